@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 
 from workbench import api
-from workbench.api.central import cells_of
 from workbench.params import BudgetRefusedError, ParameterError
+from workbench.release.table_formats import table_format
 from workbench.sanitize.plan import Column, Plan
+from workbench.sanitize.writing import PLAIN
 
 FACTS = {
     "bounds": {"age": (0, 99), "income": (0.0, 9000.0)},
@@ -105,7 +106,8 @@ def test_a_missing_value_alone_in_its_row_is_read_as_missing(folder: Path, kind:
 
 def test_a_quoted_empty_cell_is_a_missing_value(folder: Path) -> None:
     (folder / "one.csv").write_text('a\n""\n3\n""\n', "utf-8")
-    assert cells_of((folder / "one.csv").read_bytes(), "csv")["a"] == [None, "3", None]
+    read = table_format("csv").read((folder / "one.csv").read_bytes(), PLAIN)
+    assert read["a"].to_list() == [None, "3", None]
 
 
 @pytest.mark.parametrize("epsilon", [float("nan"), float("inf"), -1.0, 0, 1e-8, 1e9, True, "1"])

@@ -35,8 +35,9 @@ from workbench.release.ledger.processes import still_runs, this_process
 from workbench.release.recover import CHARGED_FIRST, clear_leftovers, finished_draw, recover, settle_own
 from workbench.release.verify import verify_in_ledger, verify_release
 
-EXPORT, ATOMIC, LEDGER = (
+EXPORT, FORMATS, ATOMIC, LEDGER = (
     "workbench.release.rows_work",
+    "workbench.release.table_formats",
     "workbench.release.atomic",
     "workbench.release.ledger.ledger:Ledger",
 )
@@ -56,7 +57,7 @@ MOMENTS: dict[str, tuple[str, str, int, bool, str | None]] = {
     "in the charge, before the commit": (LEDGER, "_append", 4, True, VOID),
     "after the charge": (LEDGER, "charge", 1, True, LOST),
     "before the first byte": (PART, "write", 1, False, LOST),
-    "in the middle of writing": (EXPORT, "csv_bytes", 1, True, LOST),
+    "in the middle of writing": (FORMATS, "csv_bytes", 1, True, LOST),
     "before the last sync": (PART, "finish", 1, False, LOST),
     "after the last sync": (PART, "finish", 1, True, LOST),
     "before the certificate is recorded": (LEDGER, "certify", 1, False, LOST),

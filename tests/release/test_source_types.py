@@ -12,7 +12,7 @@ from workbench.data.read import read_table
 from workbench.data.table import Table
 from workbench.privacy.entropy import SeededEntropy
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.rows_work import typed
+from workbench.release.table_formats import ReleasedText, types_of
 from workbench.release.verify import verify_release
 from workbench.sanitize.engine import draw
 from workbench.sanitize.plan import Plan
@@ -67,7 +67,12 @@ def test_a_column_whose_text_does_not_give_the_values_back_stays_text() -> None:
     table = Table(frame, "people.parquet", types={"age": pl.Int8(), "good": pl.Int8(), "bad": pl.Int8()})
     drawn = draw(plan, table, SeededEntropy(1))
     assert drawn.kept_types == {"good": pl.Int8()}
-    assert typed(drawn).schema == {"age": pl.Int64, "good": pl.Int8, "bad": pl.String}
+    types = types_of({c.column.name: c.column.kind for c in drawn.columns}) | drawn.kept_types
+    assert ReleasedText(drawn.frame, drawn.rows, types).typed(drawn.frame()).schema == {
+        "age": pl.Int64,
+        "good": pl.Int8,
+        "bad": pl.String,
+    }
 
 
 def test_a_text_file_is_released_as_before(tmp_path: Path) -> None:

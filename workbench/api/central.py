@@ -8,7 +8,6 @@ from decimal import Decimal
 from typing import Any
 
 import pandas as pd
-import polars as pl
 
 from workbench.api.datasets import warn_of_study
 from workbench.api.frames import frame_of, restored
@@ -19,7 +18,9 @@ from workbench.privacy.accounting.event import exact
 from workbench.release import kinds
 from workbench.release.delta_limit import DELTA, EPSILON
 from workbench.release.parts import files_named
+from workbench.release.table_formats import table_format
 from workbench.sanitize.plan import Plan
+from workbench.sanitize.writing import PLAIN
 from workbench.statistics.release_file import decode
 
 
@@ -56,7 +57,7 @@ def synthesize(
         impossible: values that never occur together, as ``sex = male & pregnant = yes``; such a row is never drawn.
         account: as for :func:`release`.
         ledger: as for :func:`release`; the charge comes before a row enters a count.
-        output: the released file (.csv, .tsv or .parquet), with its certificate beside it; only with a ledger.
+        output: the released file (.csv, .xlsx, .parquet, …), with its certificate beside it; only with a ledger.
         replace: whether an ``output`` that exists is replaced, which is charged again; it is refused otherwise.
         seed: makes a study repeatable; a release takes none.
         study_ledger: as for :func:`release`.
@@ -215,7 +216,8 @@ def _tabular(handed: Handed, data: bytes, file_format: str) -> pd.DataFrame:
 def _rows(handed: Handed, data: bytes, file_format: str) -> pd.DataFrame:
     """Return rows with labels, order and dtypes of the columns as they were given."""
     declared = {column.name: column for column in handed.plan.columns}
-    return restored(handed.frame, cells_of(data, file_format), declared)
+    text = table_format(file_format).read(data, handed.plan.writing or PLAIN)
+    return restored(handed.frame, {name: text[name].to_list() for name in text.columns}, declared)
 
 
 def _records(handed: Handed, data: bytes, file_format: str) -> pd.DataFrame:
@@ -225,17 +227,6 @@ def _records(handed: Handed, data: bytes, file_format: str) -> pd.DataFrame:
 
 _READ = {"synthetic": _rows, "statistics": _records}
 """How the file of a kind becomes a DataFrame, where it is not simply a table."""
-
-
-def cells_of(data: bytes, file_format: str) -> dict[str, list[str | None]]:
-    """Return the columns of a released table as text; ``None`` where a value is missing."""
-    if file_format == "parquet":
-        frame = pl.read_parquet(io.BytesIO(data)).cast(pl.String)
-    else:
-        read = pl.read_csv(io.BytesIO(data), separator="\t" if file_format == "tsv" else ",", infer_schema=False)
-        # A missing value alone in its row is written "", as an empty line would be no row; no released value is empty.
-        frame = read.with_columns(pl.all().replace("", None))
-    return {name: frame[name].to_list() for name in frame.columns}
 
 
 def _figures(given: Any) -> Any:

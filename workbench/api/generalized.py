@@ -61,7 +61,7 @@ def generalize(
         ledger: the ledger's file, or ``True`` for the user's own: it notes durably that the table is published.
             Without it and without an ``output`` the result is a private study.
         account: public name of the account that the rows belong to; left out of a dataset, which carries it.
-        output: the file (.csv, .tsv, .parquet), with its certificate beside it.
+        output: the file (.csv, .xlsx, .parquet, …), with its certificate beside it.
         replace: whether an ``output`` that exists is replaced.
         study_ledger: the ledger that notes a study; by default that of the dataset, else the user's own.
         models: what every class must be like: ``k=5``, ``l=2``, ``t=0.2``, ``entropy_l``, ``recursive_c``, ``beta``,

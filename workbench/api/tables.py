@@ -19,7 +19,7 @@ from workbench.release.estimates import estimates_of
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.open_release import certified_rows
 from workbench.release.path import prepare_rows
-from workbench.release.rows_work import FORMATS
+from workbench.release.table_formats import FORMATS
 from workbench.release.verify import verified_release
 from workbench.release.verify_any import verify_any
 from workbench.sanitize.engine import draw
@@ -48,7 +48,7 @@ def release(
         account: public name of the account that pays; left out of a dataset, which carries it.
         ledger: the ledger's file, or ``True`` for the user's own. The release is charged there before a row is read.
             Without it, and without an ``output`` of a dataset that carries a ledger, the result is a private study.
-        output: the released file (.csv, .tsv or .parquet), with its certificate beside it; only with a ledger.
+        output: the released file (.csv, .xlsx, .parquet, …), with its certificate beside it; only with a ledger.
         replace: whether an ``output`` that exists is replaced, which is charged again; it is refused otherwise.
         seed: makes a study repeatable; a release takes none.
         study_ledger: the ledger's file that notes, at no cost, that there was a study; by default that of the

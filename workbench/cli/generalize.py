@@ -22,6 +22,7 @@ from workbench.release.own_release import note_unless_released
 from workbench.release.parts import keep_inputs
 from workbench.release.path import destination
 from workbench.release.statements import PROMISES_NOTHING
+from workbench.release.table_formats import SUFFIXES
 from workbench.risk.attacks.outcome import percent
 from workbench.risk.generalise.accuracy import accuracy
 from workbench.risk.generalise.generalised import Generalised, Method, answerable, generalise
@@ -64,7 +65,11 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     models.add_argument("--population", metavar="DATA", help="a table of the people that the rows are a part of")
     add_options(parser, Method)
     parser.add_argument(
-        "-o", "--output", metavar="OUT", type=Path, help="the generalised table; .csv, .tsv or .parquet"
+        "-o",
+        "--output",
+        metavar="OUT",
+        type=Path,
+        help=f"the generalised table; {SUFFIXES}",
     )
     parser.add_argument("--replace", action="store_true", help="replace an output that exists")
     parser.add_argument("--keep-order", action="store_true", help="leave the rows in their order")

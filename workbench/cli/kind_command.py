@@ -24,9 +24,10 @@ from workbench.params import ParameterError
 from workbench.params.field import IntegerField
 from workbench.privacy.accounting.event import exact
 from workbench.release.delta_limit import DELTA, EPSILON, require_small_cost
-from workbench.release.kinds import Kind
+from workbench.release.kinds import TABLES, Kind
 from workbench.release.parts import files_named
 from workbench.release.path import Released, prepare
+from workbench.release.table_formats import written_like
 from workbench.sanitize.plan import Column, Plan, load_plan
 from workbench.work.work import Work, amount_of
 
@@ -133,6 +134,7 @@ class KindCommand:
         table = self.table(options, context, named)
         plan = charged_to(_open_plan(table), options.account) if named is None else named
         rows = plan.rows_of(table).rows
+        plan = written_like(plan, table, to.format) if kind.formats == TABLES else plan
         work = kind.work_of(plan, request, epsilon, delta, rows, to.format)
         asked = Asked(request, plan, epsilon, delta, rows, work)
         prepared = prepare(plan, table, to, work)

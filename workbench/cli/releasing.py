@@ -28,7 +28,7 @@ from workbench.release.path import (
     release_prepared,
     verdict_on,
 )
-from workbench.release.rows_work import FORMATS
+from workbench.release.table_formats import FORMATS
 from workbench.signals import Notice, Progress
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from workbench.cli.releasing import add_release, place, release, released, relea
 from workbench.cli.tables import add_data, load_confirmed, read_data
 from workbench.params import ParameterError
 from workbench.release.path import Verdict, prepare_rows
+from workbench.release.table_formats import SUFFIXES
+from workbench.sanitize.writing import PLAIN
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +22,9 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plan", required=True, type=Path, metavar="PLAN", help="the plan (TOML)")
     parser.add_argument("--engine", default="local", metavar="local|dask", help="where the work runs (default local)")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="scheduler of the dask engine")
-    add_release(parser, "the released table; .csv, .tsv or .parquet")
+    stated = "put an apostrophe before text of kept columns that a spreadsheet would run as a formula"
+    parser.add_argument("--defuse-formulas", action="store_true", help=stated)
+    add_release(parser, f"the released table; {SUFFIXES}")
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
@@ -30,6 +35,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.scheduler is not None:
         raise ParameterError("--scheduler is not in this version", hint="leave --scheduler out")
     to, plan = place(options), load_confirmed(options.plan, options.account)
+    if options.defuse_formulas:
+        plan = replace(plan, writing=replace(plan.writing or PLAIN, defuse_formulas=True))
     table = read_data(options, context, plan)
     done = release(options, context, prepare_rows(plan, table, to), _copy_costs_nothing)
     return released(options, context, done, rows=done.rows)

@@ -28,6 +28,7 @@ from workbench.release.kinds import ROWS, kind
 from workbench.release.ledger.exact import decimal_text, minus
 from workbench.release.ledger.records import STEWARD, Account
 from workbench.release.statements import central_statement, table_statement
+from workbench.release.table_formats import suffix_of
 from workbench.sanitize.calibrated import ProtectedColumn
 from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
 from workbench.sanitize.forecast import charge_of, outside_guarantee, read_off
@@ -357,7 +358,7 @@ def require_format(document: dict[str, Any], output: Path, formats: Mapping[str,
     """
     stated = document["output"]["format"]
     for path in (Path(document["output"]["file"]), output):
-        if formats.get(path.suffix.lower()) != stated:
+        if suffix_of(path, formats) != f".{stated}":
             what = f"the certificate states the format {str(stated)[:40]!r}, which is not that of {path.name[:80]!r}"
             raise InputError(what, str(output), "give the file its certified name")
 

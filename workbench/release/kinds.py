@@ -51,7 +51,7 @@ class Kind:
             actions, which has this one among them.
         own_cost: whether its cost follows from the request, so that no ε is asked for.
         forecasts: whether its command has ``--forecast --rows``, for which the plan and the request are enough.
-        formats: of its file, from ``csv``, ``tsv``, ``parquet`` and ``json``.
+        formats: of its file; :data:`TABLES` where it is rows.
         help: one line on what the command does.
         example: the options without a default, as the command's example gives them.
     """
@@ -126,6 +126,9 @@ class Kind:
             raise ParameterError(f"the plan {what} the column {name!r}", hint='write action = "protect" for it')
 
 
+TABLES = ("csv", "csv.gz", "tsv", "parquet", "feather", "xlsx", "jsonl")
+"""The formats of rows: the names in :data:`~workbench.release.table_formats.TABLE_FORMATS`, which loads polars."""
+
 ROWS = "sanitize"
 """The kind of noisy rows: its Work is in ``rows_work``, and its certificate describes every column."""
 
@@ -148,7 +151,7 @@ KINDS: tuple[Kind, ...] = (
         again="workbench.release.synthetic.synthesis_work:repeated",
         command="synthesize",
         forecasts=False,
-        formats=("csv", "tsv", "parquet"),
+        formats=TABLES,
         help="release a synthetic table: rows drawn from a private model of the table",
         example="--target label",
     ),

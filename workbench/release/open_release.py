@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ import numpy as np
 import polars as pl
 
 from workbench.data.columns.grid import Grid
-from workbench.data.read import ReadOptions, read_table
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
 from workbench.params.codec import parse_toml
@@ -20,11 +19,11 @@ from workbench.params.remedies import run
 from workbench.privacy.local.mechanisms import mechanism
 from workbench.release.atomic import sha256_of
 from workbench.release.certificate import SUFFIX
+from workbench.release.table_formats import released_table
 from workbench.sanitize.calibrated import ProtectedColumn
 from workbench.sanitize.plan import AUTO, VALUES, Plan
+from workbench.sanitize.writing import PLAIN
 from workbench.signals.cancel import CancelToken
-
-_DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 def another_table(column: ProtectedColumn) -> str:
@@ -54,18 +53,16 @@ def certified_rows(
         )
     plan = plan_of(document, certificate)
     names = [c.name for c in plan.columns if c.action != "drop"]
-    table = released_table(path, document["output"]["format"], names, cancel)
+    table = _with_points(plan, released_table(path, document["output"]["format"], names, cancel, plan.writing or PLAIN))
     if sorted(table.names) != sorted(names):
         raise InputError("the table and its certificate name different columns", str(path))
     return as_it_ran(_with_released_values(plan, table), document, certificate), table
 
 
-def released_table(path: Path, kind: str, names: Sequence[str], cancel: CancelToken | None = None) -> Table:
-    """Return the rows of a file as it was written: nothing of its format is guessed."""
-    options = ReadOptions()
-    if kind in _DELIMITERS:
-        options = ReadOptions(encoding="utf-8", delimiter=_DELIMITERS[kind], quote='"', decimal=".", header="yes")
-    return read_table(path, options, list(names), cancel=cancel)
+def _with_points(plan: Plan, table: Table) -> Table:
+    """Return the table with a point in the real numbers that the plan has written with a comma."""
+    real = [c.name for c in plan.protected if c.kind == "real"] if table.decimal == "," else []
+    return dataclasses.replace(table, frame=table.frame.with_columns(pl.col(real).str.replace(",", ".", literal=True)))
 
 
 def _with_released_values(plan: Plan, table: Table) -> Plan:

@@ -49,7 +49,8 @@ from workbench.release.recover import (
     waiting_for,
 )
 from workbench.release.reservation import Reservation, charged, charged_again, standing_charge
-from workbench.release.rows_work import FORMATS, rows_work
+from workbench.release.rows_work import rows_work
+from workbench.release.table_formats import FORMATS, suffix_of, written_like
 from workbench.release.verify import verify_release
 from workbench.sanitize.engine import check_columns
 from workbench.sanitize.origin import require_confirmed
@@ -117,7 +118,8 @@ def destination(
             the certificate.
         ParameterError: the release would replace what it is made from.
     """
-    if path.suffix.lower() not in formats:
+    suffix = suffix_of(path, formats)
+    if suffix is None:
         raise InputError(
             f"the output's suffix {path.suffix!r} is not known",
             str(path),
@@ -130,7 +132,7 @@ def destination(
         what = "a folder has the name of the certificate"
         raise InputError(what, str(certificate_path(path)), "name another output", code="output-taken")
     require_new(path, replace=replace)
-    return Destination(path, formats[path.suffix.lower()], replace)
+    return Destination(path, formats[suffix], replace)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,6 +205,7 @@ def prepare(plan: Plan, table: Table, to: Destination, work: Work | Callable[[Ta
 
 def prepare_rows(plan: Plan, table: Table, to: Destination) -> Prepared:
     """Return the release of noisy rows of ``table``, checked as by :func:`prepare`."""
+    plan = written_like(plan, table, to.format)
     return prepare(plan, table, to, lambda rows: rows_work(plan, rows, to.format))
 
 

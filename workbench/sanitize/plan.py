@@ -24,6 +24,7 @@ from workbench.privacy.local.mechanisms import mechanism
 from workbench.sanitize.account_name import LONGEST_NAME, checked_name
 from workbench.sanitize.budget_split import shares, total
 from workbench.sanitize.questions import Asked
+from workbench.sanitize.writing import Writing
 
 AUTO = "auto"
 UNFILLED = "?"
@@ -126,6 +127,7 @@ class Plan(Parameters):
     )
     # a declaration, as the others are
     reading: Reading | None = nested(Reading, default=None, help="how the text file is read")  # noqa: RUF009
+    writing: Writing | None = nested(Writing, default=None, help="how a text file is written")  # noqa: RUF009
     questions: Asked | None = nested(Asked, default=None, help="what the plan is to answer, and to whom")  # noqa: RUF009
     columns: tuple[Column, ...] = records(Column, help="the columns")
 

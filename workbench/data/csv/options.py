@@ -66,7 +66,7 @@ class ReadOptions(Parameters):
         """Check the values one by one and against each other; words such as ``tab`` become what they mean."""
         super().__post_init__()
         if self.encoding is not None:
-            object.__setattr__(self, "encoding", _known_encoding(self.encoding))
+            object.__setattr__(self, "encoding", known_encoding(self.encoding))
         if self.delimiter is not None:
             object.__setattr__(self, "delimiter", _delimiter(_WORDS.get(self.delimiter, self.delimiter)))
         if self.quote is not None and self.quote != NO_QUOTE:
@@ -104,7 +104,7 @@ def _refuse_mark(name: str, value: str, hint: str) -> None:
         raise ParameterError(f"{name} = {value!r} is not one character", hint=hint, field=name)
 
 
-def _known_encoding(name: str) -> str:
+def known_encoding(name: str) -> str:
     """Return Python's name of an encoding of text."""
     try:
         found = codecs.lookup(name)

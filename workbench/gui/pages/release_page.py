@@ -45,7 +45,10 @@ if TYPE_CHECKING:
     from workbench.release.ledger.records import Cap
     from workbench.sanitize.plan import Plan
 
-TABLES = tr_later("CSV (*.csv);;Tab-separated (*.tsv);;Parquet (*.parquet)")
+TABLES = tr_later(
+    "CSV (*.csv *.csv.gz);;Tab-separated (*.tsv);;Excel (*.xlsx);;Parquet (*.parquet);;Feather (*.feather);;"
+    "JSON Lines (*.jsonl)"
+)
 """The kinds of files that hold a table, as Qt's file dialog takes them."""
 ONWARD = {
     "released": (

@@ -185,11 +185,12 @@ def _looked(opened: OpenTable, draft: DraftPlan, target: Path, asked: Asked, can
     from workbench.release.choosing import seen_before
     from workbench.release.ledger.ledger import Ledger
     from workbench.release.path import check_values, destination, prepare, prepare_rows, verdict_on
-    from workbench.release.rows_work import FORMATS
+    from workbench.release.table_formats import FORMATS, written_like
 
     planned = draft.plan()
     plan, source = planned.unrounded() if asked.unrounded else planned, None if opened.is_sample else opened.source
     to = destination(target, source, formats=asked.formats or FORMATS, replace=True)  # the question says so
+    plan = plan if asked.formats else written_like(plan, opened.table, to.format)
     if asked.work is None:
         prepared = prepare_rows(plan, opened.table, to)
     else:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.gui.session.draft import FACTS, DraftPlan
+from workbench.gui.session.draft import FACTS, WHOLE, DraftPlan
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable
 from workbench.gui.style.language import tr
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SUFFIX = ".workbench.toml"
 VERSION = 1
-_OF_TABLES = ("epsilon", "keep_order", "rows_per_person", "invalid", "account", "impossible", "questions", "column")
+_OF_TABLES = (*WHOLE, "column")
 _OF_IMAGES = ("epsilon", "account")
 _BESIDE_PLAN = ("table", "way", "reading", "generalise", "hierarchy")
 _KEYS = ("project", *_BESIDE_PLAN, "images", "declared", "network")

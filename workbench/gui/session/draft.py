@@ -15,6 +15,7 @@ from workbench.gui.session.error_text import without_place
 from workbench.gui.style.language import day, tr
 from workbench.params import ParameterError
 from workbench.sanitize.questions import FIRST_EPSILON, Asked, Questions, questions_of
+from workbench.sanitize.writing import PLAIN, Writing
 
 if TYPE_CHECKING:  # sanitize.plan loads polars, which the first paint does not wait for
     from workbench.sanitize.origin import Guess
@@ -127,6 +128,10 @@ class DraftColumn:
         return made
 
 
+WHOLE = ("epsilon", "keep_order", "rows_per_person", "invalid", "account", "impossible", "writing", "questions")
+"""Keys of a plan that are about the table as a whole."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class DraftPlan:
     """The plan as the person has written it so far.
@@ -141,6 +146,7 @@ class DraftPlan:
         invalid: ``refuse``, or ``replace`` where a cell that cannot be used counts as missing.
         account: public name of the account that pays; empty for none.
         impossible: statements of what never occurs, as publicly known.
+        writing: how a text file is written, where that is not as in the table's own file.
         asked: who gets the release and what they will ask of it; ``None`` where nobody has been asked.
         columns: one draft per column of the table, in its order.
     """
@@ -151,6 +157,7 @@ class DraftPlan:
     invalid: str = "refuse"
     account: str = ""
     impossible: tuple[str, ...] = ()
+    writing: Writing | None = None
     asked: Asked | None = None
     columns: tuple[DraftColumn, ...] = ()
 
@@ -159,6 +166,16 @@ class DraftPlan:
         if self.replaces_invalid and any(c.missing != OWN_VALUE for c in self.columns):
             columns = (c if c.missing == OWN_VALUE else dataclasses.replace(c, missing=OWN_VALUE) for c in self.columns)
             object.__setattr__(self, "columns", tuple(columns))
+
+    @property
+    def defuses_formulas(self) -> bool:
+        """Whether kept text that a spreadsheet would run gets an apostrophe."""
+        return self.writing is not None and self.writing.defuse_formulas
+
+    def with_formulas(self, *, defused: bool) -> Self:
+        """Return the draft with :attr:`defuses_formulas` so."""
+        made = dataclasses.replace(self.writing or PLAIN, defuse_formulas=defused)
+        return dataclasses.replace(self, writing=None if made == PLAIN else made)
 
     @property
     def replaces_invalid(self) -> bool:
@@ -176,11 +193,7 @@ class DraftPlan:
         from workbench.sanitize.plan import Column, Plan
 
         # As strict as a plan is: rows_per_person = 1.9 is no 1, and "false" is not true.
-        given_whole = {
-            key: Plan.declared()[key].check(raw[key], key)
-            for key in ("epsilon", "keep_order", "rows_per_person", "invalid", "account", "impossible", "questions")
-            if key in raw
-        }
+        given_whole = {key: Plan.declared()[key].check(raw[key], key) for key in WHOLE if key in raw}
         columns = []
         for table in raw.get("column", []):
             given = {k: v for k, v in table.items() if not (k in (*FACTS, *WAYS) and v in (OPEN, [OPEN]))}
@@ -198,6 +211,7 @@ class DraftPlan:
             invalid=given_whole.get("invalid", "refuse"),
             account=given_whole.get("account") or "",
             impossible=given_whole.get("impossible") or (),
+            writing=given_whole.get("writing"),
             asked=given_whole.get("questions"),
             columns=tuple(columns),
         )
@@ -218,6 +232,7 @@ class DraftPlan:
         raw |= {"invalid": self.invalid} if self.replaces_invalid else {}
         raw |= {"account": self.account} if self.account else {}
         raw |= {"impossible": list(self.impossible)} if self.impossible else {}
+        raw |= {"writing": self.writing.to_plain()} if self.writing is not None else {}
         raw |= {"questions": self.asked.to_plain()} if self.asked is not None else {}
         return {**raw, "column": tables}
 
@@ -340,6 +355,7 @@ class DraftPlan:
                 invalid=self.invalid,
                 account=self.account or None,
                 impossible=self.impossible or None,
+                writing=self.writing,
                 questions=self.asked,
                 columns=tuple(c.column() for c in self.columns),
             )

@@ -12,6 +12,7 @@ from workbench.gui.session.settings import Settings
 from workbench.gui.style.language import tr
 from workbench.gui.widgets.path_field import PathField
 from workbench.jobs import Job
+from workbench.sanitize.writing import DELIMITERS
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
@@ -39,7 +40,7 @@ def written_words(opened: OpenTable, path: Path, source_changed: str, *, replace
     """Return what else the last question says of the file: another delimiter, what it replaces, a changed source."""
     stated = f"\n\n⚠ {source_changed}." if source_changed else ""
     dialect = opened.table.dialect
-    if path.suffix.lower() == ".csv" and dialect is not None and dialect.delimiter not in ("", ","):
+    if path.suffix.lower() == ".csv" and dialect is not None and dialect.delimiter not in ("", *DELIMITERS):
         said = tr(
             "Its values are separated by commas, unlike those of {title}; a name in .tsv writes tabs.",
             title=opened.title,

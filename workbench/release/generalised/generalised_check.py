@@ -16,8 +16,8 @@ import polars as pl
 from workbench.data.csv.dialect import Dialect
 from workbench.data.schema import QUASI, SENSITIVE
 from workbench.params import InputError, WorkbenchError
-from workbench.release.open_release import released_table
 from workbench.release.statements import PROMISES_NOTHING, kept_columns
+from workbench.release.table_formats import released_table
 from workbench.risk.generalise.generalised import METHODS
 from workbench.risk.generalise.models import MODELS, PrivacyModel
 from workbench.risk.generalise.models.base import ROUNDING

@@ -8,7 +8,6 @@ of later releases of these rows say that it is out (``choosing.BESIDE``).
 from __future__ import annotations
 
 import hashlib
-import io
 import itertools
 import os
 import secrets
@@ -35,11 +34,12 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.study_note import whose
 from workbench.release.parts import DrawFile
 from workbench.release.recover import name_pair, place_of, require_new_pair
-from workbench.release.rows_work import csv_bytes
 from workbench.release.statements import PROMISES_NOTHING, kept_columns
+from workbench.release.table_formats import ReleasedText, table_format
 from workbench.risk.generalise.generalised import Generalised
 from workbench.risk.generalise.models.closeness import Closeness
 from workbench.risk.hierarchies.hierarchy import ANY
+from workbench.sanitize.writing import PLAIN
 from workbench.signals import Progress
 from workbench.signals.cancel import WHOLE, CancelToken
 from workbench.signals.events import Emit, ignore
@@ -134,11 +134,8 @@ def _clear_half_named(target: Path, ledger: Ledger) -> None:
 
 
 def _bytes(frame: pl.DataFrame, form: str) -> bytes:
-    if form == "parquet":
-        buffer = io.BytesIO()
-        frame.write_parquet(buffer)
-        return buffer.getvalue()
-    return csv_bytes(frame, "\t" if form == "tsv" else ",", header=True)
+    text = ReleasedText(lambda start, stop: frame[start:stop], frame.height, {})
+    return b"".join(table_format(form).write(text, PLAIN))
 
 
 def _facts(made: Generalised, to: Publication, frame: pl.DataFrame) -> dict[str, Any]:

@@ -6,9 +6,8 @@ measured tables again, and checks that every value is a public one.
 
 from __future__ import annotations
 
-import io
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -21,9 +20,10 @@ from workbench.params import ParameterError
 from workbench.release.certificate import certificate_path, require_format, stated_budget
 from workbench.release.kinds import Repeated
 from workbench.release.open_release import certified_rows
-from workbench.release.rows_work import FORMATS, csv_bytes, with_types
+from workbench.release.table_formats import FORMATS, ROWS_AT_ONCE, ReleasedText, table_format, types_of
 from workbench.release.verify import rerun, unknown_values
 from workbench.sanitize.plan import Plan
+from workbench.sanitize.writing import PLAIN
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 from workbench.synth import MARGINALS, MST, Synthesiser, synthesiser
@@ -84,7 +84,7 @@ def synthesis_work(
         plan: declares the columns.
         epsilon: ε of one row's whole record; the door multiplies it by the rows of a person.
         rows: of the table, public.
-        kind: ``csv``, ``tsv`` or ``parquet``.
+        kind: the format of the file (``TABLE_FORMATS``).
         chosen: what a person chose.
         delta: δ of one row; where it is above 0, noise is discrete Gaussian.
 
@@ -92,15 +92,28 @@ def synthesis_work(
         ParameterError: as :func:`synthesis_setting`.
     """
     method, setting = synthesis_setting(plan, epsilon, rows, chosen, delta)
-    return _work_of(method, setting, rows, kind, chosen, joined(plan.impossible, chosen.impossible))
-
-
-def _work_of(
-    method: Synthesiser, setting: Setting, rows: int, kind: str, chosen: SynthesisParameters, impossible: Any
-) -> Work:
     count = rows if chosen.rows is None else chosen.rows
     if count < 1:
         raise ParameterError("the table has no rows", hint="name the number of rows to draw by --rows")
+    form = table_format(kind)
+    form.require(plan, count)
+
+    def written(frame: pl.DataFrame) -> Iterator[bytes]:
+        types = types_of({column.name: column.grid.attribute.kind for column in setting.columns})
+        text = ReleasedText(lambda start, stop: frame[start:stop], frame.height, types)
+        return form.write(text, plan.writing or PLAIN)
+
+    return _work_of(method, setting, count, chosen, joined(plan.impossible, chosen.impossible), written)
+
+
+def _work_of(
+    method: Synthesiser,
+    setting: Setting,
+    count: int,
+    chosen: SynthesisParameters,
+    impossible: Any,
+    written: Callable[[pl.DataFrame], Iterator[bytes]],
+) -> Work:
     target = None if setting.target is None else setting.columns[setting.target].name
 
     declared: dict[str, Any] = {}
@@ -113,7 +126,7 @@ def _work_of(
 
     def files(answers: tuple[pl.DataFrame, tuple[Answered, ...]], cancel: CancelToken) -> Made:
         frame, answered = answers
-        return Made(_file(frame, setting.columns, kind), stated(answered, setting))
+        return Made(written(frame), stated(answered, setting), count=max(1, -(-count // ROWS_AT_ONCE)))
 
     return Work(
         kind=KIND,
@@ -181,14 +194,6 @@ def _most_bytes(columns: tuple[CoarseColumn, ...], rows: int) -> int:
     return header + longest * rows + (1 << 16) * (len(columns) + 1)
 
 
-def _file(frame: pl.DataFrame, columns: tuple[CoarseColumn, ...], kind: str) -> bytes:
-    if kind != "parquet":
-        return csv_bytes(frame, "\t" if kind == "tsv" else ",", header=True)
-    buffer = io.BytesIO()
-    with_types(frame, {column.name: column.grid.attribute.kind for column in columns}).write_parquet(buffer)
-    return buffer.getvalue()
-
-
 # -- verification ------------------------------------------------------------------------------------------------------
 
 _REQUEST = {"method", "target", "rows", "cuts"}
@@ -207,7 +212,8 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
     chosen, budget = _chosen(document["request"], plan), stated_budget(document)
     method, setting = synthesis_setting(plan, budget.epsilon, document["rows"], chosen, budget.delta)
     impossible = joined(plan.impossible, chosen.impossible)
-    work = _work_of(method, setting, document["rows"], document["output"]["format"], chosen, impossible)
+    count = document["rows"] if chosen.rows is None else chosen.rows
+    work = _work_of(method, setting, count, chosen, impossible, lambda _frame: iter(()))  # its file is not made again
     wrong = list(rerun(document, work, output, cancel))
     yield from wrong
     if not wrong:

@@ -23,7 +23,10 @@ ORDER = tr_later(
     "well: in a file sorted by name or by date, the place reveals whose row it is, and no ε "
     "covers that"
 )
-
+FORMULAS = tr_later(
+    "Text of columns that are published as they are gets an apostrophe before =, +, − or @, so that no spreadsheet "
+    "runs it; the certificate says so"
+)
 REPLACE = tr_later(
     "No row is refused for what it says. A missing or unreadable value becomes one more value, "
     "‘missing’; a number outside its bounds becomes the nearest bound; a value that is not "
@@ -48,6 +51,7 @@ class WholeTable(QWidget):
         self.rows = named(QLineEdit(), "rows_per_person", tr("Maximum rows per person"), tr(PERSON))
         hold(self.rows, 64)
         self.order = named(QCheckBox(tr("keep the order of rows")), "keep_order", tip=tr(ORDER))
+        self.formulas = named(QCheckBox(tr("defuse formulas")), "defuse_formulas", tip=tr(FORMULAS))
         self.invalid = named(
             QCheckBox(tr("replace invalid values")), "replace_invalid", tr("Replace invalid values"), tr(REPLACE)
         )
@@ -59,13 +63,14 @@ class WholeTable(QWidget):
         whole = QVBoxLayout(self)
         whole.setContentsMargins(8, 0, 8, 0)
         whole.setSpacing(4)
-        line = row(title, self.rows, 8, self.order, 8, self.invalid, None)
+        line = row(title, self.rows, 8, self.order, 8, self.invalid, 8, self.formulas, None)
         line.setStretch(0, 100)  # at a large text size the title gives way, not the window
         whole.addLayout(line)
         whole.addWidget(self._stated)
         whole.addWidget(self._what)
         self.rows.editingFinished.connect(self._take_rows)
         self.order.clicked.connect(self._take_order)
+        self.formulas.clicked.connect(self._take_formulas)
         self.invalid.clicked.connect(self._take_invalid)
         session.table_changed.connect(self.refresh)
         session.plan_changed.connect(self.refresh)
@@ -108,6 +113,8 @@ class WholeTable(QWidget):
         self.rows.setText(str(plan.rows_per_person))
         mark_wrong(self.rows, wrong=False)
         self.order.setChecked(plan.keep_order)
+        self.formulas.setChecked(plan.defuses_formulas)
+        self.formulas.setVisible(plan.defuses_formulas or any(c.action == "keep" for c in plan.columns))
         self.invalid.setChecked(plan.replaces_invalid)
         stated = []
         refused = FOUND.columns(self._session.opened, plan)
@@ -158,6 +165,10 @@ class WholeTable(QWidget):
         words = tr("replace invalid values") if replaced else tr("stop at invalid values")
         way = "replace" if replaced else "refuse"
         self._session.edit(words, self._session.plan.with_(invalid=way))
+
+    def _take_formulas(self, defused: bool) -> None:
+        words = tr("defuse formulas") if defused else tr("leave formulas as they are")
+        self._session.edit(words, self._session.plan.with_formulas(defused=defused))
 
     def _take_order(self, kept: bool) -> None:
         words = tr("keep the order of rows") if kept else tr("shuffle the rows")

@@ -55,7 +55,7 @@ BY_COMMAND = tr_later(
     "The command generalize has k-map and δ-presence, too, which need a table of the population, and for t the "
     "distance hierarchical, which needs a hierarchy of the sensitive column."
 )
-TABLES = tr_later("Tables (*.csv *.tsv *.parquet)")
+TABLES = tr_later("Tables (*.csv *.csv.gz *.tsv *.xlsx *.parquet *.feather *.jsonl)")
 
 
 TITLES_OF_MORE = {key: model.title for key, model in MODEL_OF.items()} | {

@@ -54,7 +54,7 @@ SHUFFLED = tr_later("{rows} × {columns}, rows in a new random order")
 RELEASED = ReleaseWords(
     name="rows",
     question=tr_later("Release this table?"),
-    file=tr_later("The released table; .csv, .tsv or .parquet"),
+    file=tr_later("The released table: .csv, .csv.gz, .tsv, .xlsx, .parquet, .feather or .jsonl"),
     ending="released",
     tip=tr_later("Charge the budget, draw the table, certify and write it"),
 )

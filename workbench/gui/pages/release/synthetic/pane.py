@@ -46,7 +46,7 @@ LOOK = (tr_later("Look at the rows"), tr_later("Reads the released file; nothing
 RELEASED = ReleaseWords(
     name="synthetic",
     question=tr_later("Draw and release new synthetic rows?"),
-    file=tr_later("The synthetic table; .csv, .tsv or .parquet"),
+    file=tr_later("The synthetic table: .csv, .csv.gz, .tsv, .xlsx, .parquet, .feather or .jsonl"),
     ending="synthetic",
     tip=tr_later("Charge the budget, count, draw, certify and write the file"),
 )

@@ -1,0 +1,149 @@
+"""Rows in every format: what is written is what is read, and it is the same file whenever it is made."""
+
+import gzip
+import io
+import zipfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from workbench.data.read import ReadOptions, read_table
+from workbench.params import InputError, ParameterError
+from workbench.release.kinds import TABLES
+from workbench.release.table_formats import (
+    FORMATS,
+    TABLE_FORMATS,
+    ReleasedText,
+    TableFormat,
+    suffix_of,
+    table_format,
+    types_of,
+    written_like,
+)
+from workbench.sanitize.plan import Plan
+from workbench.sanitize.writing import PLAIN, Writing
+
+KINDS = {"n": "integer", "x": "real", "day": "date", "c": "category"}
+TEXT = pl.DataFrame(
+    {
+        "n": ["1", "-20", None, "9007199254740993"],
+        "x": ["0.5", None, "-12.25", "100000.0"],
+        "day": ["2024-02-29", "1899-12-31", None, "1999-01-01"],
+        "c": ["=SUM(A1)", 'say "é", then; stop', "00123", None],
+    }
+)
+
+
+def released(frame: pl.DataFrame = TEXT) -> ReleasedText:
+    return ReleasedText(lambda start, stop: frame[start:stop], frame.height, types_of(KINDS))
+
+
+def bytes_of(form: TableFormat, writing: Writing = PLAIN) -> bytes:
+    return b"".join(form.write(released(), writing))
+
+
+def as_numbers(frame: pl.DataFrame) -> list[tuple[object, ...]]:
+    columns = (pl.col("n").cast(pl.Int64), pl.col("x").cast(pl.Float64), pl.col("day").str.to_date(), pl.col("c"))
+    return frame.select(columns).rows()
+
+
+def test_the_list_of_the_kinds_is_that_of_the_formats() -> None:
+    assert tuple(form.name for form in TABLE_FORMATS) == TABLES
+
+
+@pytest.mark.parametrize("form", TABLE_FORMATS, ids=lambda form: form.name)
+def test_what_is_written_is_read_again_and_the_bytes_are_the_same_every_time(form: TableFormat) -> None:
+    data = bytes_of(form)
+    assert as_numbers(form.read(data, PLAIN)) == as_numbers(TEXT)
+    assert bytes_of(form) == data
+
+
+def test_a_workbook_has_typed_cells_and_no_formula() -> None:
+    with zipfile.ZipFile(io.BytesIO(bytes_of(table_format("xlsx")))) as book:
+        sheet = book.read("xl/worksheets/sheet1.xml").decode()
+    assert "<f>" not in sheet
+    assert "<v>-20</v>" in sheet
+    assert "9007199254740993" not in sheet.replace("<t>9007199254740993</t>", ""), "Excel would round it: it is text"
+    dates = pl.read_excel(bytes_of(table_format("xlsx")), engine="calamine", infer_schema_length=0)["day"]
+    assert dates.to_list()[:2] == ["2024-02-29 00:00:00", "1899-12-31"]
+
+
+def test_semicolons_a_decimal_comma_and_an_encoding_come_back() -> None:
+    writing = Writing(delimiter=";", decimal=",", encoding="cp1252")
+    data = bytes_of(table_format("csv"), writing)
+    assert data.decode("cp1252").splitlines()[1] == "1;0,5;2024-02-29;=SUM(A1)"
+    assert "é" in data.decode("cp1252")
+    packed = bytes_of(table_format("csv.gz"), writing)
+    assert gzip.decompress(packed) == data
+    assert packed[4:8] == b"\0" * 4, "no time"
+
+
+@pytest.mark.parametrize(
+    ("name", "suffix"),
+    [("a.csv", ".csv"), ("a.CSV.GZ", ".csv.gz"), ("a.tar.gz", None), ("a.b.jsonl", ".jsonl"), ("csv", None)],
+)
+def test_the_longest_suffix_counts(name: str, suffix: str | None) -> None:
+    assert suffix_of(Path(name)) == suffix
+    assert FORMATS[".csv.gz"] == "csv.gz"
+
+
+def plan_of(*more: dict[str, object], **whole: object) -> Plan:
+    first = {"name": "age", "kind": "integer", "lower": 0, "upper": 120}
+    return Plan.from_plain({"epsilon": 1.0, **whole, "column": [{**first, **(more[0] if more else {})}, *more[1:]]})
+
+
+def test_a_sheet_that_cannot_hold_the_rows_is_refused_before_the_charge() -> None:
+    form = table_format("xlsx")
+    form.require(plan_of(), 2**20 - 1)
+    with pytest.raises(InputError, match="an Excel sheet holds 1,048,575 rows"):
+        form.require(plan_of(), 2**20)
+    with pytest.raises(InputError, match="a row without a value"):
+        form.require(plan_of({"missing": "own-value"}), 10)
+
+
+def test_a_format_whose_library_is_not_installed_names_the_extra() -> None:
+    form = TableFormat("none", "None", lambda text, writing: iter(()), lambda data, writing: TEXT, ("formats", "nolib"))
+    with pytest.raises(InputError, match="is not installed") as caught:
+        form.require(plan_of(), 1)
+    assert "privacy-workbench[formats]" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "expected"),
+    [
+        ("age;city\n30;Rome\n41;Oslo\n", ReadOptions(), Writing(delimiter=";")),
+        ("age;x\n30;1,5\n41;2,5\n", ReadOptions(decimal=","), Writing(delimiter=";", decimal=",")),
+        ("age|city\n30|Köln\n41|Oslo\n", ReadOptions(encoding="cp1252"), Writing(delimiter="|", encoding="cp1252")),
+        ("age\tcity\n30\tRome\n41\tOslo\n", ReadOptions(), Writing(delimiter="\t")),
+        ("age,city\n30,Rome\n41,Oslo\n", ReadOptions(), None),
+    ],
+    ids=["semicolons", "decimal comma", "encoding", "tabs", "commas"],
+)
+def test_a_plan_takes_the_separator_of_the_file(
+    tmp_path: Path, text: str, options: ReadOptions, expected: Writing | None
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_bytes(text.encode(options.encoding or "utf-8"))
+    made = written_like(plan_of(), read_table(path, options), "csv")
+    assert made.writing == expected
+    assert written_like(plan_of(), read_table(path, options), "xlsx").writing is None
+    assert Plan.from_plain(made.to_plain() | {"epsilon": 1.0}) == made
+
+
+def test_an_encoding_that_does_not_hold_a_public_value_is_not_taken(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_bytes("age,city\n30,Köln\n41,Oslo\n".encode("cp1252"))
+    table = read_table(path, ReadOptions(encoding="cp1252"))
+    more = {"name": "city", "kind": "category", "domain": ["Köln", "Oslo", "Łódź"]}
+    assert written_like(plan_of({}, more), table, "csv").writing is None
+    assert written_like(plan_of({}, {**more, "domain": ["Köln", "Oslo"]}), table, "csv").writing == Writing(
+        encoding="cp1252"
+    )
+
+
+def test_a_writing_refuses_what_is_not_known() -> None:
+    with pytest.raises(ParameterError, match="delimiter"):
+        plan_of(writing={"delimiter": "x"})
+    with pytest.raises(ParameterError, match="encoding"):
+        plan_of(writing={"encoding": "no-such"})

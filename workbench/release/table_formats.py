@@ -1,0 +1,283 @@
+"""The formats in which rows are released: each is one function and one line in :data:`TABLE_FORMATS`.
+
+What is written follows from the released text, the columns' types and the plan alone, so that ``verify`` can make it
+again. Text that a format could change (a number of more digits than Excel holds) is written as text.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import importlib.util
+import io
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from workbench.data.columns.source_types import as_type
+from workbench.data.read import ReadOptions, read_table
+from workbench.data.table import Table
+from workbench.params import InputError
+from workbench.sanitize.plan import Plan
+from workbench.sanitize.writing import DELIMITERS, PLAIN, Writing
+from workbench.signals.cancel import CancelToken
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ROWS_AT_ONCE = 200_000
+
+_EXCEL_ROWS, _EXCEL_COLUMNS, _EXCEL_CELL = 2**20 - 1, 2**14, 2**15 - 1
+"""Most rows under a header, columns, and letters of a cell of a sheet."""
+_EXCEL_EXACT, _EXCEL_FIRST = 2**53, datetime.date(1900, 3, 1)
+"""Above the one, Excel rounds whole numbers; before the other it counts days otherwise than the calendar."""
+
+
+@dataclass(frozen=True)
+class ReleasedText:
+    """Rows to be written, as text, with the types that their columns have where a format has types.
+
+    Attributes:
+        frame: returns the rows from one number to another.
+        rows: how many there are.
+        types: by column; a column that is not named stays text.
+    """
+
+    frame: Callable[[int, int], pl.DataFrame]
+    rows: int
+    types: Mapping[str, pl.DataType]
+
+    def pieces(self) -> Iterator[pl.DataFrame]:
+        """Yield the rows in order, a piece of none where there are none."""
+        for start in range(0, self.rows or 1, ROWS_AT_ONCE):
+            yield self.frame(start, min(start + ROWS_AT_ONCE, self.rows))
+
+    def typed(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return text with the columns' types: no cell can fail, as labels are made to parse, and others were tried."""
+        return frame.with_columns([as_type(frame[name], kind) for name, kind in self.types.items()])
+
+
+def types_of(kinds: Mapping[str, str | None]) -> dict[str, pl.DataType]:
+    """Return the types of columns of these kinds: whole numbers, reals and dates; the others are text."""
+    known = {"integer": pl.Int64(), "real": pl.Float64(), "date": pl.Date()}
+    return {name: known[kind] for name, kind in kinds.items() if kind in known}
+
+
+@dataclass(frozen=True)
+class TableFormat:
+    """A format.
+
+    Attributes:
+        name: in certificates, and the suffix of its files without the point.
+        title: in file dialogs.
+        write: yields the bytes of a file.
+        read: returns the text of a file that :attr:`write` made, by column.
+        needs: the extra that has the library which writes it, and that library.
+    """
+
+    name: str
+    title: str
+    write: Callable[[ReleasedText, Writing], Iterator[bytes]]
+    read: Callable[[bytes, Writing], pl.DataFrame]
+    needs: tuple[str, str] | None = None
+
+    def require(self, plan: Plan, rows: int) -> None:
+        """Raise :class:`InputError` where the format cannot hold a release of so many rows; before it is charged."""
+        if self.needs is not None and importlib.util.find_spec(self.needs[1]) is None:
+            what = f"the library that writes a .{self.name} file is not installed"
+            raise InputError(what, "", f'pip install "privacy-workbench[{self.needs[0]}]"', code="extra-missing")
+        published = [c for c in plan.columns if c.action != "drop"]
+        if self.name != "xlsx":
+            return
+        hint = "write .csv or .parquet"
+        if rows > _EXCEL_ROWS or len(published) > _EXCEL_COLUMNS:
+            what = f"an Excel sheet holds {_EXCEL_ROWS:,} rows and {_EXCEL_COLUMNS:,} columns"
+            raise InputError(what, f"{rows:,} rows, {len(published):,} columns", hint, code="output-format")
+        if all(c.action == "keep" or c.missing == "own-value" for c in published):
+            what = "every released column can be missing, and an Excel sheet does not hold a row without a value"
+            raise InputError(what, "", hint, code="output-format")
+
+
+# -- text --------------------------------------------------------------------------------------------------------------
+
+
+def csv_bytes(frame: pl.DataFrame, writing: Writing = PLAIN, *, header: bool = True) -> bytes:
+    """Return ``frame`` as delimited text; a missing value is an empty cell.
+
+    In a table of one column an empty cell would be a blank line, which readers skip: it is written as ``""``.
+    """
+    alone = frame.width == 1 and frame.to_series().null_count() > 0
+    if alone:
+        frame = frame.fill_null("")
+    text: str = frame.write_csv(
+        include_header=header, separator=writing.delimiter, quote_style="always" if alone else "necessary"
+    )
+    return text.encode(writing.encoding)
+
+
+def _csv(text: ReleasedText, writing: Writing) -> Iterator[bytes]:
+    comma = [name for name, kind in text.types.items() if writing.decimal == "," and kind == pl.Float64()]
+    for number, piece in enumerate(text.pieces()):
+        frame = piece.with_columns(pl.col(comma).str.replace(".", ",", literal=True))
+        yield csv_bytes(frame, writing, header=number == 0)
+
+
+def _read_csv(data: bytes, writing: Writing) -> pl.DataFrame:
+    text = data if writing.encoding == "utf-8" else data.decode(writing.encoding).encode()
+    read = pl.read_csv(io.BytesIO(text), separator=writing.delimiter, infer_schema=False)
+    # A missing value alone in its row is written "", as an empty line would be no row; no released value is empty.
+    return read.with_columns(pl.all().replace("", None))
+
+
+def _tsv(text: ReleasedText, writing: Writing) -> Iterator[bytes]:
+    return _csv(text, dataclasses.replace(writing, delimiter="\t"))
+
+
+def _read_tsv(data: bytes, writing: Writing) -> pl.DataFrame:
+    return _read_csv(data, dataclasses.replace(writing, delimiter="\t"))
+
+
+def _csv_gz(text: ReleasedText, writing: Writing) -> Iterator[bytes]:
+    packed = zlib.compressobj(wbits=31)  # with the header of gzip, which then says neither name nor time
+    for piece in _csv(text, writing):
+        yield packed.compress(piece)
+    yield packed.flush()
+
+
+def _read_csv_gz(data: bytes, writing: Writing) -> pl.DataFrame:
+    return _read_csv(zlib.decompress(data, wbits=31), writing)
+
+
+def _jsonl(text: ReleasedText, _writing: Writing) -> Iterator[bytes]:
+    for piece in text.pieces():
+        yield text.typed(piece).write_ndjson().encode()
+
+
+def _read_jsonl(data: bytes, _writing: Writing) -> pl.DataFrame:
+    return pl.read_ndjson(io.BytesIO(data), infer_schema_length=None).cast(pl.String)
+
+
+# -- with types --------------------------------------------------------------------------------------------------------
+
+
+def _parquet(text: ReleasedText, _writing: Writing) -> Iterator[bytes]:
+    buffer = io.BytesIO()
+    text.typed(text.frame(0, text.rows)).write_parquet(buffer)
+    yield buffer.getvalue()
+
+
+def _feather(text: ReleasedText, _writing: Writing) -> Iterator[bytes]:
+    buffer = io.BytesIO()
+    text.typed(text.frame(0, text.rows)).write_ipc(buffer)
+    yield buffer.getvalue()
+
+
+def _xlsx(text: ReleasedText, _writing: Writing) -> Iterator[bytes]:
+    """Yield a workbook of one sheet; text is written as text, so that no cell is a formula."""
+    import xlsxwriter
+
+    buffer = io.BytesIO()
+    stated = {"constant_memory": True, "strings_to_numbers": False, "strings_to_formulas": False}
+    with xlsxwriter.Workbook(buffer, {**stated, "strings_to_urls": False}) as book:
+        book.set_properties({"created": datetime.datetime(2000, 1, 1)})  # noqa: DTZ001 - the same file whenever it is made
+        sheet, day, heading = book.add_worksheet(), book.add_format({"num_format": "yyyy-mm-dd"}), book.add_format()
+        heading.set_bold()
+        for column, name in enumerate(text.frame(0, 0).columns):
+            sheet.write_string(0, column, name, heading)
+        for number, piece in enumerate(text.pieces()):
+            for row, cells in enumerate(text.typed(piece).iter_rows(), start=number * ROWS_AT_ONCE + 1):
+                for column, value in enumerate(cells):
+                    if isinstance(value, bool):
+                        sheet.write_boolean(row, column, value)
+                    elif isinstance(value, float) or (isinstance(value, int) and abs(value) <= _EXCEL_EXACT):
+                        sheet.write_number(row, column, value)
+                    elif type(value) is datetime.date and value >= _EXCEL_FIRST:
+                        sheet.write_datetime(row, column, value, day)
+                    elif value is not None:
+                        sheet.write_string(row, column, str(value))
+    yield buffer.getvalue()
+
+
+def _read_xlsx(data: bytes, _writing: Writing) -> pl.DataFrame:
+    import fastexcel
+
+    sheet = fastexcel.read_excel(data).load_sheet(0, dtypes="string")
+    frame = pl.DataFrame(sheet.to_polars())
+    return frame.with_columns(pl.all().str.strip_suffix(" 00:00:00"))
+
+
+TABLE_FORMATS: tuple[TableFormat, ...] = (
+    TableFormat("csv", "CSV", _csv, _read_csv),
+    TableFormat("csv.gz", "CSV, compressed", _csv_gz, _read_csv_gz),
+    TableFormat("tsv", "Tab-separated", _tsv, _read_tsv),
+    TableFormat("parquet", "Parquet", _parquet, lambda data, _: pl.read_parquet(io.BytesIO(data)).cast(pl.String)),
+    TableFormat("feather", "Feather", _feather, lambda data, _: pl.read_ipc(io.BytesIO(data)).cast(pl.String)),
+    TableFormat("xlsx", "Excel", _xlsx, _read_xlsx, needs=("formats", "xlsxwriter")),
+    TableFormat("jsonl", "JSON Lines", _jsonl, _read_jsonl),
+)
+
+FORMATS = {f".{form.name}": form.name for form in TABLE_FORMATS}
+"""The format of each suffix."""
+
+
+SUFFIXES = f"{', '.join(list(FORMATS)[:-1])} or {list(FORMATS)[-1]}"
+
+
+def table_format(name: str) -> TableFormat:
+    """Return the format that a certificate names."""
+    return next(form for form in TABLE_FORMATS if form.name == name)
+
+
+def suffix_of(path: Path, formats: Mapping[str, str] = FORMATS) -> str | None:
+    """Return the longest of the known suffixes that ``path`` ends with, whatever the case of its letters."""
+    return max((s for s in formats if path.name.lower().endswith(s)), key=len, default=None)
+
+
+# -- how a release is written and read ---------------------------------------------------------------------------------
+
+
+def written_like(plan: Plan, table: Table, form: str) -> Plan:
+    """Return ``plan`` with the separator, decimal mark and encoding of the table's own file, where it states none.
+
+    Only what the rows cannot have changed is taken: a separator and an encoding that no row makes doubtful
+    (a release refuses the others), and a stated decimal mark. Formats other than CSV have their own.
+    """
+    if not form.startswith("csv") or table.dialect is None:
+        return plan
+    read, given = table.dialect, plan.writing or PLAIN
+    delimiter = read.delimiter if read.delimiter in DELIMITERS else ","
+    like = {"delimiter": delimiter, "decimal": table.decimal or ".", "encoding": _encoding(plan, read.encoding)}
+    open_facts = {name: value for name, value in like.items() if getattr(given, name) == getattr(PLAIN, name)}
+    stated = Writing.from_plain({**given.to_plain(), **open_facts})
+    return plan if stated == given else dataclasses.replace(plan, writing=stated)
+
+
+def _encoding(plan: Plan, encoding: str) -> str:
+    """Return the encoding, or UTF-8 where it does not hold every public value, or begins a file with a mark."""
+    names = [c.name for c in plan.columns]
+    values = [label for column in plan.protected for label in column.grid().labels]
+    try:
+        "".join([*names, *values]).encode(encoding)
+    except UnicodeEncodeError:
+        return PLAIN.encoding
+    return PLAIN.encoding if "".encode(encoding) else encoding
+
+
+def released_table(
+    path: Path, kind: str, names: Sequence[str], cancel: CancelToken | None = None, writing: Writing = PLAIN
+) -> Table:
+    """Return the rows of a file as it was written: nothing of its format is guessed."""
+    options = ReadOptions()
+    if kind in ("csv", "csv.gz", "tsv"):
+        options = ReadOptions(
+            encoding=writing.encoding,
+            delimiter="\t" if kind == "tsv" else writing.delimiter,
+            quote='"',
+            decimal=writing.decimal,
+            header="yes",
+        )
+    return read_table(path, options, list(names), cancel=cancel)

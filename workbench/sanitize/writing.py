@@ -1,0 +1,33 @@
+"""How a released table is written as delimited text; a plan says it, so that its certificate does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench.data.csv.options import known_encoding
+from workbench.params import Parameters, boolean, choice, text
+
+DELIMITERS = (",", ";", "\t", "|")
+
+STARTS_FORMULA = r"^[=+\-@\t\r]"
+"""What a spreadsheet takes for the beginning of a formula, where the cell is not a number."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Writing(Parameters):
+    """The table ``[writing]`` of a plan; what it does not state is as in the table's own file."""
+
+    delimiter: str = choice(choices=DELIMITERS, default=",", help="character between the cells of a .csv file")
+    decimal: str = choice(choices=(".", ","), default=".", help="decimal mark of the real numbers in a .csv file")
+    encoding: str = text(default="utf-8", longest=40, help="character encoding of a .csv file")
+    defuse_formulas: bool = boolean(
+        default=False, help="put an apostrophe before kept text that a spreadsheet would run as a formula"
+    )
+
+    def __post_init__(self) -> None:
+        """Check the values; an encoding gets the name by which Python knows it."""
+        super().__post_init__()
+        object.__setattr__(self, "encoding", known_encoding(self.encoding))
+
+
+PLAIN = Writing()
