@@ -6,6 +6,7 @@ copies, the halves of ``train_test_split``) and drops where it cannot know whose
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -157,6 +157,7 @@ def _parts(answer: IO[bytes], reading: _Reading) -> Iterator[pl.DataFrame]:
 
 
 def exactly(stream: IO[bytes], count: int) -> bytes:
+    """Return so many bytes; :class:`EOFError` where the process ended before."""
     content = stream.read(count)
     if len(content) < count:
         raise EOFError

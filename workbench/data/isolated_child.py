@@ -93,11 +93,13 @@ def main(answer: Callable[[dict[str, Any], BinaryIO], None] | None = None) -> in
 
 
 def end_with_parent() -> None:
+    """End this process when the parent has ended, and with it the other end of standard input."""
     sys.stdin.buffer.read()
     os._exit(1)
 
 
 def send(out: BinaryIO, letter: bytes, content: bytes | memoryview) -> None:
+    """Write one frame."""
     out.write(HEAD.pack(letter, len(content)))
     out.write(content)
     out.flush()
@@ -147,6 +149,7 @@ def _answer(request: dict[str, Any], out: BinaryIO) -> None:
 
 
 def check_shape(rows: int, columns: list[str]) -> None:
+    """Raise :class:`RefusedError` unless there are rows, and columns with names that text can have."""
     if not columns:
         raise RefusedError("the table has no columns", "", "give a file with columns")
     for k, name in enumerate(columns, start=1):

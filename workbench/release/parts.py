@@ -139,8 +139,7 @@ class DrawFile(_Part):
         self._kept, self._replace = False, replace
         if ending == PART:  # no charge stands for what a killed run left
             remove_stale_parts(target)
-        require_new(target, replace=replace)
-        _require_replaceable(target)
+        self._require_place()
         self.path, descriptor = claimed(target, ending, new_file)
         self._stream: IO[bytes] = os.fdopen(descriptor, "w+b")
         self._hash = hashlib.sha256()
@@ -150,6 +149,10 @@ class DrawFile(_Part):
         except BaseException:
             self.__exit__()
             raise
+
+    def _require_place(self) -> None:
+        require_new(self.target, replace=self._replace)
+        _require_replaceable(self.target)
 
     @classmethod
     def reopened(cls, path: Path, target: Path, *, replace: bool = False) -> Self | None:

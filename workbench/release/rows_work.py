@@ -38,8 +38,9 @@ def rows_work(plan: Plan, rows: Table, kind: str) -> Work:
         published = plan.published()
         method = {"columns": described(published, columns), "keep_order": plan.keep_order}
         types = types_of({c.column.name: c.column.kind for c in drawn.columns}) | drawn.kept_types
-        pieces = form.write(ReleasedText(drawn.frame, drawn.rows, types), plan.writing or PLAIN)
-        return Made(pieces, method, count=max(1, -(-drawn.rows // ROWS_AT_ONCE)))
+        text = ReleasedText(drawn.frame, drawn.rows, types)
+        count = max(1, -(-drawn.rows // ROWS_AT_ONCE))
+        return Made(form.write(text, plan.writing or PLAIN), method, count=count, columns=form.columns(text))
 
     return Work(
         kind=ROWS,

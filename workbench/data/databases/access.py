@@ -220,5 +220,3 @@ def write_table(address: Address, part: Path, types: Mapping[str, pl.DataType], 
     """
     words = {name: word_of(kind) for name, kind in types.items()}
     _told(address, "write", None, part=str(part.absolute()), types=words, into=into)
-
-

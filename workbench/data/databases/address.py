@@ -21,7 +21,7 @@ _SECRET = re.compile(r"passw|pwd|secret|token", re.IGNORECASE)
 QUERY = "query"
 """What a ledger and a certificate call the rows of a query, which have no name of their own."""
 
-PASSWORD_NEEDED = "password-needed"  # noqa: S105 - a code of errors
+PASSWORD_NEEDED = "password-needed"
 WAYS_TO_GIVE_ONE = (
     "leave it out: it is asked for, or is taken from the database's own variable (PGPASSWORD) or file (~/.pgpass)"
 )
@@ -100,8 +100,8 @@ def address_of(source: str) -> Address | None:
     dialect, asks = scheme.partition("+")[0], bool({"table", QUERY} & set(names))
     if scheme in _ON_THE_WEB or not (dialect in _DIALECTS or (asks and found.group(2))):
         return None
-    if dialect == SQLITE and not found.group(2):
-        before = f"/{before}"
+    if not found.group(2):  # as_path wrote a second slash as %2F
+        before = f"/{before}" if dialect == SQLITE else before.replace("%2F", "/", 1 if before.startswith("%2F") else 0)
     if "table" in names and QUERY in names:
         raise InputError("the address names a table and a query", "", "name one of the two", code="address")
     if any(names.count(name) > 1 for name in ("table", QUERY)):
@@ -141,10 +141,24 @@ def _value(name: str, text: str) -> str:
     return unquote(text)
 
 
-def named(source: str) -> str:
-    """Return ``source`` as it may be shown and kept: the address of a database without its passwords."""
-    address = address_of(source)
-    return source if address is None else address.shown
+def as_path(text: str) -> Path:
+    """Return ``text`` as a path, which an address stays: :func:`address_of` knows it. Its passwords are kept aside."""
+    address = address_of(text)
+    if address is None:
+        return Path(text)
+    PASSWORDS.keep(address)
+    scheme, _, rest = address.shown.partition("://")
+    if scheme.partition("+")[0] == SQLITE:
+        rest = rest.removeprefix("/")
+    if rest.startswith("/"):
+        rest = f"%2F{rest[1:]}"
+    return Path(f"{scheme}:/{rest.replace('//', '/%2F')}")
+
+
+def shown(place: Path) -> str:
+    """Return a path as a person writes it, also where it is an address."""
+    address = address_of(str(place))
+    return str(place) if address is None else address.shown
 
 
 def title_of(source: str) -> str:

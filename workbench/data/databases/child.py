@@ -17,6 +17,9 @@ from typing import Any, BinaryIO
 import polars as pl
 
 from workbench.data import isolated_child
+from workbench.data.columns.source_types import as_type, type_of, word_of
+from workbench.data.databases.address import POSTGRESQL, SQLITE, Address, address_of
+from workbench.data.databases.opened import Opened, require_names
 from workbench.data.isolated_child import (
     END,
     TEXT,
@@ -26,9 +29,6 @@ from workbench.data.isolated_child import (
     restrict,
     send,
 )
-from workbench.data.columns.source_types import as_type, type_of, word_of
-from workbench.data.databases.address import POSTGRESQL, SQLITE, Address, address_of
-from workbench.data.databases.opened import Opened
 
 NAMES, ANSWER = b"N", b"A"
 """Frames: the names of the columns (JSON), before their rows; the answer to a question without rows (JSON)."""
@@ -81,9 +81,7 @@ def _opened(address: Address, secrets: dict[str, str], *, write: bool) -> Opened
 def _read(opened: Opened, address: Address, most: int | None, seconds: int, out: BinaryIO) -> None:
     cells = opened.cells(address, most)
     check_shape(1, list(cells.names))
-    twice = next((name for name in cells.names if list(cells.names).count(name) > 1), None)
-    if twice is not None:
-        raise RefusedError("two columns have the same name", f"column {twice}", "name one: SELECT … AS NAME", "query")
+    require_names(cells.names)
     send(out, NAMES, json.dumps(list(cells.names)).encode())
     rows = 0
     for part in cells.parts:
@@ -117,6 +115,9 @@ def _write(opened: Opened, address: Address, request: dict[str, Any]) -> None:
 
 def _typed(part: Path, types: dict[str, pl.DataType]) -> Iterator[pl.DataFrame]:
     read = pl.read_csv(part, infer_schema=False).with_columns(pl.all().replace("", None))
+    for name, kind in types.items():  # not every database has a real that is no number
+        if kind == pl.Float64() and not as_type(read[name], kind).is_finite().all():
+            types[name] = pl.String()
     step = max(1, (1 << 20) // max(1, len(types)))
     for start in range(0, read.height or 1, step):
         piece = read.slice(start, step)

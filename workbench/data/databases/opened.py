@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import decimal
-import math
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,8 +11,8 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from workbench.data.isolated_child import RefusedError
 from workbench.data.databases.address import Address
+from workbench.data.isolated_child import RefusedError
 
 CELLS_AT_ONCE = 1 << 20
 LEAVE_OUT = "write it as text or numbers, or leave it out: query=SELECT …"
@@ -95,6 +94,13 @@ def not_a_cell(column: str, what: str) -> RefusedError:
     return RefusedError(f"the column holds {what}", f"column {column}", LEAVE_OUT)
 
 
+def require_names(names: Sequence[str]) -> None:
+    """Refuse columns of a query that have one name."""
+    twice = next((name for name in names if list(names).count(name) > 1), None)
+    if twice is not None:
+        raise RefusedError("two columns have the same name", f"column {twice}", "name one: SELECT … AS NAME", "query")
+
+
 def has_rows() -> RefusedError:
     """Return the error for an output that exists."""
     return RefusedError("the table exists already and has rows", "", "name a new table", "output-exists")
@@ -112,6 +118,11 @@ class TextOfValues:
         cells = {}
         for k, name in enumerate(self.names):
             found = self._found[k]
+            if {type(row[k]) for row in rows} - {type(None)} == {float}:
+                found.add(float)
+                reals = pl.Series(name, [row[k] for row in rows], pl.Float64)
+                cells[name] = reals.cast(pl.String)
+                continue
             texts = []
             for row in rows:
                 value = row[k]
@@ -136,7 +147,7 @@ def _text(value: Any, column: str) -> str:
     if kind is int:
         return str(value)
     if kind is float:
-        return _real(value)
+        return str(pl.Series([value]).cast(pl.String)[0])
     if isinstance(value, decimal.Decimal):
         return format(value, "f")
     if isinstance(value, datetime.datetime):
@@ -148,14 +159,6 @@ def _text(value: Any, column: str) -> str:
     if isinstance(value, (bytes, bytearray, memoryview)):
         raise not_a_cell(column, "bytes")
     raise not_a_cell(column, f"{kind.__name__} values")
-
-
-def _real(value: float) -> str:
-    """Return the shortest text of a real, as for files with types."""
-    if not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "inf" if value > 0 else "-inf"
-    text = repr(value)
-    return text if "e" not in text else str(pl.Series([value]).cast(pl.String)[0])
 
 
 def _type_of(found: set[type]) -> pl.DataType:

@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from workbench.data.isolated_child import RefusedError
 from workbench.data.databases.address import PASSWORD_NEEDED, SQLITE, Address
 from workbench.data.databases.opened import CELLS_AT_ONCE, LOST, Cells, Listed, TextOfValues, has_rows, missing_table
+from workbench.data.isolated_child import RefusedError
 
 _SNAPSHOTS = ("REPEATABLE READ", "SERIALIZABLE", "SNAPSHOT")
 _READ_ONLY = {"mysql": "SET TRANSACTION READ ONLY", "mariadb": "SET TRANSACTION READ ONLY"}
@@ -133,12 +133,11 @@ class OtherDatabase:
     def write(self, table: str, names: Sequence[str], parts: Iterator[pl.DataFrame], *, into: list[str] | None) -> None:
         """Write typed rows in one transaction, where the database makes tables in one."""
         sql = self._sql
-        declared = {pl.Int64: sql.BigInteger, pl.Float64: sql.Double, pl.Boolean: sql.Boolean, pl.Date: sql.Date}
-        declared[pl.Datetime] = sql.DateTime
+        declared = {pl.Int64: sql.BigInteger, pl.Float64: sql.Double, pl.Date: sql.Date}
         schema, _, own = table.rpartition(".")
         made: Any = None
         with self._told():
-            for part in parts:
+            for part in (part.with_columns(pl.col(pl.Boolean).cast(pl.String)) for part in parts):
                 if made is None:
                     columns = [sql.Column(n, declared.get(type(kind), sql.Text)()) for n, kind in part.schema.items()]
                     made = sql.Table(own, sql.MetaData(), *columns, schema=schema or None)
@@ -158,7 +157,9 @@ class OtherDatabase:
 def _url(address: Address, secrets: dict[str, str]) -> Any:
     from sqlalchemy.engine import URL
 
-    host, _, port = address.host.rpartition(":") if address.host.rpartition(":")[2].isdigit() else (address.host, "", "")
+    host, _, port = (
+        address.host.rpartition(":") if address.host.rpartition(":")[2].isdigit() else (address.host, "", "")
+    )
     options = dict(address.options) | {name: value for name, value in secrets.items() if name != "password"}
     database = str(address.file.absolute()) if address.scheme.startswith(SQLITE) else address.database
     return URL.create(

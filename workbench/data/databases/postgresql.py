@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 import polars as pl
 
-from workbench.data.isolated_child import RefusedError
 from workbench.data.databases.address import PASSWORD_NEEDED, Address
 from workbench.data.databases.opened import LOST, Cells, Listed, has_rows, missing_table, not_a_cell
+from workbench.data.isolated_child import RefusedError
 
 _PLAIN: dict[str, pl.DataType] = {
     "int2": pl.Int16(),
@@ -48,7 +48,6 @@ _COLUMNS = """
 SELECT attname::text, format_type(atttypid, atttypmod) FROM pg_catalog.pg_attribute
 WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum
 """
-_LONGEST_NAME, _MOST_COLUMNS = 63, 1600
 
 
 class PostgreSQL:
@@ -67,7 +66,9 @@ class PostgreSQL:
         self._error = adbc_driver_manager.Error
         self._errors = (adbc_driver_manager.Error, pa.ArrowException, OSError)  # the others of a stream of rows
         with self._told():
-            self._connection = adbc_driver_postgresql.dbapi.connect(_connection_string(address, secrets), autocommit=True)
+            self._connection = adbc_driver_postgresql.dbapi.connect(
+                _connection_string(address, secrets), autocommit=True
+            )
             self._cursor = self._connection.cursor()
             for setting in _SESSION[write:]:
                 self._cursor.execute(setting)
@@ -129,7 +130,9 @@ class PostgreSQL:
         names, types, selected = [f.name for f in schema], [], []
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise RefusedError("the query has two columns of one name", f"column {twice}", "name one: … AS NAME", "query")
+            raise RefusedError(
+                "the query has two columns of one name", f"column {twice}", "name one: … AS NAME", "query"
+            )
         for column in schema:
             kind = (column.metadata or {}).get(b"POSTGRESQL:type", b"").decode()
             if kind.startswith("_") or kind in _NO_CELLS:
@@ -163,10 +166,6 @@ class PostgreSQL:
         """Write typed rows in one transaction; into an empty table, through one that lasts as long."""
         import pyarrow as pa
 
-        long = next((n for n in (*names, *table.split(".")) if len(n.encode()) > _LONGEST_NAME), None)
-        if long is not None or len(names) > _MOST_COLUMNS:
-            what = f"PostgreSQL has names of up to {_LONGEST_NAME} bytes and up to {_MOST_COLUMNS} columns"
-            raise RefusedError(what, long or f"{len(names)} columns", "write a file, or name it shorter", "output-format")
         schema, _, own = table.rpartition(".")
         target = {"db_schema_name": schema or None} if into is None else {"temporary": True}
         staged = own if into is None else "workbench_staged"
@@ -250,6 +249,8 @@ def _refusal(error: Any) -> RefusedError:
     if state.startswith(("57P", "08")) or (not state and "connection" in text.lower()):
         return RefusedError(LOST, "", "run it again when the server runs", "database-lost")
     if state or ("ERROR:" in text and "connection" not in text.lower()):
-        what = f"the database reports an error{f' (SQLSTATE {state})' if state else ''} while it reads or writes the rows"
+        what = (
+            f"the database reports an error{f' (SQLSTATE {state})' if state else ''} while it reads or writes the rows"
+        )
         return RefusedError(what, "", "check the query, or the view", "database")
     return RefusedError(LOST, "", "run it again when the server runs", "database-lost")

@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from workbench.data.isolated_child import RefusedError
 from workbench.data.databases.address import Address
 from workbench.data.databases.opened import CELLS_AT_ONCE, Cells, Listed, TextOfValues, has_rows, missing_table
+from workbench.data.isolated_child import RefusedError
 
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 _LONGEST = 16 * 1024**2
@@ -33,7 +33,9 @@ class SQLite:
         if not write and not file.is_file():
             raise RefusedError("there is no such file", "", "check the path", "no-file")
         if write and not file.parent.is_dir():
-            raise RefusedError("the folder of the database does not exist", "", "make it, or name another", "output-place")
+            raise RefusedError(
+                "the folder of the database does not exist", "", "make it, or name another", "output-place"
+            )
         try:
             mode = "rwc" if write else "ro"
             self._connection = sqlite3.connect(f"{file.as_uri()}?mode={mode}", uri=True, isolation_level=None)
@@ -126,7 +128,7 @@ class SQLite:
                         f"{_quoted(name)} {_DECLARED.get(type(kind), 'TEXT')}" for name, kind in part.schema.items()
                     )
                     self._connection.execute(f"CREATE TABLE {_quoted(table)} ({columns})")
-                rows = part.with_columns(pl.col(pl.Date, pl.Datetime).cast(pl.String)).iter_rows()
+                rows = part.with_columns(pl.col(pl.Boolean, pl.Date).cast(pl.String)).iter_rows()
                 self._connection.executemany(f"INSERT INTO {_quoted(table)} ({listed}) VALUES ({marks})", rows)
             self._connection.execute("COMMIT")
         except sqlite3.Error as error:
@@ -137,7 +139,7 @@ class SQLite:
         self._connection.close()
 
 
-_DECLARED = {pl.Int64: "INTEGER", pl.Float64: "REAL", pl.Boolean: "BOOLEAN", pl.Date: "DATE", pl.Datetime: "TIMESTAMP"}
+_DECLARED = {pl.Int64: "INTEGER", pl.Float64: "REAL"}
 
 
 def _quoted(name: str) -> str:
