@@ -38,7 +38,7 @@ from workbench.release.delta_limit import require_epsilon, require_small_cost
 from workbench.release.kinds import ROWS, kind
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.open_release import plan_of
-from workbench.release.parts import PRIVATE, DrawFile, DrawFolder, keep_inputs, require_new
+from workbench.release.parts import PRIVATE, DrawFile, DrawFolder, draw_parts, keep_inputs, require_new
 from workbench.release.recover import (
     begun,
     publish_earlier,
@@ -166,7 +166,8 @@ def _table_of(address: Address, certificate: Path | None, *, rows: bool, replace
     if replace:
         raise ParameterError("a table of a database is never replaced", address.shown, "leave --replace out")
     beside = place_beside(address, certificate)
-    require_new_table(address, beside)
+    if not draw_parts(beside):  # a run that was killed may have written both: the release looks at that
+        require_new_table(address, beside)
     return Destination(beside, DATABASE, table=address)
 
 
@@ -226,7 +227,7 @@ def prepare(plan: Plan, table: Table, to: Destination, work: Work | Callable[[Ta
     table.require_certain()
     rows = plan.rows_of(table)
     if to.table is not None:
-        require_storable(to.table, plan, rows)
+        require_storable(to.table, to.path, plan, rows)
     work = work if isinstance(work, Work) else work(rows)
     for name in work.columns:
         kind(work.kind).require(plan, name)

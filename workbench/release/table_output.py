@@ -25,7 +25,7 @@ from workbench.params import InputError, ParameterError
 from workbench.params.codec import parse_json
 from workbench.release.atomic import write_whole
 from workbench.release.certificate import SUFFIX, certificate_path, read_any_certificate
-from workbench.release.parts import DrawFile
+from workbench.release.parts import DrawFile, draw_parts
 from workbench.release.signature.signature_file import SUFFIX as SIGNATURE
 from workbench.release.table_formats import DATABASE, sorted_rows
 from workbench.sanitize.plan import Plan
@@ -34,7 +34,7 @@ from workbench.signals.cancel import CancelToken
 LONGEST_NAME = 63
 """Bytes of the name of a table or a column that every database takes whole."""
 
-_AGAIN = "run the same command again: the finished draw is kept and costs nothing more"
+_AGAIN = "once it works, run the same command again: the finished draw is kept and costs nothing more"
 
 
 def place_beside(address: Address, certificate: Path | None) -> Path:
@@ -52,8 +52,8 @@ def place_beside(address: Address, certificate: Path | None) -> Path:
     return certificate.with_name(certificate.name.removesuffix(SUFFIX))
 
 
-def require_new_table(address: Address, beside: Path) -> list[str] | None:
-    """Refuse a table that has rows, or a certificate that exists; return the columns of an empty table.
+def require_new_table(address: Address, beside: Path) -> None:
+    """Refuse a table that has rows, or a certificate that exists.
 
     Raises:
         InputError: there is one, or no table can be made there.
@@ -63,10 +63,10 @@ def require_new_table(address: Address, beside: Path) -> list[str] | None:
         raise InputError(what, str(certificate_path(beside)), hint, code="output-exists")
     if len(address.table.rpartition(".")[2].encode()) > LONGEST_NAME:
         raise InputError("the table's name is longer than databases take", address.shown, "name it shorter")
-    return standing_table(address)
+    standing_table(address)
 
 
-def require_storable(address: Address, plan: Plan, rows: Table) -> None:
+def require_storable(address: Address, beside: Path, plan: Plan, rows: Table) -> None:
     """Refuse what a table cannot hold, before anything is charged.
 
     Raises:
@@ -83,7 +83,7 @@ def require_storable(address: Address, plan: Plan, rows: Table) -> None:
             "column names are the same but for upper and lower case" if long is None else "a column's name is too long"
         )
         raise InputError(f"{what} for a database", long or address.shown, "write a file", code="output-format")
-    standing = standing_table(address)
+    standing = None if draw_parts(beside) else standing_table(address)
     if standing is not None and sorted(standing) != sorted(names):
         hint = f"name a new table, or make it with the columns {', '.join(names)}"
         raise InputError(
@@ -117,7 +117,7 @@ class TableDraw(DrawFile):
             if not stood:
                 beside.unlink(missing_ok=True)
             what = f"the finished draw was not written into the table: {error.what}"
-            raise InputError(what, error.where, (*error.remedies, _AGAIN), code=error.code) from None
+            raise InputError(what, error.where, _AGAIN, code=error.code) from None
 
     def _fill(self, address: Address, types: Mapping[str, pl.DataType]) -> None:
         try:
