@@ -36,10 +36,12 @@ class Found:
     Attributes:
         name: as an address names it.
         view: whether it is computed when it is read.
+        rows: how many it has; ``None`` where nobody counted, or that took too long.
     """
 
     name: str
     view: bool
+    rows: int | None
 
 
 class _Asked(Limits):
@@ -124,19 +126,14 @@ def _told(address: Address, do: str, cancel: CancelToken | None, **more: Any) ->
     return parse_json(found[-1][1].decode(), "answer")
 
 
-def tables_of(address: Address, cancel: CancelToken | None = None) -> list[Found]:
-    """Return the tables and views that may be read.
+def tables_of(address: Address, cancel: CancelToken | None = None, *, counted: bool = False) -> list[Found]:
+    """Return the tables and views that may be read; with their rows, if these are to be ``counted``.
 
     Raises:
         InputError: the database cannot be reached, or refuses.
     """
-    return [Found(str(name), bool(view)) for name, view in _told(address, "tables", cancel)]
-
-
-def count_of(address: Address, cancel: CancelToken | None = None) -> int | None:
-    """Return the rows of a table; ``None`` where counting takes too long."""
-    found = _told(address, "count", cancel)
-    return None if found is None else int(found)
+    found = _told(address, "tables", cancel, counted=counted)
+    return [Found(str(name), bool(view), rows) for name, view, rows in found]
 
 
 def read_database(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import quote, unquote
 
@@ -76,8 +76,12 @@ class Address:
         return rooted if not named.exists() and not named.parent.is_dir() and rooted.parent.is_dir() else named
 
     def of(self, table: str) -> Address:
-        """Return the address of another table of the same database."""
-        return Address(self.scheme, self.user, self.host, self.database, self.options, table, "", self.secrets)
+        """Return the address of a table of the same database."""
+        return replace(self, table=table, query="")
+
+    def asking(self, query: str) -> Address:
+        """Return the address of a query of the same database."""
+        return replace(self, table="", query=query.strip().rstrip(";"))
 
 
 _PLAIN = " /:;*,()<>='\"!.-_\\"

@@ -10,6 +10,7 @@ import importlib
 import io
 import json
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -37,6 +38,9 @@ MOST_BYTES, LEAST_SECONDS, BYTES_PER_SECOND = 2 * 1024**3, 60, 1_000_000
 """Memory that reading may take; processor seconds from one part of the rows to the next, plus one for so many bytes of
 a file."""
 
+COUNTING = 4.0
+"""Seconds in which the rows of all tables are counted."""
+
 KINDS = {SQLITE: ("sqlite", "SQLite"), POSTGRESQL: ("postgresql", "PostgreSQL")}
 """Module and class of the databases that are not read by SQLAlchemy."""
 
@@ -57,9 +61,7 @@ def _answer(request: dict[str, Any], out: BinaryIO) -> None:
         elif do == "standing":
             send(out, ANSWER, json.dumps(opened.standing(address.table)).encode())
         elif do == "tables":
-            send(out, ANSWER, json.dumps([[each.name, each.view] for each in opened.tables()]).encode())
-        elif do == "count":
-            send(out, ANSWER, json.dumps(opened.count(address.table)).encode())
+            send(out, ANSWER, json.dumps(_tables(opened, counted=request["counted"])).encode())
         else:
             _read(opened, address, request["most"], seconds, out)
     finally:
@@ -76,6 +78,15 @@ def _opened(address: Address, secrets: dict[str, str], *, write: bool) -> Opened
         what = f"the library that reads this database is not installed ({missing})"
         raise RefusedError(what, "", 'pip install "privacy-workbench[sql]"', "extra-missing") from None
     return made
+
+
+def _tables(opened: Opened, *, counted: bool) -> list[tuple[str, bool, int | None]]:
+    """Return name, whether it is a view, and rows of each table; no rows once counting has taken too long."""
+    end, found = time.monotonic() + COUNTING, []
+    for each in opened.tables():
+        left = end - time.monotonic()
+        found.append((each.name, each.view, opened.count(each.name, left) if counted and left > 0 else None))
+    return found
 
 
 def _read(opened: Opened, address: Address, most: int | None, seconds: int, out: BinaryIO) -> None:

@@ -54,8 +54,8 @@ class Opened(Protocol):
         """Return the tables and views that this user may read."""
         ...
 
-    def count(self, table: str) -> int | None:
-        """Return the number of rows; ``None`` where counting takes too long."""
+    def count(self, table: str, seconds: float) -> int | None:
+        """Return the number of rows; ``None`` where counting takes longer than so many seconds."""
         ...
 
     def cells(self, address: Address, most: int | None) -> Cells:

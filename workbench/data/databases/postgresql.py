@@ -106,10 +106,10 @@ class PostgreSQL:
             raise missing_table(table, [Listed(row[0]) for row in rows])
         return found
 
-    def count(self, table: str) -> int | None:
-        """Return the number of rows; ``None`` where counting takes more than two seconds."""
+    def count(self, table: str, seconds: float) -> int | None:
+        """Return the number of rows; ``None`` where counting takes longer than so many seconds."""
         found = self._known(table)
-        self._rows_of_nothing("SAVEPOINT counting", "SET LOCAL statement_timeout = 2000")
+        self._rows_of_nothing("SAVEPOINT counting", f"SET LOCAL statement_timeout = {1 + int(1000 * seconds)}")
         try:
             return int(self._rows(f"SELECT count(*) FROM {found}")[0][0])
         except RefusedError:

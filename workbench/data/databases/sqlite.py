@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ from workbench.data.isolated_child import RefusedError
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 _LONGEST = 16 * 1024**2
 """Bytes of the longest cell, row or SQL text."""
+_STEPS = 10_000
+"""Instructions between two looks at the clock."""
 _SAFE_TO_SAY = re.compile(r'no such (column|table|function): .*|near ".*": syntax error|incomplete input')
 _DAMAGED = ("the file is not an SQLite database, or it is damaged", "", "ask for the file once more", "damaged-file")
 
@@ -64,12 +67,18 @@ class SQLite:
         """Return the tables and views."""
         return self._all
 
-    def count(self, table: str) -> int | None:
-        """Return the number of rows."""
+    def count(self, table: str, seconds: float) -> int | None:
+        """Return the number of rows; ``None`` where counting takes longer, or a view cannot be computed."""
+        end = time.monotonic() + seconds
+        self._connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
         try:
             return int(self._connection.execute(f"SELECT count(*) FROM {_quoted(table)}").fetchone()[0])
+        except sqlite3.OperationalError:
+            return None
         except sqlite3.Error as error:
             raise _refusal(error) from None
+        finally:
+            self._connection.set_progress_handler(None, _STEPS)
 
     def cells(self, address: Address, most: int | None) -> Cells:
         """Return the rows of what the address names."""
@@ -111,7 +120,7 @@ class SQLite:
                 self._connection.execute(f"CREATE TABLE {_quoted(table)} (x)")
                 self._connection.execute("ROLLBACK")
                 return None
-            if found.view or self.count(found.name):
+            if found.view or self._connection.execute(f"SELECT 1 FROM {_quoted(found.name)} LIMIT 1").fetchone():
                 raise has_rows()
             return [str(row[1]) for row in self._connection.execute(f"PRAGMA table_info({_quoted(found.name)})")]
         except sqlite3.Error as error:

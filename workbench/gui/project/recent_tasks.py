@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from workbench.data.databases.address import address_of
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.style.language import tr
 from workbench.jobs import Job
@@ -25,7 +26,9 @@ def reasons(paths: Sequence[str], cancel: CancelToken) -> dict[str, str]:
     out = {}
     for path in paths:
         cancel.check()
-        if not Path(path).exists():
+        if address_of(path) is not None:
+            out[path] = ""  # whether a database answers is found out when it is opened
+        elif not Path(path).exists():
             out[path] = tr("is not there any more")
         else:
             out[path] = "" if os.access(path, os.R_OK) else tr("may not be read")

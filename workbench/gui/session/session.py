@@ -186,6 +186,7 @@ class Session(QObject):
         attack_asked: (path) attack that released file or model, on the Attack page.
         estimating_asked: (path) estimate the original from that released table, on the Estimate page.
         open_asked: (path) open that table or project.
+        database_asked: the person wants to open a table of a database.
         opening_failed: (source, options, error) the table could not be read; the error has been shown.
         explain_asked: (Decimal ε, Decimal δ, about) show what it means; ``about`` names the one attribute that it is
             spent on, or is empty for whole rows.
@@ -214,6 +215,7 @@ class Session(QObject):
     estimating_asked = Signal(object)
     open_asked = Signal(str)
     opening_failed = Signal(str, object, object)
+    database_asked = Signal()
     explain_asked = Signal(object, object, str)
     help_asked = Signal(str)
 

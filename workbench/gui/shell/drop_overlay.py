@@ -16,7 +16,7 @@ from workbench.render.fonts import font
 OFFICE = (".xlsx", ".xls", ".ods", ".numbers")
 NO_TABLES = (
     *(".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".heic", ".mp3", ".mp4", ".mov", ".pdf", ".doc", ".docx"),
-    *(".odt", ".ppt", ".pptx", ".gz", ".7z", ".rar", ".tar", ".exe", ".html", ".json", ".xml", ".sqlite"),
+    *(".odt", ".ppt", ".pptx", ".gz", ".7z", ".rar", ".tar", ".exe", ".html", ".json", ".xml"),
 )
 """What is surely neither a table nor a set of images; the reader decides about everything else, whatever its name."""
 

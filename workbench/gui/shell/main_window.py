@@ -10,10 +10,12 @@ from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
+from workbench.data.databases.address import PASSWORD_NEEDED
 from workbench.gui.gauges.budget import BudgetGauge
 from workbench.gui.gauges.memory import MemoryGauge
 from workbench.gui.pages.base import Page, PageFrame
 from workbench.gui.project.autosave import Autosave
+from workbench.gui.project.database_dialog import SEVERAL, DatabaseDialog
 from workbench.gui.project.missing_panel import MissingPanel
 from workbench.gui.project.open_table import open_table
 from workbench.gui.project.project import Project
@@ -37,6 +39,7 @@ from workbench.gui.style.theme import ThemeSwitch
 from workbench.gui.widgets.basic import look
 from workbench.gui.widgets.explain import ExplainPanel
 from workbench.gui.widgets.stopping import Stop, ask_to_stop, ask_to_stop_all
+from workbench.params import WorkbenchError
 from workbench.render.fonts import scaled
 
 SIZE = (1280, 800)
@@ -113,6 +116,9 @@ class MainWindow(QMainWindow):
         self.project.changed.connect(self._retitle)
         self.project.kept.connect(self.session.recent.add)
         self.session.open_asked.connect(self.open)
+        self.session.database_asked.connect(self.ask_for_database)
+        self.session.opening_failed.connect(self._opening_failed)
+        self._database_dialog: DatabaseDialog | None = None
         self._veil = DropVeil(self.session, self)
         self._restore()
         self._home = next(page for page in pages if page.home)
@@ -172,6 +178,21 @@ class MainWindow(QMainWindow):
             self.project.open(Path(source))
             return
         open_table(self.session, self.jobs, source)
+
+    def ask_for_database(self) -> None:
+        """Ask which table of a database to open."""
+        self._database().open()
+
+    def _database(self) -> DatabaseDialog:
+        if self._database_dialog is None:
+            self._database_dialog = DatabaseDialog(self.session, self.jobs, self)
+            self._database_dialog.chosen.connect(self.open)
+        return self._database_dialog
+
+    def _opening_failed(self, source: str, options: object, error: BaseException) -> None:
+        """Ask which of several tables is meant, or for a password."""
+        if isinstance(error, WorkbenchError) and error.code in (SEVERAL, PASSWORD_NEEDED):
+            self._database().show_for(source, error)
 
     def page_names(self) -> list[str]:
         """Return the names of the pages, room by room."""

@@ -106,6 +106,10 @@ class StartPanel(QWidget):
         )
         for line in (title, text, safe):
             line.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        database = button(
+            tr("Open from a database…"), "open_database", tip=tr("A table of PostgreSQL, SQLite or another database")
+        )
+        database.clicked.connect(session.database_asked)
         images = button(
             tr("Open a folder of images…"),
             "open_image_folder",
@@ -117,7 +121,7 @@ class StartPanel(QWidget):
         inner.setSpacing(12)
         inner.addWidget(title)
         inner.addWidget(text)
-        inner.addLayout(row(None, self.open_button, first, images, None, spacing=12))
+        inner.addLayout(row(None, self.open_button, first, database, images, None, spacing=12))
         inner.addSpacing(4)
         inner.addWidget(safe)
         column = look(QWidget(), "clear")
