@@ -82,11 +82,12 @@ def _opened(address: Address, secrets: dict[str, str], *, write: bool) -> Opened
 
 def _tables(opened: Opened, *, counted: bool) -> list[tuple[str, bool, int | None]]:
     """Return name, whether it is a view, and rows of each table; no rows once counting has taken too long."""
-    end, found = time.monotonic() + COUNTING, []
-    for each in opened.tables():
+    end, found = time.monotonic() + COUNTING, opened.tables()
+    rows: dict[str, int | None] = {}
+    for each in sorted(found, key=lambda listed: listed.view):  # a view may take long
         left = end - time.monotonic()
-        found.append((each.name, each.view, opened.count(each.name, left) if counted and left > 0 else None))
-    return found
+        rows[each.name] = opened.count(each.name, left) if counted and left > 0 else None
+    return [(each.name, each.view, rows[each.name]) for each in found]
 
 
 def _read(opened: Opened, address: Address, most: int | None, seconds: int, out: BinaryIO) -> None:

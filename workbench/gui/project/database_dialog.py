@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QDialog, QGridLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QGridLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from workbench.data.databases.address import PASSWORD_NEEDED, PASSWORDS, POSTGRESQL, SQLITE, Address, address_of
 from workbench.gui.session.error_text import sentence
@@ -30,22 +30,24 @@ if TYPE_CHECKING:
 KEY = "database"
 FIRST_ROWS = 20
 SHOWN_COLUMNS = 30
-SIZE = (860, 640)
+SIZE = (940, 660)
 OTHER = "other"
 SEVERAL = "several-tables"
 """Code of the refusal of a database in which no table is named."""
 
+_EXAMPLE = "mysql+pymysql://user@server/database"
 _FIELDS = (
-    (POSTGRESQL, "host", tr_later("Server"), tr_later("this computer")),
-    (POSTGRESQL, "port", tr_later("Port"), "5432"),
-    (POSTGRESQL, "database", tr_later("Database"), ""),
-    (POSTGRESQL, "user", tr_later("User"), ""),
-    (SQLITE, "file", tr_later("File"), ""),
-    (OTHER, "address", tr_later("Address"), "mysql+pymysql://user@server/database"),
-    ("", "password", tr_later("Password"), tr_later("asked for by few databases on this computer")),
-    ("", "query", tr_later("Query"), tr_later("SELECT … instead of a table")),
+    (POSTGRESQL, "host", tr_later("Server"), tr_later("this computer"), (0, 0, 1)),
+    (POSTGRESQL, "port", tr_later("Port"), "5432", (0, 2, 1)),
+    (POSTGRESQL, "database", tr_later("Database"), "", (1, 0, 1)),
+    (POSTGRESQL, "user", tr_later("User"), "", (1, 2, 1)),
+    (SQLITE, "file", tr_later("File"), "", (0, 0, 3)),
+    (OTHER, "address", tr_later("Address"), _EXAMPLE, (0, 0, 3)),
+    ("", "password", tr_later("Password"), tr_later("only if the database asks for one"), (2, 0, 3)),
+    ("", "query", tr_later("Query"), tr_later("SELECT … instead of a table"), (3, 0, 3)),
 )
-"""Which kind of database a field belongs to, its name, its label, and what it shows while it is empty."""
+"""Which kind of database a field belongs to, its name, its label, what it shows while it is empty, and its place: the
+row, the column of the label, and the columns of the field."""
 
 
 class DatabaseDialog(QDialog):
@@ -85,7 +87,7 @@ class DatabaseDialog(QDialog):
             "database_tables",
             tr("Tables and views of the database"),
             (
-                Column(tr("Table or view"), width=260),
+                Column(tr("Table or view"), width=160),
                 Column(tr("Kind"), width=80),
                 Column(tr("Rows"), width=100, right=True),
             ),
@@ -108,15 +110,17 @@ class DatabaseDialog(QDialog):
     def _arrange(self, leave: QWidget) -> None:
         form = QGridLayout()
         form.setHorizontalSpacing(12)
-        for at, (_, name, title, hint) in enumerate(_FIELDS):
+        for _, name, title, hint, (at, left, wide) in _FIELDS:
             field = named(QLineEdit(), f"database_{name}", tr(title))
             field.setPlaceholderText(tr(hint))
             field.textEdited.connect(self._edited)
             field.returnPressed.connect(self.list_tables)
             self._fields[name], self._labels[name] = field, label(tr(title), "muted")
-            form.addWidget(self._labels[name], at, 0)
-            form.addWidget(field, at, 1)
-        form.addWidget(self._browse, [name for _, name, *_ in _FIELDS].index("file"), 2)
+            form.addWidget(self._labels[name], at, left)
+            form.addWidget(field, at, left + 1, 1, wide)
+        form.addWidget(self._browse, 0, 4)
+        form.setColumnStretch(1, 2)
+        form.setColumnStretch(3, 1)
         self._fields["password"].setEchoMode(QLineEdit.EchoMode.Password)
         self._preview = QWidget()
         heading = row(label(tr("First rows"), "heading"), badge(), None)
@@ -131,8 +135,11 @@ class DatabaseDialog(QDialog):
         layout.addLayout(form)
         layout.addLayout(row(self._connect, self._stop, None))
         layout.addWidget(self._said)
-        layout.addWidget(self._tables, 2)
-        layout.addWidget(self._preview, 3)
+        beside = QHBoxLayout()
+        beside.setSpacing(16)
+        beside.addWidget(self._tables, 2)
+        beside.addWidget(self._preview, 3)
+        layout.addLayout(beside, 1)
         layout.addLayout(row(None, leave, self._open))
 
     # -- what is typed --------------------------------------------------------------------------------------------
@@ -149,6 +156,7 @@ class DatabaseDialog(QDialog):
     def _edited(self) -> None:
         """Forget what was listed: it was of another database."""
         self._names = []
+        self._connect.setText(tr("Show rows") if self._text("query") else tr("Show tables"))
         self._tables.lines.show_lines([])
         self._show_preview(None)
         self._say("")
@@ -168,7 +176,7 @@ class DatabaseDialog(QDialog):
             made = Address(SQLITE, database=self._text("file"))
             lacks = tr("Choose a file first.") if not made.database else ""
         elif self._kind == OTHER:
-            lacks, found = tr("Type an address such as {example}", example="mysql+pymysql://user@server/database"), None
+            lacks, found = tr("Type an address such as {example}", example=_EXAMPLE), None
             try:
                 found = address_of(self._text("address"))
             except WorkbenchError as error:
@@ -271,6 +279,7 @@ class DatabaseDialog(QDialog):
         lines = [] if table is None else table.frame.select(names).rows()
         columns = [Column(name, width=80) for name in names] or [Column("")]
         self._rows.show_columns(columns, [[Cell(cell or "") for cell in line] for line in lines])
+        self._preview.setVisible(table is not None)
         self._open.setEnabled(table is not None)
         if table is not None:
             left = len(table.names) - len(names)

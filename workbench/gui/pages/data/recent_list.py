@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from workbench.data.databases.address import address_of
 from workbench.gui.project.recent_tasks import look_for
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.recent_files import RecentFiles
@@ -30,7 +31,8 @@ class RecentLine(QWidget):
     def __init__(self, path: str, at: int) -> None:
         super().__init__()
         pure = PurePath(path)
-        self._folder, self._name = str(pure.parent), pure.name
+        address = address_of(path)
+        self._folder, self._name = (str(pure.parent), pure.name) if address is None else (address.place, address.title)
         self.open = button(
             self._name.replace("&", "&&"), f"recent_{at}", "link", accessible=tr("Open {path}", path=path), tip=path
         )
