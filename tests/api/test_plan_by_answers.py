@@ -47,3 +47,27 @@ def test_what_cannot_be_is_refused(answers: dict[str, object], part: str) -> Non
 
 def test_without_answers_a_plan_says_nothing_of_them() -> None:
     assert api.plan(FRAME, epsilon=3, **FACTS, drop=["id"]).questions is None
+
+
+def test_wishes_are_solved_from_python_as_on_the_command_line() -> None:
+    frame = pd.DataFrame({"age": [30, 40, 50] * 200, "sex": ["f", "m", "f"] * 200})
+    plan = api.plan(frame, epsilon=1, bounds={"age": (0, 120)}, domains={"sex": ["f", "m"]})
+    found = api.solve(frame, ["mean(age) ± 2", "share(sex=f) <= 3 %"], plan=plan)
+    assert found["epsilon"] == api.solve(plan, ["mean(age) ± 2", "share(sex=f) <= 3 %"], rows=600)["epsilon"]
+    assert sum(found["split"].values()) == pytest.approx(found["epsilon"], rel=1e-12)
+    with pytest.warns(api.PrivateStudyWarning):
+        made = api.statistics(frame, plan, found["figures"], epsilon=found["epsilon"], seed=1)
+    mean = made[made["statistic"] == "mean"].iloc[0]
+    assert mean["high"] - mean["low"] <= 4.001
+    rows = api.solve(plan, ["mean(age) ± 8"], rows=600, way="rows")
+    assert rows["plan"].forecast().attrs["epsilon_total"] == rows["epsilon"]
+    assert api.solve(plan, ["mean(age) ± 2"], rows=600, epsilon_max=0.01)["impossible"][0]["needs"] > 0.01
+    for given, part in (
+        ({}, "rows="),
+        ({"rows": 600, "equal": True}, "give epsilon"),
+        ({"rows": 600, "delta": 0.1}, "δ|delta"),
+    ):
+        with pytest.raises(ParameterError, match=part):
+            api.solve(plan, ["mean(age) ± 2"], **given)
+    with pytest.raises(ParameterError, match="one plan"):
+        api.solve(frame, ["mean(age) ± 2"])

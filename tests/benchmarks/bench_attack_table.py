@@ -208,10 +208,11 @@ def test_every_attack_on_every_release(make: Callable[[Path], Table], shared_dat
             assert min(found["main"] for found in copy) >= 0.9
             assert copy[-1]["auc"] >= 0.9
     for subject, place in bench.models().items():
-        found = bench.attack("membership", subject, place, "--shadows", "64")
+        shadows = "128" if subject == OVERFITTED else "64"
+        found = bench.attack("membership", subject, place, "--shadows", shadows)
         bench.attack("inversion", subject, place)
         if subject == OVERFITTED:
-            assert found["auc"] >= 0.75
+            assert found["auc_low"] >= 0.75
         if subject == NETWORK:
             assert found["epsilon_lower"] < 3
     write(bench)
@@ -241,7 +242,7 @@ def line_of(found: dict[str, Any]) -> str:
 
 def member_line(found: dict[str, Any], way: dict[str, Any]) -> str:
     """Return a line of the table of membership."""
-    name = way["guess"] if found["attack"] == "membership" else "distance"
+    name = "distance" if found["attack"] == "closest" and way["guess"] == "loss" else way["guess"]
     tpr = [way["tpr_at_fpr"][share] for share in ("0.001", "0.01")]
     epsilon = "–" if found["epsilon"] is None else f"{found['epsilon']:.4g}"
     return (
@@ -290,7 +291,7 @@ def write(bench: Bench) -> None:
     RESULTS.write_text(text + "\n".join(sorted(second + members, key=place_of)) + "\n", "utf-8")
 
 
-WAYS = ("distance", "loss", "lira", "lira-offline", "rmia")
+WAYS = ("distance", "density-ratio", "loss", "lira", "lira-offline", "rmia")
 
 
 def place_of(line: str) -> tuple[str, int]:

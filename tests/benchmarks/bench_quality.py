@@ -29,7 +29,7 @@ from workbench.sanitize.engine import draw
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.plan_template import draft
 from workbench.studies.quality.study import SCORES, Quality, QualityRequest, quality
-from workbench.studies.synthetic_rows import synthetic_cells
+from workbench.studies.regimes import synthetic_cells
 from workbench.synth import synthesiser
 
 pytestmark = pytest.mark.benchmark

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from workbench.deep.compiled import exp, loops
-from workbench.deep.flat_parameters import flattened
 from workbench.deep.image_kernel import ImageClippedSum, activation_backward
+from workbench.deep.private_step import flattened
 from workbench.deep.table_kernel import LogisticClippedSum, TableClippedSum, is_logistic
 from workbench.deep.updates import Sgd
 

@@ -33,9 +33,8 @@ from synthesis_tables import SUBJECTS, Subject
 
 from workbench.learners import LOGISTIC_REGRESSION, NAIVE_BAYES, RANDOM_FOREST
 from workbench.sanitize.plan import VALUES
-from workbench.studies.regimes import Fit, Regime, StudyData, predictions
+from workbench.studies.regimes import Fit, Regime, StudyData, predictions, synthetic_cells
 from workbench.studies.splits import seed_of
-from workbench.studies.synthetic_rows import synthetic_cells
 from workbench.synth import SYNTHESISERS, synthesiser
 from workbench.synth.columns import CodedRows
 

@@ -19,7 +19,7 @@ from workbench.cli import main
 from workbench.data.read import read_table
 from workbench.deep.features import TableData
 from workbench.deep.model import TrainedModel
-from workbench.privacy.accounting.neighbours import replace_one
+from workbench.privacy.accounting.event import replace_one
 from workbench.release.certificate import checksum, read_card
 
 PLAN = """

@@ -246,8 +246,8 @@ WORDS: dict[str, tuple[list[str], str]] = {
     ),
     "an epsilon to explain": (["explain", "--epsilon", "0"], "--epsilon"),
     "an unknown suffix": (
-        sanitize(output="out.xlsx"),
-        "the output's suffix '.xlsx' is not known (out.xlsx); use one of",
+        sanitize(output="out.xls"),
+        "the output's suffix '.xls' is not known (out.xls); use one of",
     ),
     "a folder as output": (sanitize(output="."), "the output's suffix '' is not known"),
     "an output in a missing folder": (sanitize(output="no/out.csv"), "the folder of the output does not exist"),

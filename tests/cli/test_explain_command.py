@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from command_cases import Run
 
-from workbench.privacy.accounting.neighbours import group
+from workbench.privacy.accounting.event import group
 from workbench.privacy.explain.sections import sections
 
 

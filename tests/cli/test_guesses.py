@@ -183,7 +183,10 @@ def test_a_confirmed_reading_needs_no_options_any_more(odd: Path, run: Run) -> N
     assert run("plan", "--confirm", "plan.toml").code == 0
     assert run(*sanitize()).code == 0
     certificate = json.loads((odd / "out.csv.certificate.json").read_text("utf-8"))
-    assert "cp1252" not in certificate["plan"]
+    assert "cp1252" not in certificate["plan"], "only the dropped column needs it"
+    assert tomllib.loads(certificate["plan"])["writing"] == {"delimiter": ";", "decimal": ","}
+    assert (odd / "out.csv").read_text("utf-8").startswith("age;city\n")
+    assert run("verify", "out.csv").code == 0
 
 
 def test_what_the_person_states_is_no_guess(odd: Path, run: Run) -> None:

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from engine_networks import Mean
 from torch import nn
 
 from workbench.deep.book_keeping import BookKeepingClippedSum
 from workbench.deep.clipping import PerRowClippedSum
 from workbench.deep.factors import CLIPPINGS, PER_LAYER
-from workbench.deep.flat_parameters import flattened
 from workbench.deep.image_kernel import ImageClippedSum
+from workbench.deep.private_step import flattened
 from workbench.deep.table_kernel import LogisticClippedSum, TableClippedSum
 
 WIDTH, MOST_ROWS = 3, 50
@@ -22,13 +23,6 @@ ODD = (math.inf, -math.inf, math.nan, 3e38, -3e38, 1e30, 1e19, 1e-19, 1e-30, 1e-
 
 Engine = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 """From rows and classes to the sum, in double precision."""
-
-
-class Mean(nn.Module):
-    """The mean over the positions of a sequence."""
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x.mean(1)
 
 
 class Last(nn.Module):

@@ -18,7 +18,7 @@ from workbench.deep.networks import network  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.learners.tasks import CLASSIFICATION  # noqa: E402
 from workbench.params import CancelledError  # noqa: E402
-from workbench.privacy.accounting.neighbours import replace_one  # noqa: E402
+from workbench.privacy.accounting.event import replace_one  # noqa: E402
 from workbench.risk.attacks.bound import NOTHING, Guarantee  # noqa: E402
 from workbench.risk.attacks.membership import (  # noqa: E402
     Membership,

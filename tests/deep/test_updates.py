@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from workbench.deep.flat_parameters import flattened  # noqa: E402
+from workbench.deep.private_step import flattened  # noqa: E402
 from workbench.deep.updates import UPDATES, Adam, Sgd  # noqa: E402
 
 REFERENCES = {

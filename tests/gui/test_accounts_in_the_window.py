@@ -6,10 +6,9 @@ import json
 from decimal import Decimal
 from pathlib import Path
 
-import pytest
 from hands import show
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QMessageBox, QPushButton, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
 from workbench.data.samples.sample_tables import sample_table
 from workbench.data.table import Table
@@ -18,26 +17,6 @@ from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.release.ledger.ledger import Ledger
 
 PATIENCE = 600_000
-
-
-@pytest.fixture
-def answer_yes(qtbot):
-    """Press the deciding button of the question that comes next; the texts of the questions are kept."""
-    told: list[str] = []
-
-    def arm() -> list[str]:
-        def click() -> None:
-            box = QApplication.activeModalWidget()
-            if not isinstance(box, QMessageBox):
-                QTimer.singleShot(20, box or QApplication.instance(), click)
-                return
-            told.append(box.informativeText().replace("\u00a0", " "))
-            qtbot.mouseClick(box.findChild(QAbstractButton, "confirm_yes"), Qt.MouseButton.LeftButton)
-
-        QTimer.singleShot(20, QApplication.instance(), click)
-        return told
-
-    return arm
 
 
 def seen(window, kind: type[QWidget], name: str):
@@ -61,7 +40,7 @@ def charge(table: Table) -> str:
     return dataset
 
 
-def test_a_version_is_told_shares_the_budget_and_may_be_denied(people, idle, qtbot, answer_yes) -> None:
+def test_a_version_is_told_shares_the_budget_and_may_be_denied(people, idle, qtbot, answer) -> None:
     """The sample is open; what was released before differs from it in one cell."""
     with Ledger.open() as book:  # the account that opening made is of nobody once the steward has parted them
         mine = book.find(book.identify(people.session.opened.table)).account
@@ -77,7 +56,7 @@ def test_a_version_is_told_shares_the_budget_and_may_be_denied(people, idle, qtb
 
 
 def test_a_later_table_is_taken_as_a_version_until_the_steward_says_otherwise(
-    people, idle, qtbot, answer_yes, monkeypatch
+    people, idle, qtbot, answer, monkeypatch
 ) -> None:
     import dataclasses
 
@@ -93,7 +72,7 @@ def test_a_later_table_is_taken_as_a_version_until_the_steward_says_otherwise(
     told = seen(people, QLabel, "release_version_told").text()
     assert "looks like a version of a table you released on 20" in told
     assert "shares that table's budget" in told
-    asked = answer_yes()
+    asked = answer("yes")
     press(people, qtbot, "release_another_table")
     idle(people)
     qtbot.waitUntil(lambda: people.session.account.spent == 0, timeout=PATIENCE)
@@ -105,7 +84,7 @@ def test_a_later_table_is_taken_as_a_version_until_the_steward_says_otherwise(
         assert book.verify() == []
 
 
-def test_a_table_in_doubt_names_both_ways_out_and_each_decides_it(people, idle, qtbot, answer_yes, monkeypatch) -> None:
+def test_a_table_in_doubt_names_both_ways_out_and_each_decides_it(people, idle, qtbot, answer, monkeypatch) -> None:
     import dataclasses
 
     opened = people.session.opened
@@ -144,7 +123,7 @@ def test_a_table_in_doubt_names_both_ways_out_and_each_decides_it(people, idle, 
     people.session.open(dataclasses.replace(opened, table=part), people.session.plan.with_(account=""))
     read_account(people.session, people.jobs)
     idle(people)
-    answer_yes()
+    answer("yes")
     press(people, qtbot, "release_another_table")
     idle(people)
     qtbot.waitUntil(lambda: not people.session.account.problem, timeout=PATIENCE)
@@ -154,7 +133,7 @@ def test_a_table_in_doubt_names_both_ways_out_and_each_decides_it(people, idle, 
 
 
 def test_the_public_name_is_typed_given_and_told_on_the_certificate(
-    people, idle, qtbot, answer_yes, tmp_path: Path
+    people, idle, qtbot, answer, tmp_path: Path
 ) -> None:
     charge(people.session.opened.table)
     with Ledger.open() as book:
@@ -169,7 +148,7 @@ def test_the_public_name_is_typed_given_and_told_on_the_certificate(
     qtbot.keyClicks(name, "people 2026")
     qtbot.keyClick(name, Qt.Key.Key_Return)
     assert people.session.plan.account == "people 2026"
-    asked = answer_yes()
+    asked = answer("yes")
     press(people, qtbot, "release_name_account")
     idle(people)
     qtbot.waitUntil(lambda: people.session.account.name == "people 2026", timeout=PATIENCE)
@@ -178,7 +157,7 @@ def test_the_public_name_is_typed_given_and_told_on_the_certificate(
     field = seen(people, QLineEdit, "release_target")
     field.selectAll()
     qtbot.keyClicks(field, str(target))
-    answer_yes()
+    answer("yes")
     press(people, qtbot, "release_now")
     qtbot.waitUntil(target.exists, timeout=PATIENCE)
     idle(people)

@@ -7,7 +7,7 @@ from PySide6.QtCore import QItemSelection, QItemSelectionModel, QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu, QTableView, QWidget
 
-from workbench.gui.pages.data.bad_lines import lines_near
+from workbench.gui.pages.data.dialect import lines_near
 from workbench.gui.widgets.basic import PRIVATE
 from workbench.params import InputError
 from workbench.params.remedies import STATE_OPTION, Remedy

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from comparisons import (
@@ -20,7 +21,7 @@ from comparisons import (
 )
 from mishaps import banner
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QTableView, QWidget
+from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QPushButton, QTableView, QWidget
 
 from workbench.release.certificate import checksum
 
@@ -223,3 +224,41 @@ def test_a_released_model_is_drawn_as_a_public_point_or_says_why_not(window, pre
     click_cell(window, qtbot, 1, at=1)
     qtbot.keyClick(window.findChild(QTableView, TABLE), Qt.Key.Key_Space)
     assert "cannot be drawn, because its card states no accuracy" in banner(window)
+
+
+# -- the attack -------------------------------------------------------------------------------------------------------
+
+
+def test_a_line_is_attacked_on_request_and_only_then(compare, press, idle, qtbot):
+    table, button = compare.findChild(QTableView, TABLE), compare.findChild(QPushButton, "compare_attack")
+    assert table.isColumnHidden(column(compare, "Membership"))
+    assert not button.isEnabled()
+    click_cell(compare, qtbot, 2, at=1)
+    press(compare, "compare_attack")
+    idle(compare)
+    assert compare.session.account.seen, "the ledger has noted it"
+    assert not table.isColumnHidden(column(compare, "Membership"))
+    first, second, third = shown(compare, "Membership")
+    assert (first, second) == ("–", "–")
+    assert re.fullmatch(r"0\.\d\d \(0\.\d\d–0\.\d\d\)", third)
+    tip = compare.page.runs.index(2, column(compare, "Membership")).data(Qt.ItemDataRole.ToolTipRole)
+    assert tip.startswith("ε = 1 allows 0.88 at the most.")
+    assert "Private" in tip
+    choose = compare.findChild(QComboBox, "compare_epsilon")
+    choose.setFocus()
+    qtbot.keyClick(choose, Qt.Key.Key_Down)
+    assert shown(compare, "Membership") == ["–"] * 3, "it was attacked at ε = 1"
+    click_cell(compare, qtbot, 0, at=1)
+    press(compare, "compare_attack")
+    idle(compare)
+    assert shown(compare, "Membership")[0] != "–", "without privacy it is the same at every ε"
+    assert "without privacy" in compare.page.runs.index(0, 5).data(Qt.ItemDataRole.ToolTipRole)
+
+
+def test_what_cannot_be_trained_again_is_not_attacked(compare, idle, qtbot, tmp_path):
+    charged(tmp_path / "model", card(0.9))
+    compare.page._read()
+    idle(compare)
+    click_cell(compare, qtbot, 3, at=1)
+    assert not compare.findChild(QPushButton, "compare_attack").isEnabled()
+    assert "the table that it was trained on" in compare.page._note.text()

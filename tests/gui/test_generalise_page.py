@@ -6,9 +6,10 @@ import json
 import tomllib
 from pathlib import Path
 
+import polars as pl
 import pytest
 from mishaps import retype, text_of
-from PySide6.QtWidgets import QFileDialog, QTableView, QWidget
+from PySide6.QtWidgets import QComboBox, QFileDialog, QTableView, QWidget
 
 from workbench.release.verify import verify_release
 from workbench.risk.generalise.models import MODELS
@@ -40,6 +41,7 @@ def test_each_known_column_has_a_hierarchy_at_once(clinic):
     assert [line[:3] for line in rows_of(clinic, "generalise_columns")] == [
         ["age", "intervals", "5"],
         ["town", "category tree", "1"],
+        ["diagnosis", "none", ""],
     ]
     assert rows_of(clinic, "generalise_levels")[0] == ["18", "15-19", "10-19", "0-19", "0-39", "*"]
 
@@ -131,7 +133,7 @@ def test_other_settings_ask_for_another_search(searched, press, idle, qtbot):
 def test_the_other_conditions_are_asked_for_under_a_fold(clinic, press, idle, qtbot):
     fold, more = clinic.findChild(QWidget, "generalise_fold"), clinic.findChild(QWidget, "generalise_more")
     offered = {*clinic.page.form.value().declared(), *more.value().declared()}
-    assert offered >= {key for model in MODELS if model.needs != "population" for key in model.declared()}
+    assert offered >= {key for model in MODELS for key in model.declared()}
     assert (fold.text(), more.isVisible()) == ("More conditions ▸", False)
     press(clinic, "generalise_fold")
     assert more.isVisible()
@@ -204,14 +206,103 @@ def test_settings_and_hierarchies_are_kept_in_the_project(clinic, press, idle, q
     press(clinic, "rail_release")
     press(clinic, "tab_generalise")
     idle(clinic)
-    assert [line[1:3] for line in rows_of(clinic, "generalise_columns")] == [["intervals", "2"], ["a file", "2"]]
+    assert [line[1:3] for line in rows_of(clinic, "generalise_columns")][:2] == [["intervals", "2"], ["a file", "2"]]
     assert (clinic.page.form.value().k, clinic.page.more.value().average_risk) == (None, 0.4)
     assert not clinic.project.unsaved
     own.unlink()
     clinic.open(str(project))
     idle(clinic)
-    assert [line[1:3] for line in rows_of(clinic, "generalise_columns")] == [["intervals", "2"], ["category tree", "1"]]
+    made = [line[1:3] for line in rows_of(clinic, "generalise_columns")]
+    assert made[:2] == [["intervals", "2"], ["category tree", "1"]]
     assert clinic.project.unsaved  # the file is as it was until it is saved
+
+
+def choose(window, name: str, value: str) -> None:
+    box = window.findChild(QComboBox, name)
+    box.setCurrentIndex(box.findData(value))
+    box.activated.emit(box.currentIndex())
+
+
+def test_a_population_is_chosen_for_k_map_with_every_method(clinic, press, idle, qtbot, tmp_path, monkeypatch):
+    rows = clinic.session.opened.table.frame
+    people = tmp_path / "town.csv"
+    pl.concat([rows, rows, rows, rows[:1].with_columns(age=pl.lit("107"))]).write_csv(people)
+    retype(clinic, qtbot, "generalise_form_k", " ")
+    press(clinic, "generalise_fold")
+    retype(clinic, qtbot, "generalise_more_k_map", "6")
+    assert text_of(clinic, "generalise_problem") == "k-map needs a table of the population: choose one."
+    assert not clinic.findChild(QWidget, "generalise_run").isEnabled()
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *a, **k: (str(people), ""))
+    press(clinic, "generalise_more_population_choose")
+    idle(clinic)
+    assert rows_of(clinic, "generalise_levels")[-1][0] == "107", "hierarchies are of the population's values, too"
+    for method in ("optimal", "local", "cells"):
+        choose(clinic, "generalise_form_method", method)
+        press(clinic, "generalise_run")
+        idle(clinic)
+        made = clinic.page._found.made
+        assert [one.name for one in made.models] == ["k-map"]
+        assert made.outcome.groups.population[made.outcome.kept].min() >= 6
+        assert made.k < 6, "the rows themselves are fewer than the people"
+    assert clinic.session.generalised.more.population == str(people)
+
+
+def test_a_sensitive_column_gets_a_hierarchy_for_its_distance(clinic, press, idle, qtbot, tmp_path, monkeypatch):
+    retype(clinic, qtbot, "generalise_form_t", "0.7")
+    press(clinic, "generalise_fold")
+    choose(clinic, "generalise_more_distance", "hierarchical")
+    assert "needs a hierarchy of diagnosis" in text_of(clinic, "generalise_problem")
+    clinic.page.columns.selectRow(2)
+    assert text_of(clinic, "generalise_why_one").startswith("Of a sensitive column")
+    choose(clinic, "generalise_builder", "tree")
+    idle(clinic)
+    assert rows_of(clinic, "generalise_columns")[2][:3] == ["diagnosis", "category tree", "1"]
+    own = tmp_path / "diagnosis.csv"
+    ill = [line[0] for line in rows_of(clinic, "generalise_levels")]
+    own.write_text("\n".join(f"{one};{'grave' if one == 'cancer' else 'mild'};*" for one in ill), "utf-8")
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *a, **k: (str(own), ""))
+    press(clinic, "generalise_import")
+    idle(clinic)
+    assert rows_of(clinic, "generalise_columns")[2][1:3] == ["a file", "2"]
+    press(clinic, "generalise_run")
+    idle(clinic)
+    assert clinic.page._found.made.problem.sensitive[0].hierarchy.height == 2
+    press(clinic, "generalise_view_hierarchies")
+    clinic.page.columns.selectRow(2)
+    choose(clinic, "generalise_builder", "none")
+    assert rows_of(clinic, "generalise_columns")[2][1:3] == ["none", ""]
+    assert "needs a hierarchy of diagnosis" in text_of(clinic, "generalise_problem")
+    clinic.page.columns.selectRow(0)
+    assert clinic.page.editor.builder.findData("none") < 0, "what an outsider knows must have one"
+
+
+def test_settings_and_hierarchies_are_steps_that_can_be_undone(clinic, press, idle, qtbot):
+    stack = clinic.session.undo_stack
+    retype(clinic, qtbot, "generalise_form_k", "12")
+    choose(clinic, "generalise_form_loss", "discernibility")
+    retype(clinic, qtbot, "generalise_intervals_widths", "20")
+    qtbot.waitUntil(lambda: rows_of(clinic, "generalise_levels")[0] == ["18", "0-19", "*"])
+    idle(clinic)
+    clinic.page.columns.selectRow(2)
+    choose(clinic, "generalise_builder", "tree")
+    idle(clinic)
+    said = ["change k", "change loss", "change the hierarchy of age", "change the hierarchy of diagnosis"]
+    assert [stack.text(at) for at in range(stack.count())] == said
+    stack.undo()
+    assert rows_of(clinic, "generalise_columns")[2][1:3] == ["none", ""]
+    stack.undo()
+    idle(clinic)
+    assert rows_of(clinic, "generalise_columns")[0][2] == "5"
+    stack.undo()
+    stack.undo()
+    assert (clinic.page.form.value().k, clinic.page.form.value().loss) == (5, "granularity")
+    assert clinic.session.generalised is None
+    for _ in said:
+        stack.redo()
+    idle(clinic)
+    assert (clinic.page.form.value().k, clinic.page.form.value().loss) == (12, "discernibility")
+    made = [line[1:3] for line in rows_of(clinic, "generalise_columns")]
+    assert made == [["intervals", "2"], ["category tree", "1"], ["category tree", "1"]]
 
 
 def test_what_is_missing_is_said(window, press, idle):

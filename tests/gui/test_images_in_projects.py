@@ -15,10 +15,10 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
 
 from workbench.data.images.read import ImageOptions
 from workbench.deep.plan import DpSgdPlan
-from workbench.gui.project.autosave_tasks import claim
+from workbench.gui.pages.data.start import reasons
+from workbench.gui.project.autosave import claim
 from workbench.gui.project.open_images import load_images
 from workbench.gui.project.project_file import project_text, read_project
-from workbench.gui.project.recent_tasks import reasons
 from workbench.gui.session.draft import DraftPlan
 from workbench.params import WorkbenchError
 from workbench.paths import user_state

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QRadioButton, Q
 
 from workbench.data.images.read import ENDINGS
 from workbench.gui.session.open_images import FOR_TABLES
-from workbench.gui.shell.drop_overlay import PACKED_IMAGES
+from workbench.gui.shell.main_window import PACKED_IMAGES
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify import verify_release
 

@@ -12,8 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QPushButton
 
-from workbench.gui.pages.preview.recovered_task import recovered
-from workbench.gui.pages.preview.tasks import draw_column, draw_rows
+from workbench.gui.pages.preview.tasks import draw_column, draw_rows, recovered
 from workbench.gui.widgets.basic import PRIVATE
 from workbench.sanitize import realisation
 from workbench.sanitize.realisation import FIRST_ROWS, Realisation

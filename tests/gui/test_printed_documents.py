@@ -6,14 +6,15 @@ import re
 from pathlib import Path
 
 import pytest
-from PySide6.QtGui import QColor, QImage, QPainter
+from PySide6.QtCore import QBuffer
+from PySide6.QtGui import QColor, QImage, QPainter, QPdfWriter
 
 from workbench.params import InputError
 from workbench.release.documents.study_report import study_report
 from workbench.release.documents.written_document import check_document_path
 from workbench.render.document import Bullets, Document, FactList, Grid, Paragraph, Picture, Section
 from workbench.render.document_html import page_html
-from workbench.render.document_pdf import dated, laid_out, paint_page, pdf_bytes
+from workbench.render.document_pdf import RESOLUTION, dated, drawn_pictures, laid_out, paint_page, pdf_bytes
 from workbench.render.values import CurveFigure, Series
 
 LINE = Series("private model", "private", (0.1, 1.0), (0.5, 0.7), (0.4, 0.6), (0.6, 0.8))
@@ -123,3 +124,38 @@ def test_a_document_has_a_name_that_says_what_it_is(tmp_path, monkeypatch, name,
         return
     with pytest.raises(InputError, match=re.escape(told)):
         check_document_path(Path(name))
+
+
+def test_a_page_with_drawn_figures_loads_nothing_from_elsewhere():
+    report = study_report(FIGURE, "a\n1\n")
+    drawn = drawn_pictures(report)
+    assert [image[:8] for image in drawn] == [b"\x89PNG\r\n\x1a\n"]
+    text = page_html(report, drawn)
+    assert "img-src data:" in text
+    assert re.findall(r"src\s*=\s*\"([^,]*),", text) == ["data:image/png;base64"]
+    assert drawn_pictures(PUBLIC) == []
+
+
+def test_no_heading_stands_at_the_foot_of_a_page(qapp):
+    parts = [
+        block
+        for k in range(60)
+        for block in (Paragraph(f"Head {k}", "strong"), *(Paragraph(f"line {i}") for i in range(k % 3 + 1)))
+    ]
+    document = Document("Title", "", (Section("All", tuple(parts)),))
+    memory = QBuffer()
+    memory.open(QBuffer.OpenModeFlag.WriteOnly)
+    writer = QPdfWriter(memory)
+    writer.setResolution(RESOLUTION)
+    text = laid_out(document, writer, 2000, 2900)
+    block, layout = text.begin(), text.documentLayout()
+    seen, alone = [], []
+    while block.isValid():
+        seen.append(block.text())
+        if block.text().startswith("Head"):
+            pages = [int(layout.blockBoundingRect(one).bottom() - 1) // 2900 for one in (block, block.next())]
+            alone += [block.text()] * (pages[0] != pages[1])
+        block = block.next()
+    assert alone == []
+    assert text.pageCount() > 2
+    assert [line for line in seen if line.startswith("Head")] == [f"Head {k}" for k in range(60)]

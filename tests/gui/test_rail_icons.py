@@ -51,7 +51,7 @@ def test_an_icon_that_cannot_be_drawn_is_a_fault_of_its_page():
     from PySide6.QtCore import QRectF
     from PySide6.QtGui import QPainter
 
-    from workbench.gui.widgets.icon import draw_icon
+    from workbench.gui.shell.rail import draw_icon
 
     image = QImage(16, 16, QImage.Format.Format_ARGB32)
     with QPainter(image) as painter, pytest.raises(ValueError, match="not the path"):

@@ -12,9 +12,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QSlider, QWidget
 
-from workbench.gui.pages.rappor.live_plots import Setting, plots
+from workbench.gui.pages.rappor.live_plots import BarsPicture, HeatPicture, RocPicture, Setting, plots
 from workbench.gui.pages.rappor.parameters_card import LINES
-from workbench.gui.pages.rappor.pictures import BarsPicture, HeatPicture, RocPicture
 from workbench.privacy.rappor.account import cost
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.release.ledger.ledger import Ledger

@@ -295,10 +295,10 @@ def test_the_source_is_never_replaced(window, tmp_path, press, idle, qtbot):
 
 
 def test_a_name_of_an_unknown_format_is_refused_before_anything_is_asked(ready, tmp_path, press, idle, qtbot):
-    retype(ready, qtbot, tmp_path / "people.xlsx")
+    retype(ready, qtbot, tmp_path / "people.xls")
     press(ready, "release_now")
     idle(ready)
-    assert "'.xlsx' is not known" in text(ready, "banner_text")
+    assert "'.xls' is not known" in text(ready, "banner_text")
     assert spent() == []
 
 

@@ -42,6 +42,7 @@ def tick(hands: Hands, column: str, heading: str = "Known") -> None:
 
 def test_figures_follow_each_tick_at_once(hands):
     assert hands.text("risk_said").startswith("Tick what an outsider may know")
+    assert hands.text("risk_what").startswith("Shown here: how many rows are unique")
     tick(hands, "age")
     assert hands.text("risk_said") == "2 of 9 rows are unique by these columns (22.2 %); the smallest class has 1 row."
     tick(hands, "ill", "Sensitive")

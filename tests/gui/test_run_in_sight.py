@@ -11,7 +11,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QCheckBox, QLabel, QScrollArea, QWidget
 
 from workbench.gui.pages.train import tasks
-from workbench.gui.shell.status_line import StatusLine
+from workbench.gui.shell.main_window import StatusLine
 from workbench.params import CancelledError
 
 needs_torch = pytest.mark.skipif(

@@ -119,6 +119,27 @@ def test_a_wish_is_typed_in_its_row_and_the_epsilon_that_gives_it_is_offered(han
     assert hands.window.session.questions.asked.wishes == ()
 
 
+def test_what_all_wishes_need_together_is_shown_with_its_split(hands):
+    hands.choose_way("Statistics")
+    assert not hands.sees("ways_solved")
+    hands.type_in_cell(TABLE, MEAN, "within", "4")
+    hands.type_into("ways_more", "median(age) ± 5")
+    hands.key(Qt.Key.Key_Return)
+    hands.idle()
+    told = hands.text("ways_solved")
+    assert "your wishes by statistics needs ε = " in told
+    assert "mean(age) " in told
+    assert "median(age) " in told
+    hands.choose_way("Noisy")
+    hands.idle()
+    assert hands.text("ways_solved").startswith("Not possible by noisy rows: ")
+    session = hands.window.session
+    session.undo_stack.undo()
+    session.undo_stack.undo()
+    hands.idle()
+    assert not hands.sees("ways_solved")
+
+
 def test_columns_that_nobody_needs_are_dropped_from_the_menu_and_the_rest_is_nearer(hands):
     before = cell(hands, MEAN, "Noisy")
     do(hands, "The mean of income", "decide_drop")

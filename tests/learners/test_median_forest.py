@@ -19,8 +19,7 @@ from sklearn.base import clone
 from workbench.data.schema import Attribute
 from workbench.learners import MEDIAN_FOREST, MEDIAN_XGBOOST, Learner
 from workbench.learners.checks import checked_numbers
-from workbench.learners.median_forest.asked_rows import MOST_ASKED, AskedRows
-from workbench.learners.median_forest.blocks import deal, expected_medians
+from workbench.learners.median_forest.blocks import MOST_ASKED, AskedRows, deal, expected_medians
 from workbench.learners.median_forest.estimator import AnsweredRows, Blocks, SampleAndAggregate
 from workbench.params import BudgetRefusedError, InputError, ParameterError
 from workbench.params.extras import how_to_install

@@ -21,8 +21,7 @@ from workbench.privacy.accounting.compose import (
     round_up,
     total,
 )
-from workbench.privacy.accounting.event import Composed, Cost, PoissonGaussian, PureDp, exact
-from workbench.privacy.accounting.neighbours import group
+from workbench.privacy.accounting.event import Composed, Cost, PoissonGaussian, PureDp, exact, group
 
 
 def cost(epsilon: str, delta: str = "0") -> Cost:

@@ -10,7 +10,7 @@ from workbench.params import ParameterError
 from workbench.privacy.accounting.accountant import event_of, loss
 from workbench.privacy.accounting.epsilon_curve import EpsilonCurve
 from workbench.privacy.accounting.event import PoissonGaussian
-from workbench.privacy.accounting.solve import solve
+from workbench.privacy.accounting.questions import solve
 
 GIVEN = {"rows": 60_000, "delta": 1e-5}
 

@@ -16,6 +16,7 @@ from workbench.release.documents.written_document import document_bytes
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.risk_report import ReportRequest, risk_report
 from workbench.render.document import Document, Grid
+from workbench.render.values import Bar, BarsFigure
 from workbench.risk import attacks
 from workbench.risk.attacks import RELEASE
 
@@ -76,6 +77,7 @@ def test_a_copy_is_attacked_by_every_attack_on_releases(
     page = texts(risk_document(found))
     assert NOT_DP in page
     assert NO_ATTACK in page
+    titles = [t.attack.title for t in found.tried if t.outcome is not None]
     (grid,) = (
         block
         for section in risk_document(found).sections
@@ -83,7 +85,19 @@ def test_a_copy_is_attacked_by_every_attack_on_releases(
         for block in section.blocks
         if isinstance(block, Grid)
     )
-    assert [row[0] for row in grid.rows] == [t.attack.title for t in found.tried if t.outcome is not None]
+    assert [row[0] for row in grid.rows] == titles
+    sizes, shares, scores = (picture.figure for picture in risk_document(found).pictures)
+    assert all(isinstance(figure, BarsFigure) and figure.badge for figure in (sizes, shares, scores))
+    assert [sum(bar.share for bar in group) for group in zip(*(row.bars for row in sizes.rows), strict=True)] == (
+        pytest.approx([1, 1])
+    )
+    assert [row.name for row in shares.rows] == titles
+    first = shares.rows[titles.index("Inference")]
+    main = outcomes["inference"].main
+    assert first.bars[1] == Bar(main.value, main.low, main.high)
+    assert [row.name for row in scores.rows] == [score.title for score, _ in found.quality.found]
+    assert page.count('src="data:image/png;base64,') == 3
+    assert page.count("src=") == 3
     with Ledger.read(tmp_path / "l.sqlite") as book:
         assert sorted({shown.study for shown in book.figures()}) == ["attack", "quality", "risk"]
 

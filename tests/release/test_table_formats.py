@@ -7,10 +7,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from released import release_table
 
 from workbench.data.read import ReadOptions, read_table
 from workbench.params import InputError, ParameterError
 from workbench.release.kinds import TABLES
+from workbench.release.ledger.ledger import Ledger
 from workbench.release.table_formats import (
     FORMATS,
     TABLE_FORMATS,
@@ -21,6 +23,7 @@ from workbench.release.table_formats import (
     types_of,
     written_like,
 )
+from workbench.release.verify import verified_release, verify_release
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.writing import PLAIN, Writing
 
@@ -114,7 +117,7 @@ def test_a_format_whose_library_is_not_installed_names_the_extra() -> None:
     [
         ("age;city\n30;Rome\n41;Oslo\n", ReadOptions(), Writing(delimiter=";")),
         ("age;x\n30;1,5\n41;2,5\n", ReadOptions(decimal=","), Writing(delimiter=";", decimal=",")),
-        ("age|city\n30|Köln\n41|Oslo\n", ReadOptions(encoding="cp1252"), Writing(delimiter="|", encoding="cp1252")),
+        ("age|city\n30|Köln\n41|Oslo\n", ReadOptions(encoding="cp1252"), Writing(delimiter="|")),
         ("age\tcity\n30\tRome\n41\tOslo\n", ReadOptions(), Writing(delimiter="\t")),
         ("age,city\n30,Rome\n41,Oslo\n", ReadOptions(), None),
     ],
@@ -147,3 +150,28 @@ def test_a_writing_refuses_what_is_not_known() -> None:
         plan_of(writing={"delimiter": "x"})
     with pytest.raises(ParameterError, match="encoding"):
         plan_of(writing={"encoding": "no-such"})
+
+
+@pytest.mark.parametrize("suffix", sorted(FORMATS))
+def test_a_release_in_every_format_agrees_with_its_certificate(tmp_path: Path, suffix: str) -> None:
+    text = "age;x;day;city;note\n" + "".join(
+        f"{k};{k % 10},5;2024-01-{k % 28 + 1:02};{'Köln' if k % 3 else 'Oslo'};={k}+1\n" for k in range(60)
+    )
+    source = tmp_path / "people.csv"
+    source.write_bytes(text.encode("cp1252"))
+    columns = [
+        {"name": "age", "kind": "integer", "lower": 0, "upper": 120},
+        {"name": "x", "kind": "real", "lower": 0, "upper": 10, "cells": 21},
+        {"name": "day", "kind": "date", "lower": "2024-01-01", "upper": "2024-12-31", "missing": "own-value"},
+        {"name": "city", "kind": "category", "domain": ["Köln", "Oslo"]},
+        {"name": "note", "action": "keep"},
+    ]
+    plan = Plan.from_plain({"epsilon": 8.0, "writing": {"defuse_formulas": True}, "column": columns})
+    options = ReadOptions(encoding="cp1252", delimiter=";", decimal=",", header="yes")
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        done = release_table(plan, read_table(source, options), tmp_path / f"out{suffix}", ledger)
+    assert verify_release(done.output) == []
+    found = verified_release(done.output)
+    assert found.rows == 60
+    assert sorted(found.table.column("note").to_list()) == sorted(f"'={k}+1" for k in range(60))
+    assert all(len(found.cells(name)) == 60 for name in ("age", "x", "day", "city"))

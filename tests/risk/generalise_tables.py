@@ -162,6 +162,12 @@ def judged(
     return list(kept.values()), gone
 
 
+def fits_at(case: dict[str, Any], model: Any, node: tuple[int, ...]) -> bool:
+    """Return whether every class of a node is allowed by one model."""
+    made = judged([(model.name, model)], case, node)
+    return made is not None and not made[1]
+
+
 def lost(name: str, case: dict[str, Any], node: tuple[int, ...], kept: list[list[int]], gone: list[int]) -> float:
     """Return a loss of a node, by its definition."""
     n = len(case["data"]["s"])

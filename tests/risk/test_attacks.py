@@ -240,6 +240,18 @@ def test_singling_out_in_fewer_people_is_counted_as_drawing_them_shows() -> None
     assert 0 < singling_out._singled(matches, 40, 400) <= 4
 
 
+@pytest.mark.parametrize("have", [80, 200, 400])
+@pytest.mark.parametrize("scale", [0.0005, 0.004, 0.02])
+def test_a_small_control_set_is_continued_to_what_a_large_one_shows(scale: float, have: int) -> None:
+    """Conditions of exponential weights: the mean over 40 control sets is near what 800 other people show."""
+    rng = np.random.default_rng(11)
+    weights = np.minimum(0.2, rng.exponential(scale, 500))
+    truth = float((800 * weights * (1 - weights) ** 799).sum())
+    few = [rng.binomial(have, weights) for _ in range(40)]
+    continued = np.mean([singling_out._singled(counts, have, 800) for counts in few])
+    assert continued == pytest.approx(truth, rel=0.2)
+
+
 def test_linkability_and_inference_name_columns_that_do_not_fit() -> None:
     rows = people(np.random.default_rng(9), 50)
     of = {"original": rows}

@@ -124,6 +124,68 @@ def test_heuristics_keep_every_model_and_the_limit(method: Any) -> None:
     assert found > 20
 
 
+@pytest.mark.parametrize("method", [local, cells])
+@pytest.mark.parametrize("name", ["k-map", "delta-presence"])
+def test_recoding_counts_each_of_the_population_in_one_class(name: str, method: Any) -> None:
+    found = 0
+    for seed in range(60):
+        problem, case = small.random_case(seed, population=True)
+        rng = np.random.default_rng([seed, 11])
+        model, limit = drawn(name, rng), limit_of(rng, problem)
+        try:
+            outcome = method(Search(problem, Goal(models=(model,), limit=limit, loss=LOSSES[0])))
+        except InputError:
+            assert not small.fits_at(case, model, problem.top), "what is allowed at the top is found"
+            continue
+        found += 1
+        groups, kept = outcome.groups, outcome.kept
+        assert outcome.suppressed <= limit
+        assert groups.population.sum() == len(next(iter(case["people"].values())))
+        for at in np.flatnonzero(kept):
+            levels = outcome.levels[groups.first[at]]
+            label = [
+                h.levels[up][problem.columns[q][groups.first[at]]]
+                for q, (h, up) in enumerate(zip(problem.hierarchies, levels, strict=True))
+            ]
+            alike = small.labels(case, tuple(levels), case["people"]).count(tuple(label))
+            assert groups.population[at] <= alike, "people who may be in the class by what is published"
+            if isinstance(model, KMap):
+                assert groups.population[at] >= (model.k_map or 0)
+            else:
+                assert isinstance(model, Presence)
+                share = groups.sizes[at] / groups.population[at]
+                assert model.presence_from - 1e-9 <= share <= (model.presence_upto or 0) + 1e-9
+        if isinstance(model, Presence) and model.presence_from > 0:
+            assert kept[groups.population > 0].all(), "nobody is known to be absent"
+    assert found > 20
+
+
+def test_the_heuristic_is_exact_where_it_reaches_every_node_and_ends_where_it_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for seed in range(60):
+        rng = np.random.default_rng([seed, 13])
+        problem, _ = small.random_case(seed, population=True)
+        models = tuple(drawn(name, rng) for name in ("k-anonymity", MODELS[seed % len(MODELS)].name))
+        goal = Goal(models=models, limit=limit_of(rng, problem), loss=LOSSES[seed % len(LOSSES)])
+        quick, whole = Search(problem, goal), Search(problem, goal)
+        try:
+            greedy(quick)
+        except InputError:
+            with pytest.raises(InputError):
+                optimal(whole)
+            continue
+        optimal(whole)
+        assert quick.best is not None
+        assert whole.best is not None
+        assert quick.best[0] == pytest.approx(whole.best[0], abs=1e-12)
+    monkeypatch.setattr("workbench.risk.generalise.search.MOST_TRIED", 3)
+    problem, _ = small.random_case(1, population=False)
+    search = Search(problem, Goal(models=(KAnonymity(k=2),), limit=0, loss=LOSSES[0]))
+    greedy(search)
+    assert len(search.tried) < problem.nodes
+
+
 def test_local_recoding_loses_no_more_than_the_best_full_domain_on_most_tables() -> None:
     better = 0
     for seed in range(40):

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import beta, norm
+from scipy.stats import beta, norm, t
 
 from workbench.params import InputError
 from workbench.risk.attacks.bound import NOTHING, Guarantee, most
@@ -136,16 +136,27 @@ def _means(rng: np.random.Generator, noise: float, rows: int = 400) -> tuple[See
     return Seen(fitted(used, rng), shadows=shadows), np.isin(np.arange(rows), used)
 
 
+def _places(rng: np.random.Generator, noise: float, rows: int = 400) -> tuple[Seen, np.ndarray]:
+    """People of whom some are dense and some scarce; those who were used are nearer to a release by a factor."""
+    gaps = np.exp(rng.normal(0, 3, rows))
+    member = np.isin(np.arange(rows), rng.permutation(rows)[: rows // 2])
+    released = gaps * rng.random(rows) * np.where(member, noise, 1.0)
+    return Seen(-released, others=-gaps), member
+
+
 @pytest.mark.parametrize("name", [g.name for g in GUESSES])
 def test_a_guess_finds_what_was_remembered_and_nothing_where_nothing_was(name: str) -> None:
     """Levels of rows hide it from the loss alone; who has shadows sees Φ(1/(√2·σ)) of the pairs, at σ = 0.5 0.92."""
     rng = np.random.default_rng(5)
     chosen = guess(name)
-    seen, member = _means(rng, 0.5)
+    assert not GUESSES[0].needs, "the first one has the likelihood alone"
+    made, quiet, loud = (_places, 0.1, 1.0) if chosen.needs == "others" else (_means, 0.5, 200.0)
+    seen, member = made(rng, quiet)
+    assert separated("loss", *(GUESSES[0].score(seen)[m] for m in (member, ~member)), NOTHING).auc.value < 0.85
     scores = chosen.score(seen)
     found = separated(name, scores[member], scores[~member], NOTHING)
-    assert (found.auc.value > 0.85) == chosen.shadows
-    seen, member = _means(rng, 200.0)
+    assert (found.auc.value > 0.85) == bool(chosen.needs)
+    seen, member = made(rng, loud)
     scores = chosen.score(seen)
     found = separated(name, scores[member], scores[~member], NOTHING, alpha=1e-6)
     assert found.auc.low < 0.5 < found.auc.high + 0.02
@@ -161,6 +172,26 @@ def test_the_likelihood_ratio_is_that_of_two_normals() -> None:
     expected = norm.logpdf(seen.likelihood, *within) - norm.logpdf(seen.likelihood, *without)
     assert guess("lira").score(seen) == pytest.approx(expected)
     assert guess("lira-offline").score(seen) == pytest.approx((seen.likelihood - without[0]) / without[1])
+
+
+def test_of_many_shadows_the_density_is_that_of_each_rows_own_fits() -> None:
+    """What is remembered or not has two humps: a fit between them says that the row was used, and no normal sees it."""
+    rng = np.random.default_rng(9)
+    rows, count = 400, 64
+    used = rng.permuted(np.arange(count)[:, None] % 2 * np.ones((1, rows)), axis=0) == 1
+
+    def fits(there: np.ndarray) -> np.ndarray:
+        sides = rng.choice([-3.0, 3.0], there.shape)
+        return np.where(there, 0.0, sides) + rng.normal(0, 0.5, there.shape)
+
+    member = rng.permutation(rows) < rows // 2
+    seen = Seen(fits(member[None])[0], shadows=Shadows(used, fits(used)))
+    assert area(member, guess("lira").score(seen)) > 0.99
+    own, at = seen.shadows.likelihood[used[:, 0], 0], seen.likelihood[0]
+    other = seen.shadows.likelihood[~used[:, 0], 0]
+    widths = [0.5 * len(side) ** -0.2 * side.std(ddof=1) for side in (own, other)]
+    logs = [math.log(np.mean(t.pdf((at - side) / w, 4) / w)) for side, w in zip((own, other), widths, strict=True)]
+    assert guess("lira").score(seen)[0] == pytest.approx(logs[0] - logs[1])
 
 
 def test_a_row_has_a_spread_of_its_own_where_shadows_are_many() -> None:

@@ -12,9 +12,15 @@ from workbench.params import ParameterError
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.mechanisms import BOUNDED_LAPLACE, GRR, STAIRCASE
 from workbench.sanitize.calibrated import protected_column
-from workbench.sanitize.estimates.pair import estimate_pair, pair_refusal
+from workbench.sanitize.estimates.pair import (
+    MOST_PAIRS,
+    NamesColumn,
+    PairChannel,
+    estimate_pair,
+    estimate_two_way,
+    pair_refusal,
+)
 from workbench.sanitize.estimates.pairs import NoisyColumn, _coupled, _Pair, _Side, estimate_correlation
-from workbench.sanitize.estimates.two_way import MOST_PAIRS, NamesColumn, PairChannel, estimate_two_way
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import CancelledError, CancelToken
 

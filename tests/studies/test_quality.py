@@ -181,6 +181,11 @@ def test_a_control_set_is_what_scores_stand_beside(survey: Table) -> None:
     assert "control set" in found.beside
     assert value(found, "training").share == pytest.approx(1, abs=0.02)
     assert value(found, "training").reached > 0.8
+    drawn = np.random.default_rng(8)
+    apart = Table(pl.DataFrame([seen.frame[c].gather(drawn.permutation(450)) for c in seen.names]), "apart")
+    beside, held_out = quality(seen, apart, other), quality(seen, other)
+    for name in ("column_shapes", "pair_trends", "two_way", "three_way"):
+        assert value(beside, name).reached == value(held_out, name).value
 
 
 def test_generalised_numbers_are_compared_as_names(survey: Table) -> None:

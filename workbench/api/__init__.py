@@ -13,6 +13,7 @@ name tells the ledger that both are the same people. A dataset carries it, and s
         people, epsilon=3, bounds={"age": (0, 110)}, domains={"sex": ["female", "male"]}, drop=["name"], target="sex"
     )
     plan.forecast(rows=2000)                                               # reads no rows
+    api.solve(plan, ["mean(age) ± 2", "share(sex=female) ± 3 %"], rows=2000)["epsilon"]
     api.release(people, plan)                                              # a private study
     api.release(people, plan, output="people-released.csv")
     api.ledger("ledger.sqlite").cap("people", epsilon=12)                  # the first release set it to 3
@@ -48,7 +49,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from workbench.api.datasets import PrivateStudyWarning, dataset
-from workbench.api.plans import Plan, load_plan, plan
+from workbench.api.plans import Plan, load_plan, plan, solve
 from workbench.api.studies import curve, describe, why
 from workbench.api.tables import bundle, estimate, release, verify
 from workbench.params.field import did_you_mean
@@ -60,10 +61,10 @@ if TYPE_CHECKING:
     from workbench.api.generalized import generalize
     from workbench.api.ledgers import ledger
     from workbench.api.measures import anonymity, risk
+    from workbench.api.models import total_epsilon
     from workbench.api.networks import train
     from workbench.api.released import Released, fit_on_release, load_model
     from workbench.api.reports import quality, report
-    from workbench.api.transformers import total_epsilon
 
 __all__ = [
     "Plan",
@@ -88,6 +89,7 @@ __all__ = [
     "release",
     "report",
     "risk",
+    "solve",
     "statistics",
     "synthesize",
     "total_epsilon",

@@ -17,12 +17,15 @@ from workbench.api.shown import Shown, short
 from workbench.data.schema import OWN_VALUE
 from workbench.params import ParameterError
 from workbench.params.field import IntegerField, did_you_mean, plain_scalar
+from workbench.privacy.accounting.event import exact
+from workbench.release.delta_limit import require_small_delta
 from workbench.sanitize import plan as sanitize_plan
 from workbench.sanitize.budget_split import target_weight
 from workbench.sanitize.forecast import forecast
 from workbench.sanitize.plan import AUTO, REFUSE, Column
 from workbench.sanitize.questions import Asked, Questions, parse_asks
 from workbench.sanitize.wishes import Wish
+from workbench.studies.solve import Wanted
 from workbench.studies.ways import compare_ways
 
 Bounds = Mapping[str, tuple[Any, Any]]
@@ -310,6 +313,66 @@ def categories(name: str, values: Any) -> dict[str, Any]:
             "its domain holds a missing value", f"column {name}", "leave it out; name the column in missing"
         )
     return {"kind": "category", "domain": tuple(named)}
+
+
+def solve(
+    data_or_plan: pd.DataFrame | sanitize_plan.Plan,
+    want: Iterable[str],
+    *,
+    plan: sanitize_plan.Plan | None = None,
+    rows: int | None = None,
+    way: str | None = None,
+    epsilon: float | None = None,
+    epsilon_max: float | None = None,
+    equal: bool = False,
+    delta: float | None = None,
+) -> dict[str, Any]:
+    """Return the least ε, and its split, that gives the errors wished for; no value is read and nothing is spent.
+
+    Args:
+        data_or_plan: a DataFrame, of which only the number of rows is used, or a plan.
+        want: wishes such as ``mean(age)<=2``, ``share(sex=f) ± 3 %`` or ``mean(age by sex) ± 2, weight 3``: the ± that
+            95 of 100 releases stay within.
+        plan: declares the columns of a DataFrame.
+        rows: how many rows there are, where a plan is given.
+        way: ``statistics``, ``synthetic`` or ``rows``; by default statistics, or where these have not all the figures,
+            the cheaper of the others.
+        epsilon: spend this, not the least: every error is the same part of its margin divided by its weight.
+        epsilon_max: the most that may be spent.
+        equal: with ``epsilon``, of figures without margins: each error is the same part of all that it could be.
+        delta: δ of one row, below 1/rows. By default there is none.
+
+    Returns:
+        ``way``, ``epsilon`` (``None`` where a wish is impossible), ``split`` (ε by figure or column; ρ where ``unit``
+        says so), ``errors`` (± by figure), ``impossible`` (each with ``want``, ``reason`` and the ε it ``needs``
+        alone), ``left_out``; ``figures`` for :func:`statistics`, and the ``plan`` with the answer, for :func:`release`
+        and :func:`synthesize`.
+
+    Raises:
+        ParameterError: a wish is none, or is of a column that is not declared; or rows or a plan are missing.
+    """
+    declared, count = (plan, rows) if isinstance(data_or_plan, pd.DataFrame) else (data_or_plan, rows)
+    if not isinstance(declared, sanitize_plan.Plan) or (plan is not None and declared is not plan):
+        raise ParameterError("the columns are declared by one plan", "plan", "give a DataFrame and plan=, or a plan")
+    if isinstance(data_or_plan, pd.DataFrame):
+        declared = for_frame(declared, data_or_plan)
+        count = len(data_or_plan) if rows is None else rows
+    wanted = Wanted(
+        want=tuple(_names(want)),
+        rows=count,
+        way=way,
+        delta=delta,
+        epsilon=epsilon,
+        epsilon_max=epsilon_max,
+        equal=equal,
+    )
+    if wanted.rows is None:
+        raise ParameterError("a plan does not say how many rows there are", "rows", "give rows=")
+    if delta is not None:
+        require_small_delta(exact(delta), wanted.rows)
+    found = wanted.solution(declared, wanted.rows)
+    figures = None if found.request is None else [each.to_plain() for each in found.request.figures]
+    return {**found.to_plain(), "figures": figures, "plan": None if found.plan is None else _as_shown(found.plan)}
 
 
 def _as_shown(plain: sanitize_plan.Plan) -> Plan:

@@ -15,6 +15,7 @@ from workbench.api.frames import restored
 from workbench.api.handed import Handed, facts_of
 from workbench.api.places import Place, path_of, place_of
 from workbench.privacy.entropy import KeyedEntropy, SeededEntropy
+from workbench.release.bundle.write_bundle import write_bundle
 from workbench.release.estimates import estimates_of
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.open_release import certified_rows
@@ -22,7 +23,7 @@ from workbench.release.path import prepare_rows
 from workbench.release.table_formats import FORMATS
 from workbench.release.table_output import certified_copy
 from workbench.release.verify import verified_release
-from workbench.release.verify_any import verify_any
+from workbench.release.verify_any import verified, verify_any
 from workbench.sanitize.engine import draw
 from workbench.sanitize.estimates.interval import Interval
 from workbench.sanitize.estimates.quantiles import checked_shares
@@ -93,7 +94,7 @@ def verify(path: Place, certificate: Place | None = None) -> list[str]:
 def bundle(
     path: Place, folder: Place, *, ledger: Place | bool = True, signed: bool = False, replace: bool = False
 ) -> Path:
-    """Make a release that stands into a bundle: a new folder with everything that checks it; return the folder.
+    """Make a complete release into a bundle: a new folder with everything that checks it; return the folder.
 
     Args:
         path: the released file, or the folder of a model.
@@ -106,9 +107,6 @@ def bundle(
         InputError: the folder exists or cannot be written, the ledger does not know the release, or there is no key.
         CheckFailedError: the release is not what its certificate and the ledger say.
     """
-    from workbench.release.bundle.write_bundle import write_bundle
-    from workbench.release.verify_any import verified
-
     stated = verified(path_of(path), CancelToken())
     with Ledger.read(place_of(ledger)) as book:
         write_bundle(stated, path_of(folder), book, signed=signed, replace=replace)

@@ -76,7 +76,6 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 
 def _where(options: argparse.Namespace, context: Context, plan: DpSgdPlan, asked: Simulation) -> dict[str, Any]:
-    """Train three times on the private rows."""
     for name in ("public", "patience"):
         if getattr(asked, name) is not None:
             raise ParameterError(f"--{name} is for a simulation", hint=f"leave --{name} out, or give --rows, not DATA")
@@ -115,7 +114,6 @@ def _where(options: argparse.Namespace, context: Context, plan: DpSgdPlan, asked
 def _expected(
     options: argparse.Namespace, context: Context, plan: DpSgdPlan, asked: Simulation, rows: int
 ) -> dict[str, Any]:
-    """Train on rows that nobody has to protect."""
     features, public, people, from_rows = _declared(options, context, asked.public)
     from workbench.deep.expected_accuracy import PATIENCE, expected_accuracy
     from workbench.studies.expected_accuracy import in_sentences, made_up_rows, public_rows

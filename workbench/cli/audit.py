@@ -61,7 +61,6 @@ class StepOptions(Parameters):
 
 
 def _audit_step_run(options: argparse.Namespace, context: Context, epsilon: float, seed: int | None) -> dict[str, Any]:
-    """Audit the step."""
     from workbench.deep.canaries import IN_ONE_RUN, audit_step
 
     asked = read_options(options, StepOptions)
@@ -149,7 +148,6 @@ _MECHANISM = """\
 
 
 def _text(result: Mapping[str, Any]) -> str:
-    """Return the verdict for a person."""
     odds, claim = f"{1 - result['confidence']:.0e}", figure(result["epsilon"])
     if result["mechanism"] == NAME:
         at = f"epsilon = {claim} at delta = {result['delta']:.0e}"

@@ -16,6 +16,7 @@ COMMANDS: dict[str, str] = {
     "describe": "read a table and say what is in its columns (private)",
     "plan": "write a first plan for a table, with the public facts left to fill in",
     "forecast": "what a plan will cost and do; reads no data and spends no budget",
+    "solve": "the least epsilon, and its split, that gives the errors you wish for; or what is not possible",
     "mechanism": "exact facts about one mechanism: its true epsilon, bias and error",
     "sanitize": "release a table as its plan says: charge, draw, certify, write",
     "synthesize": "",  # a kind of release has its line in the list of kinds

@@ -40,7 +40,7 @@ class Command:
 
     Attributes:
         name: the word after ``workbench``.
-        example: a command line that works as it stands (on bundled samples).
+        example: a command line that works as it is (on bundled samples).
         configure: adds its arguments to a parser.
         run: does the work; returns the object that ``--json`` prints. ``"ok": False`` in it means exit 5.
         text: the short human text of that object.

@@ -75,7 +75,6 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 
 def _given_up(options: argparse.Namespace) -> dict[str, Any]:
-    """End an interrupted run for good."""
     if options.resume is None:
         raise ParameterError("--give-up needs the run that it ends", hint="name its checkpoint with --resume DIR")
     with Ledger.open(options.ledger) as ledger:

@@ -145,7 +145,6 @@ def _quantile(found: Mapping[str, Any], kind: str) -> tuple[str, ...]:
 
 
 def _pair_lines(result: Mapping[str, Any]) -> list[str]:
-    """Return the correlations and two-way tables."""
     lines: list[str] = []
     for pair in result.get("pairs", ()):
         named = " and ".join(pair["columns"])

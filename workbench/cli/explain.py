@@ -11,7 +11,7 @@ from typing import Any
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.tables import columns_text
 from workbench.params import Parameters, integer, real
-from workbench.privacy.accounting.neighbours import group
+from workbench.privacy.accounting.event import group
 from workbench.privacy.explain.deployments import DEPLOYMENTS, published_between
 from workbench.privacy.explain.guide import CAVEAT, QUESTIONS, SOURCE, advice
 from workbench.privacy.explain.sections import MOST_EPSILON, sections

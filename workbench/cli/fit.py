@@ -180,7 +180,6 @@ def _on_release(options: argparse.Namespace, context: Context) -> dict[str, Any]
 
 
 def _on_release_text(result: Mapping[str, Any]) -> str:
-    """Return the short human text of the result."""
     lines = [
         f"trained {result['model']} on release {result['release_id']} ({result['rows']} rows) into {result['output']}",
         f"charged epsilon = 0: it costs nothing beyond the release, which was charged epsilon = "

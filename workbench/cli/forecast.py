@@ -107,7 +107,6 @@ def _text(result: Mapping[str, Any]) -> str:
 
 
 def _ways(stated: Mapping[str, Any]) -> list[str]:
-    """Return the ways to release side by side."""
     header = ("what could be released", *stated["questions"])
     rows = [
         (way["name"], *("–" if half is None else f"± {figure(half)}" for half in way["half_lengths"]))

@@ -106,7 +106,6 @@ def _data(path: str, options: argparse.Namespace, context: Context) -> Table:
 
 
 def _copied(options: argparse.Namespace) -> dict[str, Any]:
-    """Copy or move the ledger."""
     path = existing_ledger(options.ledger)
     with Ledger.open(path) as ledger:
         target = ledger.back_up(options.output) if options.action == "backup" else ledger.move(options.output)
@@ -115,7 +114,6 @@ def _copied(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _merged(options: argparse.Namespace) -> dict[str, Any]:
-    """Take over the entries of another ledger."""
     path, other = existing_ledger(options.ledger), existing_ledger(options.other)
     with Ledger.open(path) as ledger, Ledger.open(other) as taken:
         stated = vars(ledger.merge(taken))
@@ -259,12 +257,11 @@ def _amount(value: float | None) -> str:
 
 
 def _delta(spent: float, cap: float | None) -> str:
-    """Return what is spent of a cap of δ."""
     return "–" if cap is None and not spent else f"{figure(spent)} of {_amount(cap)}"
 
 
 def _known_as(called: str, dataset: str) -> str:
-    """Return what a person calls a dataset, with enough of its id to tell two of the same name apart."""
+    """Return what a person calls a dataset, with enough of its id to distinguish two of the same name."""
     return f"{called} ({dataset[:6]})" if called else f"dataset {dataset[:6]}"
 
 

@@ -71,7 +71,6 @@ class _Parser(argparse.ArgumentParser):
         return f"usage: {' '.join([self.prog, *needed])} [options]"
 
     def print_help(self, file: Any = None) -> None:
-        """Print the help where results go."""
         _say(self.format_help().rstrip("\n"))
 
 

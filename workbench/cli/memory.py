@@ -91,7 +91,6 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 
 def _study(options: argparse.Namespace, setting: Setting, device: str) -> list[StudyRow]:
-    """Return one row for every combination."""
     if options.hidden and not setting.network.hidden:
         raise ParameterError(
             f"the network {setting.network.name!r} has no hidden units to vary", "--hidden", "use --network mlp"

@@ -151,7 +151,6 @@ def _confirm(path: Path) -> dict[str, Any]:
 
 
 def _export(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    """Write the data dictionary of a plan."""
     given = {"DATA": options.data, "--epsilon": options.epsilon, "--dictionary": options.dictionary}
     for name in (name for name, value in given.items() if value is not None):
         raise ParameterError(f"--export-dictionary reads a plan, and {name} is for a new one", hint=_EXPORT_ALONE)

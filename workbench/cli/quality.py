@@ -12,7 +12,7 @@ from workbench.cli.tables import add_ledger, add_reading, columns_text, noticed,
 from workbench.data.read import ReadOptions
 from workbench.release.own_release import note_unless_released
 from workbench.release.rows_beside import rows_of_release
-from workbench.studies.quality.study import QualityRequest, quality
+from workbench.studies.quality.study import SCORES, QualityRequest, quality
 
 _WORST = 3
 
@@ -51,8 +51,6 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 
 def _text(result: Mapping[str, Any]) -> str:
-    from workbench.studies.quality.study import SCORES
-
     scores = result["scores"]
     rows = [
         (score.title, *(_figure(scores[score.name][key]) for key in ("value", "held_out")), _share(scores[score.name]))

@@ -29,6 +29,8 @@ from workbench.release.path import (
     release_prepared,
     verdict_on,
 )
+from workbench.release.signature.signature_file import sign
+from workbench.release.signature.signing_key import signing_key
 from workbench.release.table_formats import FORMATS
 from workbench.signals import Notice, Progress
 
@@ -80,7 +82,6 @@ def check_documents(options: argparse.Namespace, *inputs: str | Path | None) -> 
     # Documents know every kind of release, model and figure: a release without one waits for none of them.
     from workbench.release.bundle.write_bundle import check_bundle_place
     from workbench.release.documents.written_document import check_document_path
-    from workbench.release.signature.signing_key import signing_key
 
     for name, suffix in (("pdf", ".pdf"), ("html", ".html")):
         path = getattr(options, name)
@@ -100,7 +101,7 @@ def check_documents(options: argparse.Namespace, *inputs: str | Path | None) -> 
 
 
 def write_documents(options: argparse.Namespace, release: Path, context: Context) -> dict[str, Any]:
-    """Write what the options ask for of a release that stands; return it as part of the command's result.
+    """Write what the options ask for of a complete release; return it as part of the command's result.
 
     Args:
         options: the command's.
@@ -108,7 +109,7 @@ def write_documents(options: argparse.Namespace, release: Path, context: Context
         context: of the command.
 
     Raises:
-        WorkbenchError: something cannot be written; the release and its charge stand, and the message says so.
+        WorkbenchError: something cannot be written; the release and its charge stay, and the message says so.
     """
     if not asks_for_documents(options):
         return {}
@@ -126,7 +127,6 @@ def documents_of(release: Any, options: argparse.Namespace, context: Context) ->
     """Write what the options ask for of a :class:`DescribedRelease`; return it as part of a result."""
     from workbench.release.bundle.write_bundle import write_bundle
     from workbench.release.documents.written_document import write_document
-    from workbench.release.signature.signature_file import sign
 
     made: dict[str, Any] = {}
     wanted = [name for name in ("pdf", "html") if getattr(options, name) is not None]
@@ -183,8 +183,12 @@ def release(
         prepared: the release.
         about: a sentence to say first, where the cap allows the charge; empty where there is none.
     """
-    check_values(prepared, context.cancel)  # a typing error is no reason to reserve and void
+    in_parts = prepared.work.reader is not None
+    if not in_parts:
+        check_values(prepared, context.cancel)  # a typing error is no reason to reserve and void
     with Ledger.open(options.ledger) as ledger:
+        if in_parts:  # one pass for values and marks
+            check_values(prepared, context.cancel, ledger, context.emit)
         account = ""
         if about is not None:
             verdict = verdict_on(prepared, ledger)

@@ -130,7 +130,6 @@ def notify_remarks(plan: DpSgdPlan, features: Features, context: Context) -> Non
 
 
 def _report_people(found: Preflight, plan: DpSgdPlan, context: Context) -> None:
-    """Tell δ where a person may have several rows."""
     if found.rows_per_person > 1:
         stated = (
             f"delta = {float(found.delta):g} for a person with {found.rows_per_person} rows, {plan.delta:g} for one row"

@@ -11,13 +11,25 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import polars as pl
 
 from workbench.data.columns.source_types import type_of
-from workbench.data.isolated_child import END, HEAD, REFUSED, SHAPE, TEXT, TYPES, limits
-from workbench.data.table import Table
+from workbench.data.isolated_child import (
+    BYTES,
+    END,
+    FACTS,
+    HEAD,
+    REFUSED,
+    SHAPE,
+    TEXT,
+    TYPES,
+    limits,
+    unfolds_to,
+)
+from workbench.data.opened import article
+from workbench.data.table import FileFacts, Table
 from workbench.params import InputError, WorkbenchError
 from workbench.params.codec import parse_json
 from workbench.processes.child_program import command, environment
@@ -50,10 +62,36 @@ def read_isolated(file: SourceFile, format_name: str, module: str) -> Table:
         InputError: the file is damaged, needs more memory or time than a file of its size may take, or a column holds
             lists, records or bytes.
     """
+    table = isolated(file, format_name, module).table
+    assert table is not None  # no bytes without a place for them
+    return table
+
+
+@dataclass(frozen=True)
+class Isolated:
+    """What the process found: a table, or ``None`` where it was bytes that were packed; and what else the file says."""
+
+    table: Table | None
+    facts: FileFacts
+
+
+def isolated(file: SourceFile, format_name: str, module: str, unpacked: IO[bytes] | None = None) -> Isolated:
+    """Return what the function ``opened`` of ``module`` makes of a file, in a process of its own.
+
+    Args:
+        file: the file.
+        format_name: what a person calls a file of its format.
+        module: where the function is.
+        unpacked: where bytes go that were packed; ``None`` for a format that packs none.
+
+    Raises:
+        InputError: as for :func:`read_isolated`.
+    """
     import psutil
 
+    assert file.path is not None
     free = int(psutil.virtual_memory().available)
-    reading = _Reading(format_name, file.source, limits(file.size, 0, free))
+    reading = _Reading(format_name, file, limits(file.size, 0, free), unpacked)
     file.cancel.check()
     request = {
         "path": str(file.path.absolute()),
@@ -61,7 +99,11 @@ def read_isolated(file: SourceFile, format_name: str, module: str) -> Table:
         "module": module,
         "free": free,
         "size": file.size,
-        "options": file.options.to_plain(),
+        "options": {
+            **file.options.to_plain(),
+            "replace_invalid": file.replace_invalid,
+            "planned": list(file.names or ()),
+        },
     }
     with child_of(_MODULE) as child, watched(child, reading, file.cancel):
         assert child.stdin is not None
@@ -70,14 +112,21 @@ def read_isolated(file: SourceFile, format_name: str, module: str) -> Table:
             child.stdin.write(json.dumps(request).encode() + b"\n")
             child.stdin.flush()
             parts = list(_parts(child.stdout, reading))
+            facts, more = reading.facts()
+            if not parts and unpacked is None:
+                raise ValueError("no rows")
+            frame = pl.concat(parts, rechunk=False) if parts else None
         except (BrokenPipeError, EOFError):  # the process has ended
             file.cancel.check()
             raise reading.died() from None
-        except (ValueError, TypeError, pl.exceptions.PolarsError):  # its answer is not one
+        except (ValueError, TypeError, KeyError, pl.exceptions.PolarsError):  # its answer is not one
             raise reading.damaged() from None
         file.cancel.check()
-    frame = pl.concat(parts, rechunk=False) if len(parts) > 1 else parts[0]
-    return Table(frame, file.source, types=pl.Schema(dict(zip(frame.columns, reading.types, strict=True))))
+    if frame is None:
+        return Isolated(None, facts)
+    types = dict(zip(frame.columns, reading.types, strict=True))
+    typed = pl.Schema({name: kind for name, kind in types.items() if kind is not None})
+    return Isolated(Table(frame, file.source, types=typed, facts=facts, **more), facts)
 
 
 @dataclass
@@ -92,10 +141,28 @@ class Limits:
 class _Reading(Limits):
     """What is known about a file while it is read: its format, its source and its limits."""
 
-    def __init__(self, format_name: str, source: str, most: tuple[int, int]) -> None:
+    def __init__(
+        self,
+        format_name: str,
+        file: SourceFile,
+        most: tuple[int, int],
+        unpacked: IO[bytes] | None = None,
+    ) -> None:
         super().__init__(*most)
-        self.format, self.source = format_name, source
-        self.types: list[pl.DataType] = []
+        self.format, self.source, self.size = format_name, file.source, file.size
+        self.types: list[pl.DataType | None] = []
+        self.unpacked = unpacked
+        self.said: dict[str, Any] = {}
+
+    def facts(self) -> tuple[FileFacts, dict[str, Any]]:
+        """Return what the file says, and what of that are attributes of a table; ``ValueError`` if it is not that."""
+        said = dict(self.said)
+        more = {
+            "notices": tuple(str(each) for each in said.pop("notices", ())),
+            "renamed": tuple(str(each) for each in said.pop("renamed", ())),
+            "blank_lines": tuple(int(each) for each in said.pop("blank_lines", ())),
+        }
+        return FileFacts.from_plain(said), more
 
     def died(self) -> InputError:
         """Return the error for a process that ended before its answer was complete."""
@@ -113,7 +180,7 @@ class _Reading(Limits):
     def damaged(self) -> InputError:
         """Return the error for an answer that makes no sense."""
         return InputError(
-            f"the file is not a {self.format} file, or it is damaged",
+            f"the file is not {article(self.format)} {self.format} file, or it is damaged",
             self.source,
             "export it again, or give a CSV file",
             code="damaged-file",
@@ -125,11 +192,11 @@ class _Reading(Limits):
 
 def _parts(answer: IO[bytes], reading: _Reading) -> Iterator[pl.DataFrame]:
     """Yield the rows as they arrive; an inconsistent answer is refused."""
-    rows = columns = held = 0
+    rows = columns = held = unfolded = 0
     while True:
         letter, length = HEAD.unpack(exactly(answer, HEAD.size))
-        held += length
-        if held > reading.memory:
+        held += 0 if letter == BYTES else length
+        if length > reading.memory or held > reading.memory:
             raise EOFError
         content = exactly(answer, length)
         if letter == REFUSED:
@@ -139,7 +206,15 @@ def _parts(answer: IO[bytes], reading: _Reading) -> Iterator[pl.DataFrame]:
         if letter == SHAPE:
             rows, columns, reading.memory, reading.seconds = parse_json(content.decode(), "answer")
         elif letter == TYPES:
-            reading.types = [type_of(str(word)) for word in parse_json(content.decode(), "answer")]
+            words = [str(word) for word in parse_json(content.decode(), "answer")]
+            reading.types = [type_of(word) if word else None for word in words]
+        elif letter == FACTS:
+            reading.said = dict(parse_json(content.decode(), "answer"))
+        elif letter == BYTES and reading.unpacked is not None:
+            unfolded += length
+            if unfolded > unfolds_to(reading.size):
+                raise reading.damaged()
+            reading.unpacked.write(content)
         elif letter == TEXT:
             part = pl.read_ipc_stream(io.BytesIO(content))
             rows -= part.height

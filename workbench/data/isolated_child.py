@@ -18,16 +18,18 @@ import struct
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
+
+from workbench.data.opened import Opened, RefusedError, Unpacked, article
 
 if TYPE_CHECKING:
     import polars as pl
 
-SHAPE, TYPES, TEXT, REFUSED, END = b"S", b"K", b"T", b"R", b"E"
+SHAPE, TYPES, TEXT, BYTES, FACTS, REFUSED, END = b"S", b"K", b"T", b"B", b"F", b"R", b"E"
 """Frames: rows, columns and the limits that follow from them (JSON); the type of each column (JSON); some rows as an
-Arrow stream; what, place and hint of an error (JSON); the end of a complete table."""
+Arrow stream; some of the bytes that were packed; what else the file says (JSON); what, place and hint of an error
+(JSON); the end of a complete table."""
 
 HEAD = struct.Struct(">cQ")
 
@@ -55,23 +57,13 @@ def limits(size: int, cells: int, free: int) -> tuple[int, int]:
     return min(wanted, int(SHARE * free)), seconds
 
 
-class RefusedError(Exception):
-    """The file cannot be a table; the arguments are what, where, the hint, and the code if it has one."""
+LEAST_UNFOLDED, UNFOLDED_PER_BYTE = 256 * 1024**2, 100
+"""Bytes that a packed file may unfold into: 100 for each of its own, at least 256 MB."""
 
 
-@dataclass(frozen=True)
-class Opened:
-    """What a file says of itself before its cells are read.
-
-    Attributes:
-        rows: the number of rows.
-        columns: the names of the columns.
-        read: the cells, shape (rows, columns).
-    """
-
-    rows: int
-    columns: list[str]
-    read: Callable[[], pl.DataFrame]
+def unfolds_to(size: int) -> int:
+    """Return how many bytes a packed file of ``size`` bytes may unfold into."""
+    return max(LEAST_UNFOLDED, UNFOLDED_PER_BYTE * size)
 
 
 def main(answer: Callable[[dict[str, Any], BinaryIO], None] | None = None) -> int:
@@ -115,14 +107,25 @@ def _answer(request: dict[str, Any], out: BinaryIO) -> None:
     kind, size, free = request["format"], request["size"], request["free"]
     restrict(*limits(size, 0, free))
     damaged = RefusedError(
-        f"the file is not a {kind} file, or it is damaged", "", "export it again, or give a CSV file", "damaged-file"
+        f"the file is not {article(kind)} {kind} file, or it is damaged",
+        "",
+        "export it again, or give a CSV file",
+        "damaged-file",
     )
     try:
-        found: Opened = module.opened(Path(request["path"]), request["options"])
+        found: Opened | Unpacked = module.opened(Path(request["path"]), request["options"])
     except RefusedError:
         raise
     except BaseException:  # noqa: BLE001 - a panic of the library is not an Exception
         raise damaged from None
+    if isinstance(found, Unpacked):
+        try:
+            _send_unpacked(found, size, out)
+        except (RefusedError, BrokenPipeError, MemoryError):
+            raise
+        except Exception:  # noqa: BLE001 - each library has its own
+            raise damaged from None
+        return
     rows, columns = found.rows, found.columns
     memory, seconds = limits(size, rows * len(columns), free)
     send(out, SHAPE, json.dumps([rows, len(columns), memory, seconds]).encode())
@@ -135,7 +138,7 @@ def _answer(request: dict[str, Any], out: BinaryIO) -> None:
         raise damaged
     for name, dtype in frame.schema.items():
         _check_kind(name, dtype)  # before anything is sent
-    send(out, TYPES, json.dumps([word_of(dtype) for dtype in frame.dtypes]).encode())
+    send(out, TYPES, json.dumps([word_of(dtype) if found.typed else "" for dtype in frame.dtypes]).encode())
     frame.columns = [str(k) for k in range(frame.width)]  # a name such as * or ^a$ would be a pattern
     texts = [_as_text(name, dtype) for name, dtype in frame.schema.items()]
     step = max(1, min(ROWS_AT_ONCE, CELLS_AT_ONCE // frame.width))
@@ -145,6 +148,23 @@ def _answer(request: dict[str, Any], out: BinaryIO) -> None:
         stretch.columns = columns
         stretch.write_ipc_stream(stream)
         send(out, TEXT, stream.getbuffer())
+    send(out, FACTS, json.dumps(found.facts).encode())
+    send(out, END, b"")
+
+
+def _send_unpacked(found: Unpacked, size: int, out: BinaryIO) -> None:
+    most = unfolds_to(size)
+    for piece in found.pieces:
+        most -= len(piece)
+        if most < 0:
+            raise RefusedError(
+                f"the file unfolds into more than {unfolds_to(size) / 1e6:,.0f} MB",
+                "",
+                "unpack it, look at it, and give what it holds",
+                "unfolds",
+            )
+        send(out, BYTES, piece)
+    send(out, FACTS, json.dumps(found.facts).encode())
     send(out, END, b"")
 
 

@@ -10,15 +10,12 @@ import codecs
 import re
 import shlex
 
-import numpy as np
-from numpy.typing import NDArray
-
+from workbench.data.csv.encoding import AnyBytes
 from workbench.data.sources.source import HEAD, Source
 from workbench.params import InputError
 
 _CSV = "save the table as CSV with the program that wrote it"
 _IN_PYTHON = "convert it, in Python: {code}"
-_UNPACK = "unpack it first: {command}"
 _GIVE = "give a table as CSV, Parquet or Feather"
 
 
@@ -27,21 +24,10 @@ def _from_pandas(name: str) -> str:
 
 
 _MARKS: tuple[tuple[bytes, str, str], ...] = (
-    (rb"\x1f\x8b", "compressed with gzip", _UNPACK.format(command="gzip -dk FILE")),
-    (rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", "compressed with bzip2", _UNPACK.format(command="bzip2 -dk FILE")),
-    (rb"\xfd7zXZ\x00", "compressed with xz", _UNPACK.format(command="xz -dk FILE")),
-    (rb"\x28\xb5\x2f\xfd", "compressed with Zstandard", _UNPACK.format(command="zstd -dk FILE")),
     (rb"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "unpack it first"),
     (rb"Rar!\x1a\x07", "a RAR archive", "unpack it first"),
-    (rb"PK\x03\x04.{26}mimetypeapplication/vnd\.oasis\.opendocument\.spreadsheet", "an ODS spreadsheet", _CSV),
-    (rb"PK\x03\x04(?=.{0,8000}?xl/)", "an Excel workbook", "save the sheet as CSV"),
-    (rb"PK\x03\x04", "a zip archive", "unpack it first, or save the sheet as CSV if it is a workbook"),
     (rb"\xd0\xcf\x11\xe0", "an old Excel or Word file", "save the sheet as CSV"),
     (rb"\x00\x01\x00\x00Standard (Jet|ACE) DB", "an Access database", "export the table as CSV"),
-    (rb"\$FL[23]@\(#\)|ASCII SPSS PORT FILE", "an SPSS file", _from_pandas("spss")),
-    (rb"<stata_dta>|[\x69-\x73][\x01\x02]\x01\x00", "a Stata file", _from_pandas("stata")),
-    (rb"\x00{12}\xc2\xea\x81\x60", "a SAS file", _from_pandas("sas")),
-    (rb"HEADER RECORD\*{7}LIB(RARY|V8)", "a SAS transport file", _from_pandas("sas")),
     (rb"Obj\x01", "an Avro file", "convert it to Parquet or CSV"),
     (rb"\x89HDF\r\n\x1a\n", "an HDF5 file", "convert it to Parquet or CSV"),
     (rb"\x93NUMPY", "an array of NumPy", _IN_PYTHON.format(code="pandas.DataFrame(numpy.load(FILE)).to_csv(NEW)")),
@@ -56,11 +42,6 @@ _TEXTS: tuple[tuple[bytes, str, str], ...] = (
     (rb"\s*(<!doctype\s+html|<html|<head|<body)\b", "a web page (HTML), perhaps an error or a log-in page", _GIVE),
     (rb"\s*<\?xml\b", "an XML document", _CSV),
     (rb"(\s|%[^\r\n]*[\r\n])*@relation\b", "an ARFF file of Weka", "save it as CSV: in Weka, Save… with the type CSV"),
-    (
-        rb"\s*\{[^\r\n]*\}[ \t]*\r?\n\s*\{",
-        "JSON Lines",
-        _IN_PYTHON.format(code="pandas.read_json(FILE, lines=True).to_csv(NEW, index=False)"),
-    ),
     (rb'\s*(\{\s*"[^"\r\n]*"\s*:|\[\s*[\[{])', "a JSON document", _from_pandas("json")),
 )
 """The same of files of text, letters of either case."""
@@ -84,7 +65,7 @@ def refuse_address(source: str) -> None:
     raise InputError("this is an address, and only files are read", source, hint, code="address")
 
 
-def refuse_other_formats(view: NDArray[np.uint8], source: str, found: Source, *, stated: bool = False) -> None:
+def refuse_other_formats(view: AnyBytes, source: str, found: Source, *, stated: bool = False) -> None:
     """Raise :class:`InputError` where a file is of a well-known format that is no table which can be read here.
 
     Args:
@@ -106,12 +87,17 @@ def refuse_other_formats(view: NDArray[np.uint8], source: str, found: Source, *,
     if re.match(rb"\x80[\x02-\x05][\x95cc}\]\x8c(]", head) and tail.endswith(b"."):
         what = "a pickle of Python, which can run code when it is opened"
         raise _refusal(what, expected, source, "save the table as Parquet or CSV: frame.to_parquet(NEW)")
-    if expected is not None or stated:
+    if expected is not None or found.mark is not None or stated:
         return
     text = head.removeprefix(codecs.BOM_UTF8)
     for mark, what, hint in _TEXTS:
         if re.match(mark, text, re.IGNORECASE):
             raise _refusal(what, expected, source, hint)
+
+
+def name_of_binary(head: bytes) -> str:
+    """Return what a binary file is that begins with ``head``; empty where it is none of the well-known formats."""
+    return next((what for mark, what, _ in _MARKS if re.match(mark, head, re.DOTALL)), "")
 
 
 def _refusal(what: str, expected: str | None, source: str, hint: str) -> InputError:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from workbench.data.content.digest import digesting
-from workbench.data.csv.encoding import Bytes
+from workbench.data.csv.encoding import AnyBytes, FileBytes
 from workbench.data.csv.options import ReadOptions
 from workbench.data.databases.access import read_database
 from workbench.data.databases.address import address_of
 from workbench.data.other_formats import refuse_address, refuse_other_formats
-from workbench.data.sources import source_of
+from workbench.data.sources import folder_source, source_of
 from workbench.data.sources.source import HEAD, SourceFile
 from workbench.data.table import Table
 from workbench.params import InputError
@@ -22,8 +23,8 @@ from workbench.signals.cancel import CancelToken
 
 SAMPLE_PREFIX = "sample:"
 
-MAPPED_FROM = 64 * 1024 * 1024
-"""Size in bytes from which a file is mapped instead of read into memory."""
+IN_PARTS_FROM = 64 * 1024 * 1024
+"""Size in bytes above which a file of text is read in parts instead of into memory."""
 
 __all__ = ["SAMPLE_PREFIX", "ReadOptions", "read_table"]
 
@@ -61,35 +62,45 @@ def read_table(
         return table if options is None else dataclasses.replace(table, missing_marks=options.missing)
     refuse_address(source)
     file = Path(path)
-    view = _open(file, source)
     cancel = cancel or CancelToken()
     options = options or ReadOptions()
-    stated = options.delimiter is not None
-    found = source_of(file, view[:HEAD].tobytes(), stated=stated)
-    refuse_other_formats(view, source, found, stated=stated)
-    opened = SourceFile(file, source, view, options, names, replace_invalid, cancel)
-    with digesting(view, cancel) as digest:
+    folder = folder_source(file)
+    if folder is not None:
+        found, files = folder
+        views = [_open(each, str(each)) for each in files]
+        view: AnyBytes = np.empty(0, np.uint8)
+    else:
+        views = [view := _open(file, source)]
+        stated = options.delimiter is not None
+        found = source_of(file, view[:HEAD].tobytes(), stated=stated)
+        refuse_other_formats(view, source, found, stated=stated)
+    size = sum(len(each) for each in views)
+    opened = SourceFile(file, source, view, size, options, names, replace_invalid, cancel)
+    with digesting(views, cancel) as digest:
         table = found.read(opened)
-        return dataclasses.replace(table, digest=digest.result(), missing_marks=options.missing)
+        table = table.replaced(digest=digest.result(), missing_marks=options.missing)
+    for each in views:
+        if isinstance(each, FileBytes):
+            each.require_unchanged()
+    return table
 
 
-def _open(file: Path, source: str) -> Bytes:
+def _open(file: Path, source: str) -> AnyBytes:
     """Return the bytes of ``file``, or raise an error that says why it cannot be read.
 
-    A large file is mapped. The system kills a process that reads a mapped file after another program cut it
-    short, so a file that easily fits into memory is read into it.
+    Those of a large file are read piece by piece, where they are used.
     """
     try:
         if file.is_dir():
-            raise InputError("this is a folder, not a file", source, "name a file in it")
+            raise InputError("this is a folder, not a file", source, "name a file in it, or a folder of Parquet files")
         if not file.exists():
             raise InputError("there is no such file", source, "check the path")
         if not file.is_file():
             raise InputError("this is not a regular file", source, "copy its content into a file first")
         if file.stat().st_size == 0:
             raise InputError("the file is empty", source, "give a file with rows")
-        if file.stat().st_size > MAPPED_FROM:
-            return np.memmap(file, np.uint8, "r")
+        if file.stat().st_size > IN_PARTS_FROM:
+            return FileBytes(os.open(file, os.O_RDONLY | getattr(os, "O_BINARY", 0)), source)
         return np.fromfile(file, np.uint8)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from workbench.data.csv.dialect import Dialect
+from workbench.data.rows_in_parts import Rewritten, Rows, WithEmptyRows, with_empty_rows
 from workbench.params import InputError
 from workbench.params.field import did_you_mean
 
@@ -67,12 +70,69 @@ class Doubt:
         return f"reads {shown}" if self.name in ("decimal", "header") else f'reads "{shown}"'
 
 
+class _Frame:
+    """The cells of a table; those that are not in memory are read whole where somebody uses them, and then kept."""
+
+    def __get__(self, table: Any, owner: type) -> pl.DataFrame:
+        stored = table.__dict__["stored"]
+        if not isinstance(stored, pl.DataFrame):
+            table.__dict__["stored"] = stored = stored.load()
+        return stored  # type: ignore[no-any-return]
+
+    def __set__(self, table: Any, value: pl.DataFrame | Rows) -> None:
+        table.__dict__["stored"] = value
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """What a file says of itself and of its columns, beside the cells. Nobody has confirmed that it is right.
+
+    Attributes:
+        labels: what a column is, in words, by its name.
+        values: what the values of a column mean: value → label, by the name of the column.
+        missing: the values of a column that the file declares missing, in words, by its name.
+        part: the sheet of a workbook, or the member of an archive, that was read.
+        parts: all of them that could have been read.
+        option: the option that chooses among them: ``sheet`` or ``member``; empty where there is nothing to choose.
+    """
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    part: str = ""
+    parts: tuple[str, ...] = ()
+    option: str = ""
+
+    @classmethod
+    def from_plain(cls, said: Mapping[str, Any]) -> FileFacts:
+        """Return what was written as JSON.
+
+        Raises:
+            ValueError: it is not that.
+        """
+        known = {f.name for f in dataclasses.fields(cls)}
+        if not set(said) <= known:
+            raise ValueError("unknown facts")
+        return cls(
+            labels={str(name): str(label) for name, label in dict(said.get("labels", {})).items()},
+            values={
+                str(name): {str(value): str(label) for value, label in dict(labels).items()}
+                for name, labels in dict(said.get("values", {})).items()
+            },
+            missing={str(n): tuple(str(v) for v in found) for n, found in dict(said.get("missing", {})).items()},
+            part=str(said.get("part", "")),
+            parts=tuple(str(part) for part in said.get("parts", ())),
+            option=str(said.get("option", "")),
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """Rows of text cells. Everything in it is private.
 
     Attributes:
         frame: the cells as polars ``String`` columns, shape (rows, columns); null is a missing cell (an empty one).
+            Of a table that is read in parts (:attr:`in_parts`) it is read when it is first used, if memory allows.
         source: the table's path or ``sample:NAME``.
         dialect: how the text file was written, or ``None`` for other formats.
         first_line: the line of the file on which the first row stands, or ``None`` if lines and rows do not
@@ -88,6 +148,8 @@ class Table:
         missing_marks: the stated marks of a missing value, which are still in ``frame``; ``None`` where nobody stated
             them (:mod:`workbench.data.columns.missing` says what is missing then).
         rows_before: how many rows of the whole table come before a part of it.
+        row_numbers: of rows that were picked from a table the number of each in it, counted from 0.
+        facts: what its file says beside the cells.
     """
 
     frame: pl.DataFrame
@@ -103,13 +165,45 @@ class Table:
     types: Mapping[str, pl.DataType] = field(default_factory=dict)
     missing_marks: tuple[str, ...] | None = None
     rows_before: int = 0
+    row_numbers: Sequence[int] | NDArray[np.integer[Any]] | None = None
+    facts: FileFacts = field(default_factory=FileFacts)
 
     def parts(self, at_once: int = ROWS_AT_ONCE) -> Iterator[Table]:
         """Yield the rows in order, at most ``at_once`` at a time; an error about a part names the row of the whole."""
-        for start in range(0, self.rows, at_once):
-            yield dataclasses.replace(
-                self, frame=self.frame.slice(start, at_once), rows_before=self.rows_before + start
-            )
+        before, stored = self.rows_before, self.stored
+        parts: Iterator[Rows | pl.DataFrame]
+        if isinstance(stored, pl.DataFrame):
+            parts = (stored.slice(start, at_once) for start in range(0, stored.height, at_once))
+        else:
+            parts = stored.parts(at_once)
+        for part in parts:
+            yield self.replaced(frame=part, rows_before=before)
+            before += part.height
+
+    @property
+    def stored(self) -> pl.DataFrame | Rows:
+        """The cells, or what reads them."""
+        found: pl.DataFrame | Rows = self.__dict__["stored"]
+        return found
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether the cells are not in memory: then :meth:`parts` reads them, each time anew."""
+        return not isinstance(self.stored, pl.DataFrame)
+
+    def replaced(self, **changes: Any) -> Table:
+        """Return the table with other attributes; cells that are not in memory are not read for that."""
+        return dataclasses.replace(self, **{"frame": self.stored, **changes})
+
+    def rewritten(self, work: Callable[[pl.DataFrame], pl.DataFrame]) -> Table:
+        """Return the table with what ``work`` makes of each part of its rows: as many, in the same columns."""
+        stored = self.stored
+        return self.replaced(frame=work(stored) if isinstance(stored, pl.DataFrame) else Rewritten(stored, work))
+
+    def at(self, index: Sequence[int] | NDArray[np.int64]) -> pl.DataFrame:
+        """Return the cells of some rows, named by their indices in rising order."""
+        index = np.asarray(index, dtype=np.int64)
+        return self.stored[index] if isinstance(self.stored, pl.DataFrame) else self.stored.at(index)
 
     def with_invalid_replaced(self) -> Table:
         """Return the table in the reading that refuses no cell: blank lines become empty rows, for example.
@@ -117,17 +211,17 @@ class Table:
         A cell's value still depends only on that cell and on declared facts; where
         :mod:`workbench.data.columns.values` would refuse a cell, it is missing.
         """
-        frame, first_line = self.frame, self.first_line
-        if len(self.blank_lines):
-            rows = np.insert(np.arange(self.rows), np.asarray(self.blank_lines, dtype=np.int64), -1)
-            index = pl.Series(rows).set(pl.Series(rows < 0), None)
-            frame, first_line = frame.select(pl.all().gather(index)), None
-        return dataclasses.replace(self, frame=frame, first_line=first_line, blank_lines=(), replaces_invalid=True)
+        stored, first_line, blank = self.stored, self.first_line, np.asarray(self.blank_lines, dtype=np.int64)
+        if len(blank) and isinstance(stored, pl.DataFrame):
+            stored, first_line = with_empty_rows(stored, blank), None
+        elif len(blank) and isinstance(stored, Rows):
+            stored, first_line = WithEmptyRows(stored, blank), None
+        return self.replaced(frame=stored, first_line=first_line, blank_lines=(), replaces_invalid=True)
 
     @property
     def rows(self) -> int:
         """The number of rows, n."""
-        return self.frame.height
+        return self.stored.height
 
     @property
     def lines(self) -> int:
@@ -137,7 +231,7 @@ class Table:
     @property
     def names(self) -> tuple[str, ...]:
         """The column names in the file's order."""
-        return tuple(self.frame.columns)
+        return tuple(self.stored.columns)
 
     @property
     def decimal(self) -> str | None:
@@ -175,7 +269,7 @@ class Table:
 
     def require(self, names: Sequence[str]) -> None:
         """Raise :class:`InputError` for the first of ``names`` that is not a column."""
-        known = set(self.frame.columns)
+        known = set(self.stored.columns)
         for name in names:
             if name not in known:
                 near = did_you_mean(name, self.names)
@@ -189,7 +283,7 @@ class Table:
 
     def row_name(self, index: int) -> str:
         """Return how a person finds the row ``index`` (counted from 0): ``row 17``, with its line if that differs."""
-        index += self.rows_before
+        index = index + self.rows_before if self.row_numbers is None else int(self.row_numbers[index])
         if self.first_line is None or self.first_line == 1:
             return f"row {index + 1}"
         return f"row {index + 1}, line {index + self.first_line}"
@@ -197,3 +291,6 @@ class Table:
     def place(self, name: str, index: int) -> str:
         """Return how a person finds one cell, for the ``where`` of an error."""
         return f"column {name}, {self.row_name(index)}"
+
+
+Table.frame = _Frame()  # type: ignore[assignment]  # after the class is made: the field has no default

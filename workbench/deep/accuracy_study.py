@@ -16,11 +16,10 @@ from workbench.deep.devices import one_thread
 from workbench.deep.engines import engine_for
 from workbench.deep.factors import FLAT, MOST_SINGLE
 from workbench.deep.features import TrainingData
-from workbench.deep.flat_parameters import flattened
 from workbench.deep.networks import Network
 from workbench.deep.plan import DpSgdPlan
 from workbench.deep.preparation import prepared_rows
-from workbench.deep.private_step import PrivateStep, study_steps
+from workbench.deep.private_step import PrivateStep, flattened, study_steps
 from workbench.deep.shortage import HalvingClippedSum
 from workbench.deep.updates import UPDATES
 from workbench.learners.tasks import EMPTY

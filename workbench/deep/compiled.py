@@ -155,7 +155,7 @@ def _kept(function: Function, **options: Any) -> Function:
 def within(function: Function) -> Function:
     """Compile a part of other loops, to be written out in each of them, in the order in which it is written.
 
-    In any order, what is small and taken apart from a large number would be joined with it again.
+    In any order, what is small and separated from a large number would be joined with it again.
     """
     compiled: Function = numba.njit(fastmath=_THIS_ORDER, error_model="numpy", forceinline=True)(function)
     return compiled

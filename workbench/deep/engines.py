@@ -37,7 +37,7 @@ def engine_for(
         rule: how rows are clipped.
         example: generated rows, at least three, for a network that nobody has tested: an engine that does not give
             on them what the plain one gives is not used, and a network that mixes rows, or keeps anything of those
-            that passed it, is refused. Both are tried in the mode in which the network stands: it must train in it.
+            that passed it, is refused. Both are tried in the mode in which the network is: it must train in it.
 
     Raises:
         ParameterError: the network mixes rows, keeps something of them, or has no parameters.

@@ -1,6 +1,6 @@
 """What accuracy a plan reaches on rows that nobody has to protect, found before a private row is read.
 
-The plan is trained as it stands (its noise, steps, batch, clipping and network) on made-up or public rows, once
+The plan is trained as it is (its noise, steps, batch, clipping and network) on made-up or public rows, once
 without clipping, once without noise, and a few times with both. Where that would take too long, a share of rows and
 batch is trained with the same share of the noise: the mean of a step then has the noise that it has in the run.
 """
@@ -195,8 +195,6 @@ def _affordable_rows(
 
 @dataclass(frozen=True, eq=False)
 class _Simulation:
-    """Everything that its trainings share."""
-
     plan: DpSgdPlan
     features: Features
     inputs: Tensor
@@ -207,7 +205,6 @@ class _Simulation:
     cancel: CancelToken
 
     def run(self, patience: float, *, made_up: bool) -> ExpectedAccuracy:
-        """Train, and measure on rows that were held out."""
         schedule, classes = self.schedule, len(self.features.classes)
         held = min(_HELD_OUT, max(len(self.inputs) // _HELD_SHARE, len(self.inputs) - schedule.rows))
         size = _size(self._seconds_of, schedule, len(self.inputs) - held, _TRAINING * patience)

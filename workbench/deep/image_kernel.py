@@ -20,8 +20,8 @@ from workbench.deep.book_keeping import SHORT
 from workbench.deep.clipping import StepSums, in_chunks, nothing
 from workbench.deep.compiled import loops
 from workbench.deep.factors import Clipping, SinglePrecision, lost_squares
-from workbench.deep.flat_parameters import Places
 from workbench.deep.networks.network import IMAGE_ROWS
+from workbench.deep.private_step import Places
 from workbench.deep.table_kernel import ACTIVATIONS, activate, below, measured, scale, slopes_of_many
 
 Floats = NDArray[np.float32]
@@ -277,7 +277,6 @@ class _Pool:
         torch.maximum(self._first, self._second, out=self.output)
 
     def backward(self) -> None:
-        """Hand each gradient to the larger of the two."""
         torch.ops.aten.threshold_backward.grad_input(self.slope, self._gap, 0, grad_input=self._to_first)
         if self._distance:
             torch.sub(self.slope, self._to_first, out=self._to_second)

@@ -49,7 +49,7 @@ class Setting:
     Attributes:
         network: the architecture.
         inputs: numbers of a row.
-        classes: classes to tell apart.
+        classes: classes to distinguish.
         batch: rows in memory at once.
         private: whether each row is clipped and noise is added.
         slots: numbers that the optimiser keeps for each parameter.
@@ -404,7 +404,7 @@ class MemoryWatch:
     def enter(self, phase: str, *, look: bool = True) -> None:
         """Begin ``phase``; unless ``look`` is false, the former one ends with a look.
 
-        The allocator of a GPU keeps the most that was in use since it was told to forget; a phase that nobody looked
+        The allocator of a GPU keeps the most that was in use since it was reset; a phase that nobody looked
         at is counted with the next one that is.
         """
         if look:

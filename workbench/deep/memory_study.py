@@ -97,7 +97,7 @@ class MemoryStudy(Parameters):
 
 @dataclass(frozen=True)
 class StudyLine:
-    """One setting apart from its batch: a line of the chart.
+    """One setting without its batch: a line of the chart.
 
     Attributes:
         network: the architecture, with the hidden units that are compared.
@@ -249,7 +249,7 @@ def compare(
 
 
 def csv_bytes(rows: Sequence[StudyRow]) -> bytes:
-    """Return the study as a CSV file: what is private and what is not stand below each other."""
+    """Return the study as a CSV file: what is private and what is not are below each other."""
     out = io.StringIO()
     settings = dict.fromkeys((row.line.network.name, row.line.hidden, row.line.reduction) for row in rows)
     order = {key: at for at, key in enumerate(settings)}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from workbench.deep.clipping import ClippedSum, StepSums, ignore_phase, sums_of
 from workbench.deep.noise import GaussianNoise
@@ -17,6 +17,38 @@ from workbench.privacy.accounting.event import Cost, PoissonGaussian, exact
 from workbench.privacy.entropy import SeededEntropy
 from workbench.work.ask import Steps
 from workbench.work.noise import Study
+
+
+class Places:
+    """Where each parameter lies in a flat vector, in the module's order.
+
+    Attributes:
+        total: a vector (P,) in single precision, to be written into.
+    """
+
+    def __init__(self, network: nn.Module) -> None:
+        parameters = list(network.parameters())
+        self.total = torch.zeros(sum(p.numel() for p in parameters))
+        self._views: dict[int, Tensor] = {}
+        start = 0
+        for p in parameters:
+            self._views[id(p)] = self.total[start : start + p.numel()].view(p.shape)
+            start += p.numel()
+
+    def of(self, parameter: Tensor) -> Tensor:
+        """Return the part of the vector that belongs to ``parameter``, in its shape."""
+        return self._views[id(parameter)]
+
+
+def flattened(network: nn.Module) -> Tensor:
+    """Make the parameters of ``network`` views of one vector (P,), which is returned."""
+    parameters = list(network.parameters())
+    flat = torch.cat([p.detach().flatten() for p in parameters])
+    start = 0
+    for p in parameters:
+        p.data = flat[start : start + p.numel()].view(p.shape)
+        start += p.numel()
+    return flat
 
 
 def study_steps(event: PoissonGaussian, seed: int = 0) -> Steps:

@@ -13,12 +13,11 @@ from torch import Tensor
 
 from workbench.deep.engines import engine_for
 from workbench.deep.features import Features
-from workbench.deep.flat_parameters import flattened
 from workbench.deep.memory import MemoryForecast, MemoryWatch, available, most_drawn
 from workbench.deep.networks import Network
 from workbench.deep.noise import GaussianNoise
 from workbench.deep.plan import DpSgdPlan, Schedule
-from workbench.deep.private_step import PrivateStep, study_steps
+from workbench.deep.private_step import PrivateStep, flattened, study_steps
 from workbench.deep.shortage import HalvingClippedSum
 from workbench.deep.updates import UPDATES
 from workbench.privacy.accounting.event import PoissonGaussian

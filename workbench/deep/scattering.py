@@ -2,8 +2,8 @@
 
 Nothing in it is learned, so it costs no budget.
 
-**Straightening.** The slant of a handwritten character is its writer's; taking it out makes the classes easier to tell
-apart (LeCun et al. 1998 do so before several of their classifiers).
+**Straightening.** The slant of a handwritten character is its writer's; taking it out makes the classes easier to
+distinguish (LeCun et al. 1998 do so before several of their classifiers).
 
 **Scattering.** A two-layer cascade of Morlet wavelets, moduli and a low-pass filter (Bruna & Mallat 2013), with J = 2
 scales and L = 8 angles. Filters, padding and order of the channels are those of Kymatio 0.3.0, whose values the tests

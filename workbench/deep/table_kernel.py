@@ -23,8 +23,8 @@ from torch import Tensor, nn
 from workbench.deep.clipping import StepSums, in_chunks, nothing
 from workbench.deep.compiled import exp, loops
 from workbench.deep.factors import AUTOMATIC, FLAT, STABILITY, SinglePrecision, lost_squares, norms_listener
-from workbench.deep.flat_parameters import Places
 from workbench.deep.networks.network import TABLE_ROWS
+from workbench.deep.private_step import Places
 
 Floats = NDArray[np.float32]
 Whole = NDArray[np.int64]
@@ -312,7 +312,6 @@ class TableEngine(ABC):
         return in_chunks(len(rows), self._rows, total, lambda part: self._chunk(rows[part], measure=measure))
 
     def _take(self, inputs: Tensor, targets: Tensor) -> None:
-        """Make a table the one that rows are taken from."""
         if inputs.ndim != 2 or inputs.shape[1] != self._widths[0]:
             raise RuntimeError(f"rows of {self._widths[0]} numbers are wanted, not of shape {inputs.shape[1:]}")
         if len(inputs) != len(targets):

@@ -18,13 +18,12 @@ from workbench.deep.devices import computing_on, device_of, finish_on
 from workbench.deep.engines import engine_for
 from workbench.deep.factors import NORMS
 from workbench.deep.features import Features, TrainingData
-from workbench.deep.flat_parameters import flattened
 from workbench.deep.memory import MemoryWatch, out_of_memory, predict
 from workbench.deep.networks import Network
 from workbench.deep.noise import GAUSSIAN_SENTENCE, ON_GPU
 from workbench.deep.plan import JUDGED, DpSgdPlan, Schedule
 from workbench.deep.preparation import prepared_rows
-from workbench.deep.private_step import PrivateStep
+from workbench.deep.private_step import PrivateStep, flattened
 from workbench.deep.probe_step import example_of, probed, warm_up
 from workbench.deep.run_report import MEASURED, Record, RunReport
 from workbench.deep.shortage import HalvingClippedSum, too_large
@@ -294,7 +293,6 @@ class _Run:
         return {name: p.detach().cpu().numpy().copy() for name, p in self.module.named_parameters()}
 
     def result(self, steps: Steps) -> Training:
-        """Return what the finished run gave."""
         return Training(
             network=self.network,
             features=self.data.features,

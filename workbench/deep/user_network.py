@@ -118,7 +118,7 @@ class UserNetwork(Network):
     def build(self, inputs: int, classes: int) -> nn.Sequential:
         """Return the module, its first weights drawn from a public seed; rows (n, inputs) become images before it.
 
-        It stands in the mode of a prediction for good, and trains in it: a layer that in training mixes rows, or keeps
+        It is in the mode of a prediction for good, and trains in it: a layer that in training mixes rows, or keeps
         a mean of them, does not do so. Dropout is off.
 
         Raises:

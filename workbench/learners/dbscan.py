@@ -67,7 +67,7 @@ Cells = NDArray[np.int64]
 
 _MOST_CELLS = 20_000
 _MOST_PARTS = 16
-_ROWS_A_CELL = 0.5  # n·ε of noise's own unit for each cell: with less, dense cells cannot be told from noise
+_ROWS_A_CELL = 0.5  # n·ε of noise's own unit for each cell: with less, dense cells cannot be distinguished from noise
 _FALSE_CELLS = 0.1  # expected number of empty cells that noise makes dense
 _DENSE_SHARE = 0.01
 _PARTS_WITHOUT_NOISE = 8

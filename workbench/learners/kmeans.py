@@ -57,7 +57,7 @@ class KMeansParameters(Parameters):
 Doubles = NDArray[np.float64]
 
 FIGURES = 8
-"""How many figures there are: the diagonal, and points kept apart at random, of a fixed public seed."""
+"""How many figures there are: the diagonal, and random points at a distance from each other, of a fixed public seed."""
 
 _TRIES = 400
 _EDGE = 0.8
@@ -95,7 +95,7 @@ def moved(figure: Doubles, mean: Doubles, deviation: float) -> Doubles:
 def squared_distances(rows: Doubles, centres: Doubles) -> Doubles:
     """Return the squared distance of each row to each centre (n, k).
 
-    A row's figures are the same to the last bit whatever rows stand beside it: the sensitivity of what is counted from
+    A row's figures are the same to the last bit whatever rows are beside it: the sensitivity of what is counted from
     them hangs on that. A product of matrices would not promise it; sums by column do.
     """
     out = np.zeros((len(rows), len(centres)))

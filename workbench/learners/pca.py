@@ -269,7 +269,7 @@ class PCAModel(Model[Setting]):
         """Return the components of each row (n, k), in half-ranges from the mean."""
         place = self.setting.encoding.places(X)
         out = np.zeros((len(place), len(self.components_)))
-        # Column by column: a product of matrices may round a row by what stands beside it.
+        # Column by column: a product of matrices may round a row by what is beside it.
         for j, weights in enumerate(self.components_.T):
             out += (place[:, j, None] - self.mean_[j]) * weights
         lower, upper = zip(*(a.bounds() for a in self.attributes_after), strict=True)

@@ -37,9 +37,9 @@ Doubles = NDArray[np.float64]
 
 STEPS = 100
 MOST_GROUPS = 64
-"""True cells that are told apart by their frequencies; within a group they count as equally frequent."""
+"""True cells that are distinguished by their frequencies; within a group they count as equally frequent."""
 
-# The public prior of how far classes lie apart, in deviations of a feature: mostly less than USUAL. Chosen on iris,
+# The public prior of the distance of classes, in deviations of a feature: mostly less than USUAL. Chosen on iris,
 # wine, breast cancer and generated tables with and without differences; half or twice as much changes accuracy by up
 # to 0.03, and a flat prior falls 0.05 below the majority at small ε.
 _SPREADS = np.array([0.01, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0, 4.0])
@@ -64,7 +64,7 @@ class Chances(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Lens:
-    """A public table as seen from its answers: which true cells may stand behind each.
+    """A public table as seen from its answers: which true cells may be behind each.
 
     Attributes:
         chances: (g, k) mean chance of each answer over the true cells of a group; a missing value is the last group.
@@ -172,7 +172,7 @@ def name_scores(table: PublicTable, counts: Doubles) -> Scores:
 
 
 def behind(table: PublicTable, counts: Doubles) -> tuple[Doubles, Doubles]:
-    """Return what stands behind each answer: E[z^p | answer] (5, k), and the chance of each group of cells (g, k).
+    """Return what is behind each answer: E[z^p | answer] (5, k), and the chance of each group of cells (g, k).
 
     Args:
         table: the public table.
@@ -239,7 +239,7 @@ class Differences:
         Args:
             scores: of one column.
             classes: the estimated classes.
-            together: (c, k) how often each answered class stands beside each answer.
+            together: (c, k) how often each answered class occurs with each answer.
         """
         deviation = np.sqrt(scores.variances)[:, None]
         scale = scores.kept[:, None] * deviation * classes.sizes
@@ -291,7 +291,7 @@ def weights(differences: Differences) -> tuple[Doubles, Doubles]:
 
 
 def counts_together(classes: NDArray[np.int64], answers: NDArray[np.int64], shape: tuple[int, int]) -> Doubles:
-    """Return (c, k) how often each answered class stands beside each answer."""
+    """Return (c, k) how often each answered class occurs with each answer."""
     out = np.bincount(classes * shape[1] + answers, minlength=shape[0] * shape[1])
     return out.reshape(shape).astype(np.float64)
 

@@ -14,6 +14,8 @@ EXTRAS = {
     "distributed": ("Dask", "dist"),
     "dask": ("Dask", "dist"),
     "pandas": ("pandas", "api"),
+    "fastexcel": ("fastexcel", "formats"),
+    "pyreadstat": ("pyreadstat", "formats"),
 }
 """Module → its usual name, and the extra that brings it."""
 

@@ -131,7 +131,6 @@ class _Number(Field):
     ranges: ClassVar[Mapping[tuple[str, str], str]] = NUMBERS
 
     def expected(self) -> str:
-        """Return what a value must be, in words."""
         least = self.at_least if self.above is None else self.above
         most = self.upto if self.below is None else self.below
         low = "" if least is None else "at least" if self.above is None else "above"

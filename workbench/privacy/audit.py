@@ -1,7 +1,7 @@
 """A black-box auditor: a lower bound on ε from outputs alone, whatever code made them.
 
 Run a release many times on each of two neighbouring inputs. (ε, δ)-privacy says P(S) ≤ e^ε·Q(S) + δ for *every* event
-S, so one event whose two probabilities are known to be farther apart refutes a claim. The first half of the outputs is
+S, so one event whose two probabilities are known to differ by more refutes a claim. The first half of the outputs is
 searched for an event; its probabilities are bounded on the second half alone (Clopper & Pearson 1934), so that
 looking at many events costs no confidence (Ding et al. 2018; Jagielski, Ullman & Oprea 2020).
 

@@ -51,7 +51,7 @@ def audit_mechanism(
     entropy: Entropy | None = None,
     cancel: CancelToken | None = None,
 ) -> MechanismAudit:
-    """Draw ``samples`` outputs for each of the two inputs that are easiest to tell apart, and audit them.
+    """Draw ``samples`` outputs for each of the two inputs that are easiest to distinguish, and audit them.
 
     Args:
         mechanism: the mechanism.

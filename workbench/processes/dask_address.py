@@ -31,7 +31,6 @@ def scheduler_address(text: str) -> str:
 
 
 def _plain(address: str) -> str:
-    """Return scheme, host and port alone."""
     parts = urlsplit(address)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     return f"{parts.scheme}://{host}:{parts.port}"

@@ -27,7 +27,7 @@ LEAVE = 0.5
 async def connected(address: str) -> AsyncIterator[Any]:
     """Give a client of the scheduler at ``address``, for the running event loop; it is closed at the end.
 
-    What the client asked for and still stands on the cluster (results, scattered data) is released there as it leaves.
+    What the client asked for and is still on the cluster (results, scattered data) is released there as it leaves.
 
     Raises:
         WorkbenchError: no scheduler answers, or Dask's own configuration refuses the address.

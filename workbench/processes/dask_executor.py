@@ -120,12 +120,10 @@ class _Conversation:
         self._thread.start()
 
     def go_on(self) -> None:
-        """Let it send what it has warned of."""
         with contextlib.suppress(RuntimeError):  # it has ended
             self._loop.call_soon_threadsafe(self._stated.set)
 
     def end(self) -> None:
-        """Leave the cluster."""
         with contextlib.suppress(RuntimeError):  # it has ended
             self._loop.call_soon_threadsafe(self._leave)
         self._thread.join(GOODBYE)
@@ -138,7 +136,7 @@ class _Conversation:
     def _live(self) -> None:
         end: BaseException | None = None
         try:
-            import distributed  # noqa: F401 - its log handlers stand from here on
+            import distributed  # noqa: F401 - its log handlers exist from here on
 
             with quiet_logs(), asyncio.Runner(loop_factory=lambda: self._loop) as runner:
                 runner.run(self._converse())

@@ -269,7 +269,6 @@ class Run:
         )
 
     def _check(self) -> None:
-        """Raise what the cluster has come to."""
         if self._error is not None:
             raise self._error
         if self._client.status != "running":

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from workbench.params import InputError
 from workbench.privacy.rappor.bloom import Bits
 from workbench.privacy.rappor.parameters import RapporParameters
-from workbench.rappor.csv_lines import csv_lines, fault, shown, whole
-from workbench.rappor.files import csv_bytes
+from workbench.rappor.files import csv_bytes, csv_lines, fault, shown, whole
 
 MOST_CANDIDATES = 1_000_000
 
@@ -25,7 +24,7 @@ class CandidateMap:
 
     Attributes:
         strings: the candidates.
-        bits: (candidates, m·h) numbers cohort·k + bit, ascending in each row; −1 stands where a bit is set twice.
+        bits: (candidates, m·h) numbers cohort·k + bit, ascending in each row; −1 where a bit is set twice.
         parameters: of the collection.
     """
 

@@ -193,7 +193,7 @@ def decode(
 
 
 def require_distinct(candidates: CandidateMap) -> None:
-    """Refuse candidates that no report could tell apart.
+    """Refuse candidates that no report could distinguish.
 
     Raises:
         InputError: two of them set the same bits in every cohort.

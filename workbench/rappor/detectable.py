@@ -15,7 +15,7 @@ def standard_error(parameters: RapporParameters, reports: int) -> float:
 
     A string has h bits in each of m cohorts of N/m reports. Each corrected bit has the variance
     π(1 − π)·m/(N·(q* − p*)²), with π the share of reports that have it, so that their mean over m·h bits has
-    π(1 − π)/(N·h·(q* − p*)²). Other strings beside it make it larger, as least squares tells them apart.
+    π(1 − π)/(N·h·(q* − p*)²). Other strings beside it make it larger, as least squares distinguishes them.
     """
     if not reports >= 1:
         raise ParameterError("there are no reports", hint="give at least 1")

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from workbench.params import InputError
 from workbench.privacy.rappor.bits import Reports, unpacked
 from workbench.privacy.rappor.parameters import RapporParameters
-from workbench.rappor.csv_lines import csv_lines, fault, shown, whole
-from workbench.rappor.files import Counts
+from workbench.rappor.files import Counts, csv_lines, fault, shown, whole
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore

@@ -181,7 +181,7 @@ def _write_anonymous(target: Path, data: bytes) -> None:
         try:
             _link(descriptor, target)
         except FileExistsError:
-            # A link cannot replace a name, a rename can: the old file stands until the very moment of the new one.
+            # A link cannot replace a name, a rename can: the old file stays until the very moment of the new one.
             part = part_name(target, PART)
             locked(descriptor, otherwise=True)  # so that nobody takes it for stale
             _link(descriptor, part)
@@ -195,7 +195,6 @@ def _write_anonymous(target: Path, data: bytes) -> None:
 
 
 def _link(descriptor: int, name: Path) -> None:
-    """Name an anonymous file."""
     try:
         # Naming a folder makes this linkat(2) with AT_SYMLINK_FOLLOW, the only call that links a descriptor.
         os.link(f"/proc/self/fd/{descriptor}", name, src_dir_fd=descriptor, follow_symlinks=True)
@@ -304,7 +303,7 @@ def claimed(target: Path, ending: str, make: Callable[[Path], int]) -> tuple[Pat
 
 
 def keep_unnamed(path: Path) -> None:
-    """Take note that what stands under a temporary name is finished, and stays if this program is ended."""
+    """Take note that what is under a temporary name is finished, and stays if this program is ended."""
     _UNNAMED.discard(path)
 
 

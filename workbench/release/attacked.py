@@ -10,17 +10,20 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from workbench.data.databases.address import address_of
 from workbench.data.images.read import is_image_set
 from workbench.data.read import SAMPLE_PREFIX, ReadOptions, read_table
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, WorkbenchError
-from workbench.release.atomic import sha256_of
+from workbench.release.atomic import sha256_of, write_output
 from workbench.release.certificate import CARD_FORMAT, certificate_path
 from workbench.release.choosing import without_choice
 from workbench.release.described_release import stated
 from workbench.release.ledger.study_note import note_study
 from workbench.release.own_release import is_release, note_unless_released
+from workbench.release.parts import require_new
 from workbench.risk.attacks.base import MODEL, RELEASE, Attack, Subject
 from workbench.risk.attacks.bound import NOTHING, Guarantee
 from workbench.risk.attacks.outcome import Outcome
@@ -127,6 +130,21 @@ def attack(
         what = "the control set is the original itself"
         raise InputError(what, control.source, "give rows of people who were not released", field="control")
     return chosen.run(Subject(guarantee, release, model, tables), request, emit, cancel)
+
+
+def hold_out(table: Table, percent: int, kept: Path, held: Path, generator: np.random.Generator) -> None:
+    """Divide rows at random into two new files: those to release or to train on, and ``percent`` of them held out.
+
+    Raises:
+        InputError: a file cannot be written, that of ``held`` exists, or one of the parts would have no rows.
+    """
+    require_new(held, replace=False)
+    out = table.rows * percent // 100
+    if not 0 < out < table.rows:
+        raise InputError(f"{table.rows} rows are too few to hold {percent} % of them out", hint="use a larger table")
+    order = generator.permutation(table.rows)
+    for path, rows in ((held, order[:out]), (kept, order[out:])):
+        write_output(path, table.frame[np.sort(rows).tolist()].write_csv().encode())
 
 
 def _people(

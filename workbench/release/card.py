@@ -154,7 +154,7 @@ def _agree(asked: list[tuple[str, Decimal]], planned: list[tuple[str, Decimal]])
 
 def _expected(chosen: Learner, estimator: Any, rows: int, count: int) -> list[tuple[str, Decimal]]:
     """Return label and ε of each query."""
-    if chosen.each_prediction:  # which rows were asked about stands in a file, how many in the number of queries
+    if chosen.each_prediction:  # which rows were asked about is in a file, how many in the number of queries
         share = exact(estimator.parameters.epsilon)
         return [(f"prediction {place}", share) for place in range(1, count + 1)]
     return [(event.label, event.epsilon) for event in estimator.events(rows)]
@@ -207,7 +207,7 @@ def _of_steps(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
 
 
 def _plan(card: dict[str, Any]) -> DpSgdPlan:
-    """Return the parameters of a training; of code that is not at hand, a network of the house stands in its place."""
+    """Return the parameters of a training; of code that is not at hand, a built-in network takes its place."""
     from workbench.deep import networks
     from workbench.deep.plan import FORMER, DpSgdPlan
 

@@ -13,17 +13,17 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import workbench
 from workbench.params import CheckFailedError, InputError
 from workbench.params.codec import read_json
+from workbench.paths import resources
 from workbench.privacy.accounting.compose import total
-from workbench.privacy.accounting.event import PureDp, ZeroConcentrated
-from workbench.privacy.accounting.neighbours import RELATION
+from workbench.privacy.accounting.event import RELATION, PureDp, ZeroConcentrated
 from workbench.privacy.central.share import Budget, QueryEvent
-from workbench.release.json_schemas import schema_problems
 from workbench.release.kinds import ROWS, kind
 from workbench.release.ledger.exact import decimal_text, minus
 from workbench.release.ledger.records import STEWARD, Account
@@ -34,6 +34,30 @@ from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
 from workbench.sanitize.forecast import charge_of, outside_guarantee, read_off
 from workbench.sanitize.plan import Column, Plan
 from workbench.work.work import Work, amount_of, budget_of, cost_of
+
+
+def schema_problems(document: Any, name: str) -> list[str]:
+    """Return each violation of the schema ``name`` in ``document``, its position first."""
+    return [f"{e.json_path}: {e.message[:200]}" for e in _validator(name).iter_errors(document)]
+
+
+@cache
+def _validator(name: str) -> Any:
+    """Return the validator of a schema; 200.0 is no whole number here, although JSON Schema takes it for one."""
+    import jsonschema
+
+    usual = jsonschema.Draft202012Validator
+    types = usual.TYPE_CHECKER.redefine(
+        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+    )
+    return jsonschema.validators.extend(usual, type_checker=types)(_schema(name))
+
+
+def _schema(name: str) -> dict[str, Any]:
+    text = (resources() / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
 
 SUFFIX, CARD = ".certificate.json", "card.json"
 MADE_FROM = "made_from"
@@ -95,7 +119,7 @@ def sealed(facts: Mapping[str, Any], *, time: str, release_id: str = "") -> dict
     made = resealed(document)
     problems = schema_problems(made, _FORMATS[form][1])
     if problems:
-        # Nothing is charged yet: the place alone, for what stands there may have been drawn.
+        # Nothing is charged yet: the place alone, for what is there may have been drawn.
         raise CheckFailedError(f"the {_title(form)} does not fit its own schema at {problems[0].partition(': ')[0]}")
     return made
 

@@ -13,8 +13,7 @@ from workbench.params import ParameterError
 from workbench.params.field import RealField
 from workbench.privacy.accounting.accountant import loss_of_rows
 from workbench.privacy.accounting.compose import round_up
-from workbench.privacy.accounting.event import Cost, PoissonGaussian
-from workbench.privacy.accounting.neighbours import group
+from workbench.privacy.accounting.event import Cost, PoissonGaussian, group
 from workbench.privacy.central.share import Budget
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.ledger.counting import event_of_row

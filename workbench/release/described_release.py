@@ -32,7 +32,7 @@ class DescribedRelease:
         kind: ``table``, ``central``, ``generalised`` or ``model``.
         release: the released file, or the folder of a model.
         path: its certificate or card.
-        document: what stands in it.
+        document: its content.
     """
 
     kind: str
@@ -49,7 +49,7 @@ class DescribedRelease:
 
 
 def stated(path: Path) -> DescribedRelease:
-    """Return the release at ``path`` (a released file, its certificate, a model's folder or card, a bundle) as told.
+    """Return the release at ``path`` (a released file, its certificate, a model's folder or card, a bundle).
 
     Raises:
         InputError: there is none, or its certificate cannot be read.

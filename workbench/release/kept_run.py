@@ -1,7 +1,7 @@
 """The checkpoint of a training run on the disk: a folder for its owner alone, beside nothing that is published.
 
 It holds ``checkpoint.json`` and the safetensors file that it names, by which the run goes on after a pause or a crash.
-What stands in them is as private as the metrics of a run. The steps are counted in the ledger, not here, so that an
+What is in them is as private as the metrics of a run. The steps are counted in the ledger, not here, so that an
 older copy of the folder gives no step back (:mod:`workbench.deep.checkpoint` says why that is what keeps ε true). For
 the same reason nothing here decides what a run costs or may go on with: what was asked for, the marks of its table, its
 noise and whether it was watched are read in the ledger.
@@ -52,7 +52,7 @@ def runs_folder() -> Path:
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What a checkpoint says of its run besides the state; private, as it stands in the checkpoint's folder.
+    """What a checkpoint says of its run besides the state; private, as it is in the checkpoint's folder.
 
     Attributes:
         release_id: the ledger's name of it.
@@ -74,7 +74,7 @@ class KeptRun:
 
     Attributes:
         facts: what the checkpoint says of the run; without a release until its cost is reserved.
-        folder: where the checkpoint stands.
+        folder: where the checkpoint is.
         state: the state to go on from; ``None`` for a run that begins.
         paused: whether the state of the steps that were taken is kept, so that the run can go on.
         judged: how often it shows its accuracy on public rows, where it shows nothing else.
@@ -98,7 +98,7 @@ class KeptRun:
 
     @classmethod
     def resume(cls, ledger: Ledger, folder: Path, request: str, content: str) -> Self:
-        """Return the run whose checkpoint stands in ``folder``.
+        """Return the run whose checkpoint is in ``folder``.
 
         Raises:
             InputError: there is none, it is damaged, it is of another request, table or ledger, or its run has ended.
@@ -125,7 +125,7 @@ class KeptRun:
 
     @property
     def folder(self) -> Path:
-        """Where the checkpoint stands."""
+        """Where the checkpoint is."""
         return self._folder or runs_folder() / self.facts.release_id
 
     @property
@@ -210,7 +210,7 @@ class PausedRun:
     """A run that can go on.
 
     Attributes:
-        folder: where its checkpoint stands.
+        folder: where its checkpoint is.
         facts: what it says of the run.
         release: the ledger's record of it.
         steps: of the whole run.
@@ -245,7 +245,7 @@ def paused_runs(ledger: Ledger, content: str) -> tuple[PausedRun, ...]:
 
 
 def run_at(ledger: Ledger, folder: Path) -> PausedRun | None:
-    """Return the run whose checkpoint stands in ``folder``; ``None`` if it has ended or still goes on.
+    """Return the run whose checkpoint is in ``folder``; ``None`` if it has ended or still goes on.
 
     Raises:
         InputError: there is no checkpoint, or it is damaged.
@@ -298,7 +298,7 @@ def checkpoint_of(release: Release) -> Path:
 
 
 def release_of(folder: Path) -> str:
-    """Return the ledger's name of the run whose checkpoint stands in ``folder``.
+    """Return the ledger's name of the run whose checkpoint is in ``folder``.
 
     Raises:
         InputError: there is none.
@@ -319,7 +319,6 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _read(folder: Path) -> tuple[RunFacts, dict[str, Any]]:
-    """Return what a checkpoint says."""
     path = folder / STATE
     if not path.is_file():
         raise InputError("there is no checkpoint in this folder", str(folder), "name the folder that the run printed")

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from workbench.data.columns.grid import Grid
+from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
 from workbench.params.codec import parse_toml
@@ -62,7 +63,9 @@ def certified_rows(
 def _with_points(plan: Plan, table: Table) -> Table:
     """Return the table with a point in the real numbers that the plan has written with a comma."""
     real = [c.name for c in plan.protected if c.kind == "real"] if table.decimal == "," else []
-    return dataclasses.replace(table, frame=table.frame.with_columns(pl.col(real).str.replace(",", ".", literal=True)))
+    if not real:
+        return table
+    return table.rewritten(lambda frame: frame.with_columns(pl.col(real).str.replace(",", ".", literal=True)))
 
 
 def _with_released_values(plan: Plan, table: Table) -> Plan:
@@ -71,8 +74,13 @@ def _with_released_values(plan: Plan, table: Table) -> Plan:
     Raises:
         InputError: the table has more different values than the certificate counts.
     """
+    counted = [c.name for c in plan.columns if c.counted]
+    values = {name: [pl.Series(name, [], pl.String)] for name in counted}
+    for part in each_part(table, lambda part: [part.column(name).drop_nulls().unique() for name in counted]):
+        for found in part:
+            values[found.name].append(found)
     try:
-        columns = tuple(c.with_values_of(table.column(c.name).drop_nulls()) if c.counted else c for c in plan.columns)
+        columns = tuple(c.with_values_of(pl.concat(values[c.name])) if c.counted else c for c in plan.columns)
     except ParameterError as error:
         raise InputError(error.what, f"{table.source}, {error.where}", "the file is not the certificate's") from None
     return dataclasses.replace(plan, columns=columns)

@@ -92,7 +92,6 @@ class _Part:
 
     @property
     def replaces(self) -> bool:
-        """Whether an output that exists may be replaced."""
         return self._replace
 
     def __enter__(self) -> Self:
@@ -194,7 +193,7 @@ class DrawFile(_Part):
         """Give the file its final name, durably.
 
         Raises:
-            OSError: it could not be renamed; the part stands as before.
+            OSError: it could not be renamed; the part stays as before.
         """
         if not self._replace and os.path.lexists(self.target):  # made by somebody while this was drawn
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(self.target))
@@ -285,7 +284,7 @@ class DrawFolder(_Part):
         """Rename the folder durably; other users may read its released files, but not the private ones.
 
         Raises:
-            OSError: it could not be renamed; the part stands as before.
+            OSError: it could not be renamed; the part stays as before.
         """
         if atomic.WINDOWS:  # a folder with an open file cannot be renamed there
             self._unlock()

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.data.databases.address import Address, address_of, as_path
+from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, InputError, ParameterError, WorkbenchError
 from workbench.privacy.accounting.compose import for_person
@@ -61,7 +62,7 @@ from workbench.signals import AtStake, Notice, Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Event, ignore
 from workbench.work.noise import Charged
-from workbench.work.work import Made, Work, amount_of, budget_of
+from workbench.work.work import Made, PartReader, Work, amount_of, budget_of
 
 if TYPE_CHECKING:
     from workbench.release.kept_run import KeptRun
@@ -245,12 +246,12 @@ def prepare(plan: Plan, table: Table, to: Destination, work: Work | Callable[[Ta
 def prepare_rows(plan: Plan, table: Table, to: Destination) -> Prepared:
     """Return the release of noisy rows of ``table``, checked as by :func:`prepare`."""
     plan = written_like(plan, table, to.format)
-    return prepare(plan, table, to, lambda rows: rows_work(plan, rows, to.format))
+    return prepare(plan, table, to, lambda rows: rows_work(plan, rows, to.format, to.path.parent))
 
 
 @dataclass(frozen=True)
 class EarlierRelease:
-    """A release of the same table by the same plan whose files still stand; to copy them costs nothing.
+    """A release of the same table by the same plan whose files are still there; to copy them costs nothing.
 
     Attributes:
         release_id: its name in the ledger.
@@ -298,21 +299,53 @@ def verdict_on(prepared: Prepared, ledger: Ledger) -> Verdict:
     return Verdict(account, "", refused, earlier)
 
 
-def check_values(prepared: Prepared, cancel: CancelToken) -> None:
+def check_values(prepared: Prepared, cancel: CancelToken, ledger: Ledger | None = None, emit: Emit = ignore) -> None:
     """Refuse invalid values before anything is reserved or charged; the rows are read only the first time.
+
+    Args:
+        prepared: the release.
+        cancel: checked several times per second.
+        ledger: a table that is read in parts gets its marks in the same pass, where the ledger is open already.
+        emit: receives progress.
 
     Raises:
         InputError: there is such a value; its column and row are named.
     """
     if prepared._checked:
         return
-    if prepared.work.check is not None:
-        prepared.work.check(prepared.rows, cancel)
+    work = prepared.work
+    if work.reader is not None:
+        _read_once(prepared, work.reader, ledger, emit, cancel)
+    elif work.check is not None:
+        work.check(prepared.rows, cancel)
     else:
-        for name in prepared.work.columns:
+        for name in work.columns:
             cancel.check()
             prepared.plan.column(name).grid().encode(prepared.rows)  # raises at an invalid value
     prepared._checked.append(True)
+
+
+def _read_once(prepared: Prepared, reader: PartReader, ledger: Ledger | None, emit: Emit, cancel: CancelToken) -> None:
+    """Read all parts of a table for ``reader``, and for the marks of the table in ``ledger``."""
+    table, plan, rows = prepared.table, prepared.plan, prepared.rows
+    # Where blank lines count as rows, the rows that are released are others than those the table is known by.
+    marking = ledger.marking(table) if ledger is not None and rows.rows == table.rows else None
+    parts = rows if marking is None else table
+
+    def work(part: Table) -> tuple[int, Any, Any]:
+        read = reader.of_part(part if marking is None else plan.rows_of(part))
+        return part.rows, read, None if marking is None else marking.of_part(part)
+
+    done = 0
+    for count, read, marks in each_part(parts, work, cancel):
+        reader.take(read)
+        if marking is not None:
+            marking.take(marks)
+        done += count
+        emit(Progress(done, rows.rows, "rows read"))
+    reader.finish()
+    if marking is not None:
+        marking.finish()
 
 
 @dataclass(frozen=True)
@@ -358,7 +391,8 @@ class ReleaseRequest:
         to: where it is written.
         work: name of the kind of work, as the ledger records it.
         digest: SHA-256 of what is asked for: a later run with the same digest publishes a finished draw of this one.
-        room: bytes that the output and its certificate may need on the disk.
+        room: bytes that the output and its certificate may need on the disk, or a function that returns them once the
+            values are checked.
         draw: calls the reservation with its cost before it reads a row, asks its questions, and returns what is
             published, which is still only in memory. It raises rather than return what must not be published.
         facts: what the certificate or card says of what was drawn and of its cost; :func:`release` adds digests,
@@ -374,7 +408,7 @@ class ReleaseRequest:
     to: Destination
     work: str
     digest: str
-    room: int
+    room: int | Callable[[], int]
     draw: Callable[[Reservation, Emit, CancelToken], Made]
     facts: Callable[[Made, Cost], dict[str, Any]]
     account: str | None = None
@@ -402,6 +436,8 @@ def release_prepared(
     account: str = "",
 ) -> Released:
     """Release what was prepared; arguments and errors are those of :func:`release`."""
+    if prepared.work.reader is not None:
+        check_values(prepared, cancel or CancelToken(), ledger, emit)
     return release(_request_for(prepared), ledger, emit, cancel, account=account)
 
 
@@ -458,7 +494,7 @@ def release(
     Raises:
         InputError: a value does not fit its column, or the output exists or cannot be written.
         BudgetRefusedError: the cap does not allow it.
-        CancelledError: ``cancel`` was set; the message says whether the charge stands.
+        CancelledError: ``cancel`` was set; the message says whether the charge stays.
     """
     started, cancel, to = time.monotonic(), cancel or CancelToken(), request.to
     request.table.require_certain()  # a guess about the file that one row could change would undo every guarantee
@@ -473,7 +509,8 @@ def release(
         return _released(published, ledger, to, started, published_earlier=True)
     replaces = to.require_new()
     request.check(cancel)
-    with to.part(request.room + _ROOM_OF_A_CERTIFICATE) as part:
+    room = request.room() if callable(request.room) else request.room
+    with to.part(room + _ROOM_OF_A_CERTIFICATE) as part:
         reservation = Reservation(ledger, dataset, request.work, request.details(part), request.resumed)
         made, draft = _draw_and_charge(request, ledger, reservation, part, emit, cancel)
         cost, release_id = reservation.made()
@@ -596,7 +633,7 @@ def _released(
 
 
 def _earlier_release(ledger: Ledger, account: str, plan: Plan) -> EarlierRelease | None:
-    """Return the newest release of the account by ``plan`` whose files still stand as they were certified."""
+    """Return the newest release of the account by ``plan`` whose files are still as they were certified."""
     for release in reversed(ledger.releases(account)):
         output = Path(release.body.get("output", ""))
         certificate = certificate_path(output) if release.body.get("output") else output

@@ -231,7 +231,7 @@ def name_pair(part: DrawFile, release_id: str, certificate: bytes) -> None:
     """Rename a finished file and its certificate to their final names, the certificate first; both or none.
 
     Raises:
-        OSError: they could not be given their names; the part and a former certificate stand as before.
+        OSError: they could not be given their names; the part and a former certificate stay as before.
     """
     beside = certificate_path(part.target)
     earlier = beside.read_bytes() if beside.is_file() else None

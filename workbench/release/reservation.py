@@ -122,7 +122,7 @@ def _void_unless_charged(ledger: Ledger, release_id: str, error: BaseException, 
 
 @contextmanager
 def standing_charge(cost: Cost, target: Path) -> Iterator[None]:
-    """Add to any error of the block that the charge stands, because drawn values were being written.
+    """Add to any error of the block that the charge stays, because drawn values were being written.
 
     Raises:
         CancelledError: the block was cancelled.

@@ -240,7 +240,6 @@ class _Beside:
             self.note("attack", table)
 
     def tried(self, place: Path) -> Iterator[Tried]:
-        """Make every attack on a release of this kind."""
         self.emit(Progress(2, _STEPS, "attacks on the release"))
         what = MODEL if is_model(place) else RELEASE
         has: dict[str, Path | Table] = {what: place} | dict.fromkeys(("original", "known", "members"), self.original)
@@ -270,7 +269,6 @@ class _Beside:
                 yield Tried(known, None, f"{error.what[:1].upper()}{error.what[1:]}.")
 
     def quality(self, rows: ReleasedRows) -> Quality:
-        """Return how good the released rows are."""
         self.emit(Progress(3, _STEPS, "how good the released rows are"))
         self.note("quality", self.original)
         if self.control is not None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import polars as pl
+
 from workbench.data.table import Table
 from workbench.release.certificate import described
 from workbench.release.kinds import ROWS
-from workbench.release.table_formats import ROWS_AT_ONCE, ReleasedText, table_format, types_of
+from workbench.release.spilled_rows import DrawnInParts, SpilledRows
+from workbench.release.table_formats import DATABASE, ROWS_AT_ONCE, ReleasedText, table_format, types_of
 from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
 from workbench.sanitize.engine import Draw, draw_prepared, events_of
 from workbench.sanitize.plan import Plan
@@ -16,13 +21,14 @@ from workbench.work.ask import Ask
 from workbench.work.work import Made, Work
 
 
-def rows_work(plan: Plan, rows: Table, kind: str) -> Work:
+def rows_work(plan: Plan, rows: Table, kind: str, folder: Path | None = None) -> Work:
     """Return the release of ``rows``, as the plan reads them, by ``plan``.
 
     Args:
         plan: what is done with each column.
         rows: of them only the number and the room that kept columns take are used before the charge.
         kind: format of the file.
+        folder: where rows that are read in parts are kept until they are written.
 
     Raises:
         ParameterError: the plan protects no column, or a mechanism does not fit.
@@ -30,16 +36,24 @@ def rows_work(plan: Plan, rows: Table, kind: str) -> Work:
     columns = protected_columns(plan)
     form = table_format(kind)
     form.require(plan, rows.rows)
+    spilled = SpilledRows(plan, columns, rows, folder) if rows.in_parts and folder is not None else None
 
-    def ask_rows(table: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> Draw:
+    def ask_rows(table: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> Draw | DrawnInParts:
+        if spilled is not None:
+            return spilled.draw(ask, emit, cancel)
         return draw_prepared(plan, columns, table, ask, emit, cancel)
 
-    def files(drawn: Draw, cancel: CancelToken) -> Made:
+    def files(drawn: Draw | DrawnInParts, cancel: CancelToken) -> Made:
         published = plan.published()
         method = {"columns": described(published, columns), "keep_order": plan.keep_order}
         types = types_of({c.column.name: c.column.kind for c in drawn.columns}) | drawn.kept_types
-        text = ReleasedText(drawn.frame, drawn.rows, types)
-        count = max(1, -(-drawn.rows // ROWS_AT_ONCE))
+        if isinstance(drawn, DrawnInParts) and kind == DATABASE:  # its rows are sorted
+            whole = pl.concat(drawn.pieces())
+            text, count = ReleasedText(lambda start, stop: whole[start:stop], whole.height, types), 1
+        elif isinstance(drawn, DrawnInParts):
+            text, count = ReleasedText(None, drawn.rows, types, drawn.pieces), drawn.count
+        else:
+            text, count = ReleasedText(drawn.frame, drawn.rows, types), max(1, -(-drawn.rows // ROWS_AT_ONCE))
         return Made(form.write(text, plan.writing or PLAIN), method, count=count, columns=form.columns(text))
 
     return Work(
@@ -47,18 +61,28 @@ def rows_work(plan: Plan, rows: Table, kind: str) -> Work:
         columns=tuple(c.column.name for c in columns),
         events=events_of(columns),
         request={},
-        room=most_bytes(plan, columns, rows),
+        room=lambda: most_bytes(plan, columns, rows, None if spilled is None else spilled.kept_text),
         ask=ask_rows,
         files=files,
+        reader=spilled,
     )
 
 
-def most_bytes(plan: Plan, columns: tuple[ProtectedColumn, ...], table: Table) -> int:
-    """Return an upper bound on the size of a draw of ``plan`` on ``table`` in any format."""
+def most_bytes(plan: Plan, columns: tuple[ProtectedColumn, ...], table: Table, kept_text: int | None = None) -> int:
+    """Return an upper bound on the size of a draw of ``plan`` on ``table`` in any format.
+
+    Args:
+        plan: what is done with each column.
+        columns: the protected ones.
+        table: the rows.
+        kept_text: bytes of the text of columns that are published as they are, where that is known.
+    """
     longest = sum(2 * max((len(text.encode()) for text in c.grid.labels), default=0) + 4 for c in columns)
     kept = [c.name for c in plan.columns if c.action == "keep"]
+    if kept_text is None:
+        kept_text = sum(int(table.frame[name].str.len_bytes().sum() or 0) for name in kept)
     # A cell that returns to its type takes up to eight bytes, however short its text.
-    bytes_kept = sum(2 * int(table.frame[name].str.len_bytes().sum() or 0) + 12 * table.rows for name in kept)
+    bytes_kept = 2 * kept_text + 12 * table.rows * len(kept)
     header = sum(2 * len(name.encode()) + 4 for name in table.names)
     # Parquet and Feather have a footer, and dictionaries beside the values.
     return header + longest * table.rows + bytes_kept + (1 << 16) * (len(table.names) + 1)

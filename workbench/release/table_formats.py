@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -42,17 +42,23 @@ class ReleasedText:
     """Rows to be written, as text, with the types that their columns have where a format has types.
 
     Attributes:
-        frame: returns the rows from one number to another.
+        frame: returns the rows from one number to another; ``None`` of more rows than fit into memory.
         rows: how many there are.
         types: by column; a column that is not named stays text.
+        parts: yields the rows, where there is no ``frame``.
     """
 
-    frame: Callable[[int, int], pl.DataFrame]
+    frame: Callable[[int, int], pl.DataFrame] | None
     rows: int
     types: Mapping[str, pl.DataType]
+    parts: Callable[[], Iterator[pl.DataFrame]] | None = None
 
     def pieces(self) -> Iterator[pl.DataFrame]:
         """Yield the rows in order, a piece of none where there are none."""
+        if self.frame is None:
+            assert self.parts is not None
+            yield from self.parts()
+            return
         for start in range(0, self.rows or 1, ROWS_AT_ONCE):
             yield self.frame(start, min(start + ROWS_AT_ONCE, self.rows))
 
@@ -197,15 +203,60 @@ def stored_types(text: ReleasedText) -> dict[str, pl.DataType]:
 
 
 def _parquet(text: ReleasedText, _writing: Writing) -> Iterator[bytes]:
+    if text.frame is None:
+        return _by_arrow(text, parquet=True)
     buffer = io.BytesIO()
     text.typed(text.frame(0, text.rows)).write_parquet(buffer)
-    yield buffer.getvalue()
+    return iter([buffer.getvalue()])
 
 
 def _feather(text: ReleasedText, _writing: Writing) -> Iterator[bytes]:
+    if text.frame is None:
+        return _by_arrow(text, parquet=False)
     buffer = io.BytesIO()
     text.typed(text.frame(0, text.rows)).write_ipc(buffer)
-    yield buffer.getvalue()
+    return iter([buffer.getvalue()])
+
+
+def _by_arrow(text: ReleasedText, *, parquet: bool) -> Iterator[bytes]:
+    """Yield a file of one row group or record batch for each piece, as soon as it is made."""
+    import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+    written = _Written()
+    writer: Any = None
+    for piece in text.pieces():
+        rows = text.typed(piece).to_arrow(compat_level=pl.CompatLevel.oldest())
+        if writer is None:
+            sink = pa.PythonFile(written, mode="w")
+            writer = pq.ParquetWriter(sink, rows.schema) if parquet else pa.ipc.new_file(sink, rows.schema)
+        writer.write_table(rows)
+        yield written.taken()
+    writer.close()
+    yield written.taken()
+
+
+class _Written(io.RawIOBase):
+    """A file that is handed on piece by piece."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._pieces.append(bytes(data))
+        self._size += len(self._pieces[-1])
+        return len(self._pieces[-1])
+
+    def tell(self) -> int:
+        return self._size
+
+    def taken(self) -> bytes:
+        out, self._pieces = b"".join(self._pieces), []
+        return out
 
 
 def _xlsx(text: ReleasedText, _writing: Writing) -> Iterator[bytes]:
@@ -218,10 +269,11 @@ def _xlsx(text: ReleasedText, _writing: Writing) -> Iterator[bytes]:
         book.set_properties({"created": datetime.datetime(2000, 1, 1)})  # noqa: DTZ001 - the same file whenever it is made
         sheet, day, heading = book.add_worksheet(), book.add_format({"num_format": "yyyy-mm-dd"}), book.add_format()
         heading.set_bold()
-        for column, name in enumerate(text.frame(0, 0).columns):
-            sheet.write_string(0, column, name, heading)
-        for number, piece in enumerate(text.pieces()):
-            for row, cells in enumerate(text.typed(piece).iter_rows(), start=number * ROWS_AT_ONCE + 1):
+        done = 0
+        for piece in text.pieces():
+            for column, name in enumerate(piece.columns if not done else ()):
+                sheet.write_string(0, column, name, heading)
+            for row, cells in enumerate(text.typed(piece).iter_rows(), start=done + 1):
                 for column, value in enumerate(cells):
                     if isinstance(value, bool):
                         sheet.write_boolean(row, column, value)
@@ -231,6 +283,7 @@ def _xlsx(text: ReleasedText, _writing: Writing) -> Iterator[bytes]:
                         sheet.write_datetime(row, column, value, day)
                     elif value is not None:
                         sheet.write_string(row, column, str(value))
+            done += piece.height
     yield buffer.getvalue()
 
 
@@ -294,11 +347,14 @@ def written_like(plan: Plan, table: Table, form: str) -> Plan:
 
 
 def _encoding(plan: Plan, encoding: str) -> str:
-    """Return the encoding, or UTF-8 where it does not hold every public value, or begins a file with a mark."""
+    """Return the encoding, or UTF-8 where nothing published needs another, or that one cannot hold it."""
     names = [c.name for c in plan.columns]
     values = [label for column in plan.protected for label in column.grid().labels]
+    public = "".join([*names, *values])
+    if public.isascii() and not any(c.action == "keep" for c in plan.columns):
+        return PLAIN.encoding
     try:
-        "".join([*names, *values]).encode(encoding)
+        public.encode(encoding)
     except UnicodeEncodeError:
         return PLAIN.encoding
     return PLAIN.encoding if "".encode(encoding) else encoding

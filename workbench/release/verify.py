@@ -10,6 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
 from workbench.params import CancelledError, InputError, WorkbenchError
 from workbench.release.atomic import sha256_of
@@ -73,7 +74,7 @@ def verify_release(path: Path, cancel: CancelToken | None = None) -> list[str]:
     """Return a sentence for every fault of the release at ``path``: a file, its certificate, or a folder.
 
     The cheap checks come first: what is not the file that was certified, or a certificate that was changed since, is
-    told at once. Then everything that its certificate says is computed again: from the noisy answers in it, where
+    reported at once. Then everything that its certificate says is computed again: from the noisy answers in it, where
     they are there (statistics, figures), else from the plan, the parameters and the released file.
 
     What the plan implies is recomputed and compared. The time, the release's id, the program's version and the sums of
@@ -241,12 +242,22 @@ def _values(document: dict[str, Any], plan: Plan, table: Table, cancel: CancelTo
 
 def unknown_values(plan: Plan, table: Table, cancel: CancelToken) -> Iterator[str]:
     """Yield a sentence for each protected column of a released table that has a value which is not a public one."""
-    for column in plan.protected:
-        cancel.check()
-        try:
-            released_cells(column.grid(), table)
-        except InputError as error:
-            yield str(error)
+    grids = [column.grid() for column in plan.protected]
+    faults: dict[int, str] = {}
+
+    def look(part: Table) -> dict[int, str]:
+        found = {}
+        for position, grid in enumerate(grids):
+            if position not in faults:
+                try:
+                    released_cells(grid, part)
+                except InputError as error:
+                    found[position] = str(error)
+        return found
+
+    for found in each_part(table, look, cancel):
+        faults = {**found, **faults}
+    yield from (faults[position] for position in sorted(faults))
 
 
 def _queries(document: dict[str, Any], plan: Plan) -> Iterator[str]:

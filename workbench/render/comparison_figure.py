@@ -40,7 +40,7 @@ def free_style(kind: str, taken: Collection[str]) -> str:
 
 
 MOST_JOINED = 10
-"""Most lines of several models in one picture: so many styles can be told apart."""
+"""Most lines of several models in one picture: so many styles can be distinguished."""
 
 
 def joined_figure(models: Sequence[tuple[str, CurveFigure]]) -> tuple[CurveFigure, tuple[tuple[int, int], ...]]:

@@ -42,18 +42,22 @@ class Grid:
         header: its columns' titles.
         rows: its cells as text.
         right: indexes of the columns that hold numbers and are aligned to the right.
+        widths: of the columns, in per cent, so that tables below each other are alike; else by what is in them.
     """
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     right: tuple[int, ...] = ()
+    widths: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A figure, drawn in the light theme."""
+    """A figure, drawn in the light theme with that many logical pixels: the fewer, the larger its text."""
 
     figure: Figure
+    width: int = 1000
+    height: int = 625
 
 
 Block = Paragraph | Bullets | FactList | Grid | Picture
@@ -67,7 +71,7 @@ _BLOCKS: dict[str, type[Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading and what stands below it."""
+    """A heading and what is below it."""
 
     title: str
     blocks: tuple[Block, ...]
@@ -82,7 +86,7 @@ class Document:
         subtitle: one line below it.
         sections: its contents, in order.
         foot: a short line at the foot of every page.
-        badge: stands across every page, as a watermark; empty for what is public.
+        badge: printed across every page, as a watermark; empty for what is public.
         time: when what it tells of was made (ISO 8601): the file's own date, so that the same text gives the same file.
     """
 
@@ -92,6 +96,11 @@ class Document:
     foot: str = ""
     badge: str = ""
     time: str = ""
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        """Its figures, in order."""
+        return tuple(block for section in self.sections for block in section.blocks if isinstance(block, Picture))
 
     def to_plain(self) -> dict[str, Any]:
         """Return the document as JSON holds it."""
@@ -109,7 +118,9 @@ class Document:
 
 def _plain(block: Block) -> dict[str, Any]:
     if isinstance(block, Picture):
-        return {"is": "picture", "kind": kind_of(block.figure).name, "figure": block.figure.to_plain()}
+        kind = kind_of(block.figure).name
+        size = {"width": block.width, "height": block.height}
+        return {"is": "picture", "kind": kind, "figure": block.figure.to_plain(), **size}
     name = next(name for name, made in _BLOCKS.items() if isinstance(block, made))
     return {"is": name, **dataclasses.asdict(block)}
 
@@ -118,7 +129,7 @@ def _block(plain: Mapping[str, Any]) -> Block:
     values = {key: _tuples(value) for key, value in plain.items() if key != "is"}
     if plain["is"] == "picture":
         kind = next(kind for kind in FIGURES if kind.name == plain["kind"])
-        return Picture(kind.value.from_plain(plain["figure"]))
+        return Picture(kind.value.from_plain(plain["figure"]), plain["width"], plain["height"])
     made: Block = _BLOCKS[plain["is"]](**values)
     return made
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
+from base64 import b64encode
+from collections.abc import Callable, Sequence
 
 from workbench.params.errors import one_line
 from workbench.render.document import Block, Bullets, Document, FactList, Grid, Paragraph, Picture
@@ -23,7 +24,7 @@ h2 {{ border-top: 1px solid var(--line); font-size: 17px; margin: 28px 0 8px; pa
 p {{ margin: 8px 0; }} ul {{ margin: 8px 0; padding-left: 20px; }}
 .muted, footer, .subtitle {{ color: var(--muted); }} .strong {{ font-weight: 600; }}
 .formula {{ font-size: 17px; margin: 12px 0; text-align: center; }}
-.wide {{ overflow-x: auto; }}
+.wide {{ overflow-x: auto; }} img {{ border-radius: 6px; display: block; margin: 12px 0; width: 100%; }}
 table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; margin: 8px 0; width: 100%; }}
 th, td {{ border-bottom: 1px solid var(--line); padding: 5px 10px 5px 0; text-align: left; vertical-align: top; }}
 th {{ color: var(--muted); font-weight: 600; }} .right {{ text-align: right; }}
@@ -34,26 +35,41 @@ footer {{ border-top: 1px solid var(--line); font-size: 13px; margin-top: 28px; 
 .badge {{ border: 2px solid var(--danger); border-radius: 6px; color: var(--danger); display: inline-block;
   font-weight: 600; margin-bottom: 12px; padding: 2px 10px; text-transform: uppercase; }}
 @media print {{ main {{ border: 0; margin: 0; max-width: none; padding: 0; }} h2 {{ break-after: avoid; }}
-  tr {{ break-inside: avoid; }} }}
+  tr, img {{ break-inside: avoid; }} }}
 """
 
 
-def page_html(document: Document) -> str:
+def page_html(document: Document, drawn: Sequence[bytes] = ()) -> str:
     """Return ``document`` as one HTML file that needs no other and loads none.
 
+    Args:
+        document: what it says.
+        drawn: its figures as PNG, in order (:func:`workbench.render.document_pdf.drawn_pictures`).
+
     Raises:
-        ValueError: it contains a figure; those are printed, not published.
+        ValueError: a figure was not drawn: those are printed, not published.
     """
+    images = iter(drawn)
+
+    def picture(block: Picture) -> str:
+        image = next(images, None)
+        if image is None:
+            raise ValueError(f"the figure {block.figure.title!r} is printed, not published")
+        source = f"data:image/png;base64,{b64encode(image).decode()}"
+        return f'<img src="{source}" alt="{_text(block.figure.title)}">\n'
+
+    own = "; img-src data:" if drawn else ""
     badge = f'<div class="badge">{_text(document.badge)}</div>' if document.badge else ""
     style = _STYLE.format(light=_variables(LIGHT), dark=_variables(DARK))
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         # Nothing is loaded and nothing runs, whatever a column is called.
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        '<meta http-equiv="Content-Security-Policy" '
+        f"content=\"default-src 'none'; style-src 'unsafe-inline'{own}\">\n"
         f"<title>{_text(document.title)}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n"
         f'{badge}<h1>{_text(document.title)}</h1>\n<p class="subtitle">{_text(document.subtitle)}</p>\n'
-        f"{body_html(document, _no_picture)}<footer>{_text(document.foot)}</footer>\n</main>\n</body>\n</html>\n"
+        f"{body_html(document, picture)}<footer>{_text(document.foot)}</footer>\n</main>\n</body>\n</html>\n"
     )
 
 
@@ -87,7 +103,9 @@ def _block(block: Block, picture: PictureTag) -> str:
 
 def _grid(grid: Grid) -> str:
     def line(cells: tuple[str, ...], tag: str) -> str:
-        sides = ('class="right" align="right"' if i in grid.right else 'align="left"' for i in range(len(cells)))
+        sides = ['class="right" align="right"' if i in grid.right else 'align="left"' for i in range(len(cells))]
+        if grid.widths:
+            sides = [f'{side} width="{share}%"' for side, share in zip(sides, grid.widths, strict=True)]
         return "".join(f"<{tag} {side}>{_text(c)}</{tag}>" for side, c in zip(sides, cells, strict=True))
 
     rows = "".join(f"<tr>{line(row, 'td')}</tr>\n" for row in grid.rows)
@@ -103,7 +121,3 @@ def _text(text: str) -> str:
 def _variables(theme: Theme) -> str:
     names = ("window", "surface", "text", "muted", "line", "danger")
     return " ".join(f"--{name}: {getattr(theme, name)};" for name in names)
-
-
-def _no_picture(picture: Picture) -> str:
-    raise ValueError(f"the figure {picture.figure.title!r} is printed, not published")

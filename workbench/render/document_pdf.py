@@ -1,7 +1,8 @@
-"""A document as PDF, printed by Qt in a child process without a screen; a badge stands across every page."""
+"""A document as PDF, printed by Qt in a child process without a screen; a badge is printed across every page."""
 
 from __future__ import annotations
 
+import base64
 import html
 import importlib
 import json
@@ -16,7 +17,7 @@ from workbench.params import WorkbenchError
 from workbench.processes.child_program import command
 from workbench.render.document import Document, Picture
 from workbench.render.document_html import body_html
-from workbench.render.offscreen import APT, NO_QT, PATIENCE, qt_environment
+from workbench.render.offscreen import APT, NO_QT, PATIENCE, paint, qt_environment
 from workbench.render.palette import LIGHT, THEMES
 from workbench.render.values import kind_of
 
@@ -32,7 +33,12 @@ MARGIN = 18.0
 _FOOT = 26.0
 """Points at the foot of a page for its number."""
 
-_PICTURE = (1000, 625)
+_SHARP = 2000
+"""Pixels of a picture from side to side."""
+
+_HEAD = 60
+"""Letters of a strong paragraph that stands as a heading, at most."""
+
 _DOT = RESOLUTION / 72
 """Dots of the page in a point."""
 
@@ -52,37 +58,57 @@ pre {{ font-family: monospace; font-size: 8pt; color: {LIGHT.text}; white-space:
 """
 
 
+PDF, PICTURES = "pdf", "pictures"
+"""What the child prints: the document, or its figures as a list of PNGs in JSON (base64)."""
+
+
 def pdf_bytes(document: Document) -> bytes:
     """Return ``document`` as a PDF of A4 pages; the same document gives the same bytes.
 
     Raises:
         WorkbenchError: a library of Qt is missing, or printing failed.
     """
+    return _by_child(document, PDF)
+
+
+def drawn_pictures(document: Document) -> list[bytes]:
+    """Return the figures of ``document`` as PNG, in order; nothing is started where it has none.
+
+    Raises:
+        WorkbenchError: a library of Qt is missing, or drawing failed.
+    """
+    if not document.pictures:
+        return []
+    return [base64.b64decode(image) for image in json.loads(_by_child(document, PICTURES))]
+
+
+def _by_child(document: Document, what: str) -> bytes:
     try:
         child = subprocess.run(
             command("workbench.render.document_pdf"),
-            input=json.dumps(document.to_plain()).encode(),
+            input=json.dumps({"what": what, "document": document.to_plain()}).encode(),
             capture_output=True,
             env=qt_environment(),
             timeout=PATIENCE,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise WorkbenchError(f"the PDF was not printed in {PATIENCE:.0f} seconds", hint="try again") from None
+        raise WorkbenchError(f"the document was not printed in {PATIENCE:.0f} seconds", hint="try again") from None
     if child.returncode == 0:
         return child.stdout
     said = child.stderr.decode(errors="replace").strip().splitlines()
     last = said[-1] if said else ""
     if child.returncode == NO_QT or "platform plugin" in " ".join(said):
-        raise WorkbenchError(f"Qt cannot print the PDF: {last}", hint=f"on Debian or Ubuntu: {APT}")
-    raise WorkbenchError(f"the PDF could not be printed: {last}", hint="write the HTML instead, and report this")
+        raise WorkbenchError(f"Qt cannot print the document: {last}", hint=f"on Debian or Ubuntu: {APT}")
+    raise WorkbenchError(f"the document could not be printed: {last}", hint="report this")
 
 
 def main() -> int:
     """Print the document on standard input to standard output; the child's only task."""
     # Ctrl+C reaches the whole foreground group; whether to stop is the parent's decision.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    document = Document.from_plain(json.load(sys.stdin))
+    asked = json.load(sys.stdin)
+    document = Document.from_plain(asked["document"])
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
     try:
         from PySide6.QtWidgets import QApplication
@@ -91,7 +117,10 @@ def main() -> int:
         return NO_QT
     # Held to the end of the process: Qt crashes where a widget outlives its application.
     application = QApplication([])
-    data = printed(document)
+    if asked["what"] == PICTURES:
+        data = json.dumps([base64.b64encode(_png(block)).decode() for block in document.pictures]).encode()
+    else:
+        data = printed(document)
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
     application.quit()
@@ -164,7 +193,38 @@ def laid_out(document: Document, device: Any, width: float, height: float) -> QT
         text.addResource(QTextDocument.ResourceType.ImageResource.value, QUrl(f"figure:{place}"), image)
     text.setHtml(f"<body>{_head(document)}{body}</body>")
     text.setPageSize(QSizeF(width, height))
+    _keep_headings(text)
     return text
+
+
+def _keep_headings(text: QTextDocument) -> None:
+    """Let no heading stand at the foot of a page, away from what it is about."""
+    from PySide6.QtGui import QTextCursor, QTextFormat
+
+    layout, block = text.documentLayout(), text.begin()
+    high = text.pageSize().height()
+    while (below := block.next()).isValid():
+        if _heads(block):
+            pages = [int((layout.blockBoundingRect(one).bottom() - 1) // high) for one in (block, below)]
+            if pages[0] != pages[1]:
+                first = block
+                while _heads(first.previous()):
+                    first = first.previous()
+                kept = first.blockFormat()
+                kept.setPageBreakPolicy(QTextFormat.PageBreakFlag.PageBreak_AlwaysBefore)
+                QTextCursor(first).setBlockFormat(kept)
+                text.markContentsDirty(0, text.characterCount())  # Qt would lay out a part of it only
+        block = below
+
+
+def _heads(block: Any) -> bool:
+    """Return whether a block of text is a heading, or a short line that stands for one."""
+    from PySide6.QtGui import QTextCursor
+
+    if not block.isValid() or QTextCursor(block).currentTable() is not None:
+        return False
+    strong = block.charFormat().fontWeight() >= 600 and len(block.text()) <= _HEAD
+    return bool(block.blockFormat().headingLevel() or strong)
 
 
 def paint_page(
@@ -225,14 +285,22 @@ def _head(document: Document) -> str:
 def _drawn(block: Picture) -> Any:
     from PySide6.QtGui import QImage
 
-    from workbench.render.offscreen import paint
-
-    width, height = _PICTURE
+    scale = _SHARP / block.width
     module = importlib.import_module(kind_of(block.figure).module)
-    image = QImage(width * 2, height * 2, QImage.Format.Format_RGB32)
-    image.setDevicePixelRatio(2.0)
-    paint(module.view(block.figure, LIGHT, 2.0), image, width, height)
+    image = QImage(_SHARP, round(block.height * scale), QImage.Format.Format_RGB32)
+    image.setDevicePixelRatio(scale)
+    paint(module.view(block.figure, LIGHT, scale), image, block.width, block.height)
     return image
+
+
+def _png(block: Picture) -> bytes:
+    from PySide6.QtCore import QBuffer
+
+    memory = QBuffer()
+    memory.open(QBuffer.OpenModeFlag.WriteOnly)
+    if not _drawn(block).save(memory, "PNG"):
+        raise OSError("the figure cannot be written as PNG")
+    return bytes(memory.data().data())
 
 
 def _face(points: float) -> QFont:

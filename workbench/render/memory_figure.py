@@ -10,7 +10,7 @@ from workbench.render.values import Baseline, CurveFigure, Series
 
 PEAK = "peak"
 LINES = ("private", "sanitized", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
-"""Styles of the lines, in their order: more than so many cannot be told apart."""
+"""Styles of the lines, in their order: more than so many cannot be distinguished."""
 
 X_LABEL = "rows at once (batch)"
 Y_LABEL = "MB in use, beside the data and PyTorch itself"

@@ -113,7 +113,7 @@ class Scaffold(QGraphicsItem):
         self.update()
 
     def label_boxes(self) -> list[QRectF]:
-        """Return where each end label stands."""
+        """Return where each end label is."""
         height = self._line(self._strong)
         content, left = self._content, self._plot.right() + GAP
         centres = spread(

@@ -155,6 +155,82 @@ class CurveFigure:
 
 
 @dataclass(frozen=True, slots=True)
+class Bar:
+    """A share in [0, 1] with its interval; both ends are the share itself where it has none."""
+
+    share: float
+    low: float
+    high: float
+
+    @classmethod
+    def alone(cls, share: float) -> Self:
+        """Return a share without an interval."""
+        return cls(share, share, share)
+
+
+@dataclass(frozen=True, slots=True)
+class BarsRow:
+    """What stands beside one name.
+
+    Attributes:
+        name: to the left of the bars.
+        bars: one for each group of the figure, ``None`` where there is none.
+        mark: where a stroke crosses the bars; ``None`` for nowhere.
+    """
+
+    name: str
+    bars: tuple[Bar | None, ...]
+    mark: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be drawn."""
+        ends = [end for bar in self.bars if bar is not None for end in (bar.low, bar.share, bar.high)]
+        if not all(0 <= end <= 1 for end in (*ends, *(() if self.mark is None else (self.mark,)))):
+            raise ParameterError(f"the bars of {self.name!r} are not shares between 0 and 1")
+
+
+@dataclass(frozen=True, slots=True)
+class BarsFigure:
+    """Shares as horizontal bars: a row for each name, in it a bar for each group, and a mark across them.
+
+    Attributes:
+        title: what the figure shows, in a few words.
+        subtitle: how it was made.
+        groups: name and style (a key of :data:`workbench.render.palette.STYLES`) of each group.
+        rows: from top to bottom.
+        mark: what the strokes are; empty where there are none.
+        badge: the provenance, top right; empty for public figures.
+    """
+
+    title: str
+    groups: tuple[tuple[str, str], ...]
+    rows: tuple[BarsRow, ...]
+    mark: str = ""
+    subtitle: str = ""
+    badge: str = PRIVATE_BADGE
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be drawn."""
+        for _, style in self.groups:
+            _check_style(style)
+        if not self.rows or any(len(row.bars) != len(self.groups) for row in self.rows):
+            raise ParameterError("bars need at least one row, and each row a place for every group")
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the figure as JSON holds it."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """Make the figure from what :meth:`to_plain` returned."""
+        rows = tuple(
+            BarsRow(row["name"], tuple(None if bar is None else Bar(**bar) for bar in row["bars"]), row["mark"])
+            for row in plain["rows"]
+        )
+        return cls(**{**plain, "groups": tuple(map(tuple, plain["groups"])), "rows": rows})
+
+
+@dataclass(frozen=True, slots=True)
 class FigureKind:
     """A kind of figure that can be drawn.
 
@@ -169,7 +245,10 @@ class FigureKind:
     module: str
 
 
-FIGURES: tuple[FigureKind, ...] = (FigureKind("curve", CurveFigure, "workbench.render.curve"),)
+FIGURES: tuple[FigureKind, ...] = (
+    FigureKind("curve", CurveFigure, "workbench.render.curve"),
+    FigureKind("bars", BarsFigure, "workbench.render.bars"),
+)
 """Every kind of figure, one line each."""
 
 

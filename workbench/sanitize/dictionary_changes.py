@@ -46,7 +46,7 @@ def not_in_table(entries: Sequence[Entry], names: Sequence[str]) -> str:
 def changes(entry: Entry, present: Present, *, drop_guessed: bool = False) -> dict[str, Any]:
     """Return what an entry changes of a column, by the attributes of :class:`Column`.
 
-    Facts that mean nothing for another kind go, and so does the mechanism. A declared fact never stands beside one that
+    Facts that mean nothing for another kind go, and so does the mechanism. A declared fact is never beside one that
     was read off the rows: the other one is open again. An identifier is dropped.
 
     Args:

@@ -146,7 +146,7 @@ def draw_prepared(
         coins = ask.local(column.column.name, column.randomiser.exact_epsilon)
         cells[column.column.name] = sampled(column, encoded, order, coins, cancel)
     emit(Progress(len(columns), total, "order of rows"))
-    kept = {c.name: _kept(plan, _reordered(table.frame[c.name], order)) for c in plan.columns if c.action == "keep"}
+    kept = {c.name: defused(plan, _reordered(table.frame[c.name], order)) for c in plan.columns if c.action == "keep"}
     dropped = {c.name for c in plan.columns if c.action == "drop"}
     emit(Progress(total, total, "sanitised"))
     return Draw(
@@ -181,7 +181,7 @@ def _reordered(series: pl.Series, order: NDArray[np.int64] | None) -> pl.Series:
     return series if order is None else series.gather(pl.Series(order.astype(np.uint32)))
 
 
-def _kept(plan: Plan, cells: pl.Series) -> pl.Series:
+def defused(plan: Plan, cells: pl.Series) -> pl.Series:
     """Return kept text, with an apostrophe before what a spreadsheet would run, if the plan says so."""
     if plan.writing is None or not plan.writing.defuse_formulas:
         return cells

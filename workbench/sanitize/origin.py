@@ -155,7 +155,7 @@ def confirm(text: str, where: str) -> tuple[str, tuple[Guess, ...]]:
     Only the word ``"guess"`` in each mark is changed: comments, spacing and order stay as they are.
 
     Raises:
-        InputError: the text is not TOML, or a mark is written in a way that cannot be told from other text.
+        InputError: the text is not TOML, or a mark is written in a way that cannot be distinguished from other text.
     """
     raw = parse_toml(text, "plan", where)
     found = raw_guesses(raw)

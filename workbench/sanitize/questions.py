@@ -213,13 +213,14 @@ class Questions:
 
     def wishes_of(self, needed: Sequence[str]) -> tuple[Wish, ...]:
         """Return the wishes that are about ``needed`` columns alone."""
-        return tuple(wish for wish in self.wishes if all(name in needed for name in wish.columns))
+        named = (wish.named(needed) for wish in self.wishes)
+        return tuple(wish for wish in named if all(name in needed for name in wish.reads))
 
     @property
     def unanswered(self) -> tuple[Wish, ...]:
         """The wishes about a column that is not needed: no release answers them."""
         answered = self.wishes_of(self.needed)
-        return tuple(wish for wish in self.wishes if wish not in answered)
+        return tuple(wish for wish in self.wishes if wish.named(self.needed) not in answered)
 
 
 class PlannedColumn(Protocol):

@@ -55,7 +55,7 @@ class Realisation:
 
     Attributes:
         table: the rows as the plan reads them.
-        every: evenly spaced rows are so many rows apart.
+        every: evenly spaced rows are so many rows from each other.
         first: the table of the first rows. spaced: the table of the evenly spaced rows.
     """
 

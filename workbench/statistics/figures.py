@@ -40,7 +40,7 @@ class Figure:
         estimate: the figure; text of a date. Of a mode 0, with how many rows it may be behind as its interval.
         low: lower end of its interval.
         high: upper end.
-        sparse: whether there are too few rows to say: the number of rows behind it cannot be told from none.
+        sparse: whether there are too few rows to say: the number of rows behind it cannot be distinguished from none.
         source: the query it was read from.
     """
 

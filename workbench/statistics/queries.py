@@ -1,7 +1,7 @@
 """The whole-number queries that a request becomes, with their shares of ε; which figure is read from which query.
 
 Every query is a vector of whole numbers to which an empty row, all its values missing, adds nothing, so that its
-sensitivity under zero-out neighbours is the norm of what one row adds: L1, and never more in L2. A row stands in one
+sensitivity under zero-out neighbours is the norm of what one row adds: L1, and never more in L2. A row is in one
 bin of one group:
 
 * ``histogram``: rows of each group and bin; one row adds 1.
@@ -215,8 +215,12 @@ def queries_of(
     Raises:
         ParameterError: there are too many figures, or ε is too small for so many queries.
     """
+    return queries_paid(request, plan, Budget(exact(epsilon), delta), rows, rules=rules)
+
+
+def queries_paid(request: Request, plan: Plan, budget: Budget, rows: int, *, rules: int = RULES) -> tuple[Query, ...]:
+    """Return what :func:`queries_of` does, for a budget of one row."""
     found: list[_Open] = []
-    budget = Budget(exact(epsilon), delta)
     unit = budget.share(1 / math.fsum(a.weight for a in request.figures))
     for by in dict.fromkeys(a.by for a in request.figures):
         groups = Groups.of([protected(plan, name) for name in by or ()])

@@ -1,4 +1,4 @@
-"""Finished studies taken apart: one line for each way of training, to be set beside those of other studies."""
+"""Finished studies split: one line for each way of training, to be set beside those of other studies."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ class CurvePlan(Parameters):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the ways, as they stand in the CSV."""
+        """The names of the ways, as they are in the CSV."""
         return tuple(way.name for way in self.ways)
 
     def fits(self) -> tuple[Fit, ...]:

@@ -29,7 +29,7 @@ def made_up_images(
     """Return images (n, channels, height, width) of 0…255 and their classes (n,).
 
     A class is five random places and a random colour; an image of it is a smooth stroke near these places, light on
-    dark, with some noise. How hard they are to tell apart follows from the numbers above, and from no real image.
+    dark, with some noise. How hard they are to distinguish follows from the numbers above, and from no real image.
 
     Args:
         shape: channels, height and width.
@@ -77,7 +77,7 @@ PLENTY = 1 << 40
 """Made-up rows do not run out."""
 
 APART = 2.5
-"""How far two made-up classes lie apart, in deviations: whoever knows how they were made tells nine rows of ten."""
+"""The distance of two made-up classes, in deviations: whoever knows how they were made tells nine rows of ten."""
 
 NOT_READ = "No private row was read and nothing is charged: settings may be chosen by this."
 FROM_ROWS = (

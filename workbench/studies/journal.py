@@ -91,7 +91,7 @@ class Journal:
             self._stream.close()
 
     def discard(self) -> None:
-        """Remove the file: the study has ended and its result stands elsewhere."""
+        """Remove the file: the study has ended and its result is kept elsewhere."""
         self.close()
         # Windows refuses while a second run of the same study has it open; that run removes it.
         with contextlib.suppress(PermissionError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal, Self
@@ -17,6 +17,7 @@ from workbench.learners.public_tables import PublicTable
 from workbench.learners.tasks import CLASSIFICATION, task
 from workbench.params import InputError, ParameterError, Parameters
 from workbench.params.field import did_you_mean
+from workbench.privacy.accounting.event import exact
 from workbench.privacy.entropy import SeededEntropy
 from workbench.privacy.local.mechanisms import GRR, mechanism
 from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
@@ -24,9 +25,58 @@ from workbench.sanitize.plan import AUTO, Column, Plan
 from workbench.studies.held_out import HeldOut
 from workbench.studies.settings import JOINED
 from workbench.studies.splits import seed_of
-from workbench.studies.synthetic_rows import require_possible, synthetic_cells
-from workbench.synth import MARGINALS, synthesiser
+from workbench.synth import MARGINALS, Synthesiser, synthesiser
+from workbench.synth.base import Setting
+from workbench.synth.columns import coded_cells
+from workbench.synth.needs import require_bounded
+from workbench.synth.setting import setting_for
+from workbench.synth.synthesis import cost_of_synthesis, require_payable, synthesised
 from workbench.work.noise import Study
+
+
+def setting_of(columns: Sequence[Column], rows: int, epsilon: float) -> Setting:
+    """Return the public facts of a synthesis of ``rows`` rows; the last column is the target."""
+    return setting_for([column.facts() for column in columns], len(columns) - 1, rows, exact(epsilon))
+
+
+def require_possible(columns: Sequence[Column], method: Synthesiser, rows: int, epsilon: float) -> None:
+    """Refuse, before any work, tables that are too large or an ε that is too small to be divided.
+
+    Raises:
+        ParameterError: one of both.
+    """
+    setting = setting_of(columns, rows, epsilon)
+    require_bounded(setting, method)
+    require_payable(method, setting)
+
+
+def synthetic_cells(
+    columns: Sequence[Column], cells: NDArray[np.uint32], method: Synthesiser, epsilon: float, seed: int
+) -> NDArray[np.uint32]:
+    """Return as many synthetic rows as there are rows, as cells of the public grids.
+
+    Args:
+        columns: the columns, the target last.
+        cells: (n, d) cells of the rows.
+        method: the way.
+        epsilon: ε of one row's whole record.
+        seed: of noise and sampling.
+
+    Returns:
+        (n, d) cells.
+    """
+    setting = setting_of(columns, len(cells), epsilon)
+    noise, drawn = np.random.SeedSequence(seed).spawn(2)
+    entropy = SeededEntropy(drawn)
+    made = synthesised(
+        method,
+        setting,
+        coded_cells(setting.columns, cells),
+        len(cells),
+        Study(np.random.Generator(np.random.PCG64(noise)), entropy).ask(cost_of_synthesis(method, setting)),
+    )
+    return np.column_stack([column.draw(made.codes[:, j], entropy) for j, column in enumerate(setting.columns)])
+
 
 Kind = Literal["none", "sanitized", "corrected", "synthetic", "private"]
 ON_A_TABLE = ("sanitized", "corrected")
@@ -41,7 +91,7 @@ class Regime:
     """One way of training.
 
     Attributes:
-        name: as the person wrote it, and as it stands in the CSV.
+        name: as the person wrote it, and as it is in the CSV.
         kind: ``none`` (no privacy), ``sanitized`` (an ordinary model on a sanitised table), ``corrected`` (on the same
             rows, a model that knows the public tables they went through), ``private``.
         mechanism: the local mechanism of a sanitised table; ``auto`` for the advisor's choice, ``plan`` for the plan's.
@@ -280,6 +330,16 @@ def predictions(
         sanitised_truth: whether the held-out rows of a sanitised regime are the sanitised ones; a corrected model is
             one of the rows as they are, and is asked about those.
     """
+    estimator, X, y = trained(fit, data, model, parameters, training, seed=seed)
+    asked, truth = (X, y) if sanitised_truth and fit.regime.kind != "corrected" else (data.X, data.y)
+    classes = len(data.target.values()) if model.task == CLASSIFICATION else 0
+    return HeldOut.ask(estimator, data.columns, classes, asked[held_out], truth[held_out])
+
+
+def trained(
+    fit: Fit, data: StudyData, model: Learner, parameters: Parameters | None, training: NDArray[np.int64], *, seed: int
+) -> tuple[Any, NDArray[Any], NDArray[Any]]:
+    """Return the model that ``fit`` trains, and (X, y) of all rows as it read them; arguments as above."""
     # The corrected model learns from the very rows of the sanitised regime: what differs is what it makes of them.
     rows_of = f"sanitized:{fit.regime.mechanism}" if fit.regime.kind == "corrected" else fit.regime.name
     drawn = seed_of(seed, rows_of, fit.epsilon, fit.repeat)
@@ -297,7 +357,6 @@ def predictions(
         *tables, of_target = data.public_tables(fit.regime, fit.epsilon)
         answers = data.sanitised_cells(fit.regime, fit.epsilon, drawn)
         estimator, X, y = model.corrected(tables, of_target), answers[:, :-1], answers[:, -1]
-        sanitised_truth = False
     else:
         model.require(data.columns, data.target)
         assert model.ordinary is not None  # the curve's plan has asked
@@ -310,6 +369,4 @@ def predictions(
         estimator.fit(*data.synthetic(fit.regime, fit.epsilon, drawn, training))
     else:
         estimator.fit(X[training], y[training])
-    asked, truth = (X, y) if sanitised_truth else (data.X, data.y)
-    classes = len(data.target.values()) if model.task == CLASSIFICATION else 0
-    return HeldOut.ask(estimator, data.columns, classes, asked[held_out], truth[held_out])
+    return estimator, X, y

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, Context, Decimal
+from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from workbench.data.impossible import joined
+from workbench.data.schema import OWN_VALUE
 from workbench.params import ParameterError
 from workbench.sanitize.forecast import ColumnForecast, Forecast
 from workbench.sanitize.forecast import forecast as forecast_of
@@ -23,7 +24,6 @@ from workbench.sanitize.questions import ROWS as LOOKED_AT
 from workbench.sanitize.recipient import half_length, is_mostly_noise, mostly_noise
 from workbench.sanitize.usefulness import FADED, NORMAL_95
 from workbench.signals.cancel import CancelToken
-from workbench.statistics.asked import HISTOGRAM, MEAN, QUANTILES
 from workbench.statistics.forecast import forecast as forecast_of_figures
 from workbench.statistics.queries import queries_of
 from workbench.studies.ways_asked import (
@@ -32,6 +32,7 @@ from workbench.studies.ways_asked import (
     answered_by,
     asked_of,
     asked_request,
+    statistic_of,
     typical_questions,
 )
 from workbench.studies.ways_model import Learnt, kept_learnt, learnt_by_ways
@@ -50,11 +51,10 @@ PAIRS = "in some pairs"
 STRONGEST = "if strong"
 """Note where there is no target: the strongest pairs are measured, one fewer than there are columns."""
 
+_NO_DELTA = Decimal(0)
+
 YES, NO, NOT_ANSWERED, NOT_KNOWN = "yes", "no", "not answered", "not known yet"
 """The marks: whether a way answers a question well enough."""
-
-LEAST_EPSILON, MOST_EPSILON = 0.01, 50.0
-"""The range in which :func:`least_epsilon` looks."""
 
 
 @dataclass(frozen=True)
@@ -184,38 +184,27 @@ def compare_ways(
         ParameterError: the plan protects no column, or a mechanism does not fit.
     """
     made = forecast_of(plan, coarse=coarse) if forecast is None else forecast
-    target = next((c.name for c in plan.protected if c.role == "target"), None)
+    target = _target(plan)
     asked = typical_questions(plan, target) if plan.questions is None else asked_of(plan)
     inputs = _Inputs(plan, made, target, asked, rows, cancel or CancelToken(), coarse, train, drawn)
     ways = tuple(_way(name, inputs) for name in NAMES)
     return Ways(asked, ways, *_advice(ways, inputs))
 
 
-def least_epsilon(plan: Plan, rows: int, question: Question, way: str, cancel: CancelToken) -> Decimal | None:
-    """Return the least ε, to two digits, at which a way answers a question well enough; ``None`` where none does.
+def answer_at(plan: Plan, rows: int, question: Question, way: str, cancel: CancelToken) -> Answer:
+    """Return how well a way answers one question at the ε of ``plan``, as :func:`compare_ways` does.
 
     Raises:
         CancelledError: ``cancel`` was set.
+        ParameterError: a mechanism does not fit this ε.
     """
+    made = forecast_of(plan, coarse=True)
+    inputs = _Inputs(plan, made, _target(plan), (question,), rows, cancel, coarse=False)
+    return _way(way, inputs).answers[0]
 
-    def holds(epsilon: float) -> bool:
-        cancel.check()
-        try:
-            at = replace(plan, epsilon=epsilon)
-            target = next((c.name for c in at.protected if c.role == "target"), None)
-            made = forecast_of(at, coarse=True)
-            inputs = _Inputs(at, made, target, (question,), rows, cancel, coarse=False)
-            return _way(way, inputs).answers[0].mark == YES
-        except ParameterError:
-            return False
 
-    if not holds(MOST_EPSILON):
-        return None
-    low, high = LEAST_EPSILON, MOST_EPSILON
-    while high / low > 1.02:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return Context(prec=2, rounding=ROUND_CEILING).create_decimal_from_float(high)
+def _target(plan: Plan) -> str | None:
+    return next((c.name for c in plan.protected if c.role == "target"), None)
 
 
 @dataclass(frozen=True)
@@ -321,20 +310,34 @@ _Figures = Callable[[Question], float | None]
 
 
 def _row_figures(inputs: _Inputs) -> _Figures:
-    columns = {c.name: c for c in inputs.forecast.columns}
+    return row_figures(inputs.plan, inputs.rows, inputs.forecast)
+
+
+def row_figures(plan: Plan, rows: int, forecast: Forecast) -> _Figures:
+    """Return the errors of figures that are read from noisy rows."""
+    columns = {c.name: c for c in forecast.columns}
 
     def half(question: Question) -> float | None:
         of = [columns[name] for name in question.columns]
-        if question.asked == "median":
+        if not _of_single_rows(plan, question):
             return None
-        found = (
-            _correlation_half_length(of, inputs.rows)
-            if question.asked == "correlation"
-            else half_length(of[0], inputs.rows)
-        )
-        return None if found is None else found + _rounding(inputs.plan, question)
+        correlation = question.asked == "correlation"
+        found = _correlation_half_length(of, rows) if correlation else half_length(of[0], rows)
+        return None if found is None else _summed(found + _rounding(plan, question), question, rows)
 
     return half
+
+
+def _of_single_rows(plan: Plan, question: Question) -> bool:
+    """Return whether rows, noisy or synthetic, answer a question with a known error."""
+    if question.asked == "sum" and plan.column(question.columns[0]).missing == OWN_VALUE:
+        return False  # how many rows have a value is not known exactly
+    return question.of_rows in ("mean", "share", "correlation") and not question.by
+
+
+def _summed(half: float, question: Question, rows: int) -> float:
+    """Return the half-length of what a question sums up over all rows."""
+    return half if question.of_rows == question.asked else half * rows
 
 
 def _correlation_half_length(columns: Sequence[ColumnForecast], rows: int) -> float | None:
@@ -350,35 +353,47 @@ def _statistics_figures(inputs: _Inputs) -> _Figures:
     plan, rows = inputs.plan, inputs.rows
     queries = queries_of(asked_request(plan).checked(plan), plan, plan.row_epsilon(), rows)
     widths = {(f.statistic, f.column): f.half_width for f in forecast_of_figures(queries)}
-    stated = {"mean": (MEAN, 1.0), "share": (HISTOGRAM, float(max(rows, 1))), "median": (QUANTILES, 1.0)}
 
     def half(question: Question) -> float | None:
-        statistic, unit = stated.get(question.asked, ("", 1.0))
-        found = widths.get((statistic, question.columns[0]))
-        return None if found is None else found / unit + _rounding(plan, question)
+        if question.by or question.asked == "quantile":
+            return None
+        found = widths.get((statistic_of(question) or "", question.columns[0]))
+        return None if found is None else found / (max(rows, 1) if question.asked == "share" else 1)
 
     return half
 
 
-def synthetic_setting(plan: Plan, target: str | None, rows: int) -> Setting:
+def synthetic_setting(plan: Plan, target: str | None, rows: int, delta: Decimal = _NO_DELTA) -> Setting:
     """Return the public facts of the synthetic rows that are forecast: those of a release with default settings."""
     facts = [c.facts() for c in plan.protected]
     place = None if target is None else [f.name for f in facts].index(target)
-    return setting_for(facts, place, rows, plan.row_epsilon(), impossible=joined(plan.impossible, None))
+    return setting_for(facts, place, rows, plan.row_epsilon(), delta=delta, impossible=joined(plan.impossible, None))
 
 
 def _synthetic_figures(inputs: _Inputs) -> _Figures:
     """Return the errors in trials of the method on made-up values, plus what rounding to steps adds to a mean."""
-    plan, target, rows = inputs.drawn or inputs.plan, inputs.target, inputs.rows
+    return synthetic_figures(inputs.drawn or inputs.plan, inputs.rows, inputs.cancel, coarse=inputs.coarse)
+
+
+def synthetic_figures(
+    plan: Plan, rows: int, cancel: CancelToken, *, coarse: bool = False, delta: Decimal = _NO_DELTA
+) -> _Figures:
+    """Return the errors of figures that are read from synthetic rows.
+
+    Raises:
+        ParameterError: such rows cannot be made at this ε.
+    """
+    target = _target(plan)
     method = MST if target is None else MARGINALS
-    setting = synthetic_setting(plan, target, rows)
+    setting = synthetic_setting(plan, target, rows, delta)
     columns = setting.columns
     names = [c.name for c in columns]
     require_bounded(setting)
     require_payable(method, setting)
 
     def half(question: Question) -> float | None:
-        if question.asked == "median":
+        base = question.of_rows
+        if not _of_single_rows(plan, question):
             return None
         name = next((c for c in question.columns if c != target), question.columns[0])
         places, share = _source_table(method, setting, names.index(name))
@@ -388,15 +403,11 @@ def _synthetic_figures(inputs: _Inputs) -> _Figures:
         elif question.asked == "correlation" and target not in question.columns:
             return None
         trial = Trial(tuple(columns[place] for place in places), share, rows)
-        found = (
-            trial.coarse(question.asked, inputs.cancel)
-            if inputs.coarse
-            else trial.half_length(question.asked, inputs.cancel)
-        )
-        if question.asked == "mean":
+        found = trial.coarse(base, cancel) if coarse else trial.half_length(base, cancel)
+        if base == "mean":
             lower, upper = plan.column(name).bounds()
-            return min(found + _rounding(plan, question), (upper - lower) / 2)
-        return min(found, 1.0 if question.asked == "share" else 2.0)
+            return _summed(min(found + _rounding(plan, question), (upper - lower) / 2), question, rows)
+        return _summed(min(found, 1.0 if base == "share" else 2.0), question, rows)
 
     return half
 
@@ -414,7 +425,7 @@ _FIGURES: dict[str, Callable[[_Inputs], _Figures]] = {
 
 
 def _rounding(plan: Plan, question: Question) -> float:
-    return rounded_by(plan.column(question.columns[0])) if question.asked == "mean" else 0.0
+    return rounded_by(plan.column(question.columns[0])) if question.of_rows == "mean" else 0.0
 
 
 def rounded_by(column: Column) -> float:

@@ -6,16 +6,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, cast
 
 from workbench.sanitize.plan import Column, Plan
 from workbench.sanitize.questions import AVERAGES, FIGURES, PAIRS, Questions, questions_of
 from workbench.sanitize.questions import MODEL as A_MODEL
 from workbench.sanitize.questions import ROWS as LOOKED_AT
+from workbench.sanitize.wishes import FIGURES as WISHED
 from workbench.sanitize.wishes import Wish
-from workbench.statistics.asked import HISTOGRAM, MEAN, QUANTILES, Request, Statistic, read_off, usual_request
+from workbench.statistics.asked import (
+    COUNT,
+    HISTOGRAM,
+    MEAN,
+    QUANTILES,
+    SUM,
+    Request,
+    Statistic,
+    read_off,
+    usual_request,
+)
 
-Asked = Literal["mean", "share", "correlation", "median", "model", "rows"]
+Asked = Literal["mean", "sum", "share", "count", "median", "quantile", "correlation", "model", "rows"]
 
 KNOWN = 8.0
 """A mean or median counts as answered if its half-length is below the range divided by this."""
@@ -39,8 +50,9 @@ class Question:
         columns: of which columns.
         words: the question in words.
         enough: half-length below which an answer is better than no table at all; or, if ``wished``, the margin itself.
-        value: the value whose share it is; empty for other figures.
+        value: the value whose share or count it is, or which quantile; empty for other figures.
         wished: whether somebody typed the margin.
+        by: the columns that make groups.
     """
 
     asked: Asked
@@ -49,18 +61,24 @@ class Question:
     enough: float
     value: str = ""
     wished: bool = False
+    by: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[str, tuple[str, ...], str]:
         """What is asked, whatever the margin."""
-        return self.asked, self.columns, self.value
+        return self.asked, (*self.columns, *self.by), self.value
+
+    @property
+    def of_rows(self) -> Asked:
+        """The figure of one row that it sums up over all rows; a figure that is no sum itself."""
+        return "mean" if self.asked == "sum" else "share" if self.asked == "count" and self.value else self.asked
 
     @property
     def wish(self) -> Wish | None:
         """The wish that somebody could type for it, with the present margin; ``None`` where it has no margin."""
-        if self.asked not in ("mean", "share", "correlation") or self.words.startswith("how "):
+        if self.asked not in WISHED or (self.asked, self.wished) == ("median", False) or self.words.startswith("how "):
             return None
-        return Wish(self.asked, self.columns, self.enough, self.value)
+        return Wish(self.asked, self.columns, self.enough, self.value, self.by)
 
 
 def answered_by(plan: Plan) -> Questions:
@@ -71,7 +89,7 @@ def answered_by(plan: Plan) -> Questions:
 def asked_of(plan: Plan) -> tuple[Question, ...]:
     """Return what recipients will ask of a release by ``plan``, each once, those with a typed wish first."""
     asks = answered_by(plan)
-    wished = [_wished(plan, wish) for wish in asks.wishes_of([c.name for c in plan.protected])]
+    wished = [question_of(plan, wish) for wish in asks.wishes_of([c.name for c in plan.protected])]
     found = {question.key: question for question in wished if question is not None}
     shares = {question.columns for question in found.values() if question.asked == "share"}
     for question in _questions_for(plan, asks):
@@ -100,13 +118,21 @@ def asked_request(plan: Plan) -> Request:
     if plan.questions is None:
         return usual_request(plan)
     figures: dict[tuple[str, str], Statistic] = {}
-    stated = {"mean": MEAN, "share": HISTOGRAM, "median": QUANTILES}
     for question in asked_of(plan):
-        name = question.columns[0] if question.columns else ""
-        if question.asked in stated and not read_off(plan.column(name)):
-            statistic = stated[question.asked]
-            figures[statistic, name] = Statistic(statistic=statistic, column=name)
+        statistic = statistic_of(question)
+        if statistic is not None and not question.by and not read_off(plan.column(question.columns[0])):
+            figures[statistic, question.columns[0]] = Statistic(statistic=statistic, column=question.columns[0])
     return Request(figures=tuple(figures.values())) if figures else usual_request(plan)
+
+
+_STATISTICS = {"mean": MEAN, "sum": SUM, "share": HISTOGRAM, "median": QUANTILES, "quantile": QUANTILES}
+
+
+def statistic_of(question: Question) -> str | None:
+    """Return the statistic that answers a question; ``None`` where none does."""
+    if question.asked == "count":
+        return HISTOGRAM if question.value else COUNT
+    return _STATISTICS.get(question.asked)
 
 
 def _questions_for(plan: Plan, asks: Questions) -> Iterator[Question]:
@@ -167,18 +193,18 @@ def _pair(a: Column, b: Column) -> Question:
     return Question("correlation", names, words, WEAK)
 
 
-def _wished(plan: Plan, wish: Wish) -> Question | None:
+def question_of(plan: Plan, wish: Wish) -> Question | None:
     """Return the question of a typed wish; ``None`` where its columns have another kind now."""
     columns = [plan.column(name) for name in wish.columns]
-    numbers = all(c.kind in ("integer", "real") for c in columns)
-    if wish.asked == "share":
-        if columns[0].numeric or wish.value not in columns[0].grid().labels:
-            return None
-        words = f"the share of {wish.value} in {wish.columns[0]}"
-        return Question("share", wish.columns, words, wish.within, wish.value, wished=True)
-    if not numbers:
+    if any(c.kind not in wish.kinds for c in columns):
         return None
-    if wish.asked == "mean":
-        return Question("mean", wish.columns, f"the mean of {wish.columns[0]}", wish.within, wished=True)
-    words = f"the correlation of {' and '.join(wish.columns)}"
-    return Question("correlation", wish.columns, words, wish.within, wished=True)
+    if wish.asked in ("share", "count") and wish.value and wish.value not in columns[0].grid().labels:
+        return None
+    name = " and ".join(wish.columns)
+    words = {
+        "share": f"the share of {wish.value} in {name}",
+        "count": f"the number of {wish.value} in {name}" if wish.value else f"the number of values of {name}",
+        "quantile": f"the quantile {wish.value} of {name}",
+    }.get(wish.asked, f"the {wish.asked} of {name}")
+    words += f" by {' and '.join(wish.by)}" if wish.by else ""
+    return Question(cast("Asked", wish.asked), wish.columns, words, wish.within, wish.value, wished=True, by=wish.by)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -41,6 +42,8 @@ Key = tuple[str, tuple[str, ...], str]
 CONFIDENCE = 0.95
 REPEATS = 10
 """Splits of the rows that a model is trained on."""
+
+_OF_NUMBERS: dict[str, Callable[..., Any]] = {"mean": np.nanmean, "sum": np.nansum, "median": np.nanmedian}
 
 _KEY = secrets.token_bytes(32)
 """Of this process: nobody can draw again what was shown."""
@@ -82,10 +85,10 @@ def draw_ways(
         before[name], noisy[name] = one.before, one.after
     truth = {q.key: _figure(plan, q, before) for q in questions if q.asked != "rows"}
     for question in questions:
-        if question.asked in ("mean", "median"):
+        if question.asked in ("mean", "sum", "median") and not question.by:
             column = plan.column(question.columns[0])
             values = np.clip(numbers(drawn.table, column), *column.bounds())
-            truth[question.key] = float(np.nanmean(values) if question.asked == "mean" else np.nanmedian(values))
+            truth[question.key] = float(_OF_NUMBERS[question.asked](values))
     seen = {(ROWS, q.key): _of_rows(plan, q, noisy, cancel) for q in questions if q.asked != "rows"}
     emit(Progress(0, 1, "drawing synthetic rows"))
     own = plan.unrounded()
@@ -115,10 +118,13 @@ def _figure(plan: Plan, question: Question, cells: Mapping[str, CellArray]) -> f
     """Return a figure of rows on the plan's grids, as whoever reads them computes it."""
     grids = [plan.column(name).grid() for name in question.columns]
     own = [cells[name] for name in question.columns]
-    if question.asked == "mean":
-        return float(np.nanmean(grids[0].numbers_of(own[0])))
-    if question.asked == "share":
-        return float(np.mean(own[0] == grids[0].labels.index(question.value)))
+    if question.by:
+        return math.nan
+    if question.asked in ("mean", "sum"):
+        return float(_OF_NUMBERS[question.asked](grids[0].numbers_of(own[0])))
+    if question.of_rows == "share":
+        here = own[0] == grids[0].labels.index(question.value)
+        return float(here.mean() if question.asked == "share" else here.sum())
     if question.asked == "correlation":
         return association(*(variable(grid, one) for grid, one in zip(grids, own, strict=True)))
     return math.nan
@@ -126,15 +132,16 @@ def _figure(plan: Plan, question: Question, cells: Mapping[str, CellArray]) -> f
 
 def _of_rows(plan: Plan, question: Question, noisy: Mapping[str, CellArray], cancel: CancelToken) -> float:
     """Return what is estimated from noisy rows; of how columns go together, what the rows themselves say."""
-    if question.asked not in ("mean", "share"):
+    if question.of_rows not in ("mean", "share") or question.by:
         return _figure(plan, question, noisy)
     column = protected_column(plan, question.columns[0])
     counts = np.bincount(noisy[question.columns[0]], minlength=column.grid.cells.total)
     found = estimate_column(column, counts, CONFIDENCE, cancel)
-    if question.asked == "mean":
-        return math.nan if found.mean is None else found.mean.consistent
+    rows = 1 if question.asked == question.of_rows else int(counts.sum())
+    if question.of_rows == "mean":
+        return math.nan if found.mean is None else rows * found.mean.consistent
     shares = found.frequencies or {}
-    return shares[question.value].consistent if question.value in shares else math.nan
+    return rows * shares[question.value].consistent if question.value in shares else math.nan
 
 
 def _synthetic(plan: Plan, table: Table, number: int, cancel: CancelToken) -> dict[str, CellArray]:
@@ -162,15 +169,15 @@ def _statistics(plan: Plan, table: Table, number: int) -> dict[Key, float]:
     ask = Study(_generator("statistics", number)).ask(cost)
     answers = {query.label: query.noisy(ask, query.answer(table)) for query in queries}
     found: dict[Key, float] = {}
-    stated = {"mean": "mean", "histogram": "share", "quantile": "median"}
+    stated = {"mean": ("mean",), "sum": ("sum",), "histogram": ("share", "count"), "quantile": ("median",)}
     for one in figures(queries, answers):
         if one.statistic not in stated or isinstance(one.estimate, str):
             continue
         if one.statistic == "quantile" and not one.value.startswith("0.5"):
             continue
-        unit = max(table.rows, 1) if one.statistic == "histogram" else 1
         value = one.value if one.statistic == "histogram" else ""
-        found[stated[one.statistic], (one.column,), value] = one.estimate / unit
+        for asked in stated[one.statistic]:
+            found[asked, (one.column,), value] = one.estimate / (max(table.rows, 1) if asked == "share" else 1)
     return found
 
 

@@ -163,7 +163,6 @@ class _Run:
 
     @property
     def key(self) -> _Key:
-        """The same for trials with the same errors."""
         return tuple(each.key for each in self.alike), self.what
 
     def errors(self, cancel: CancelToken) -> Mapping[str, float]:

@@ -10,7 +10,7 @@ table alone fits best (:attr:`Term.settled`), as it reaches small counts slowly.
 released counts.
 
 Where an axis is ordered and not joined, the second differences of neighbouring counts are charged by Huber's function
-(absolute value, rounded off near 0), weighed by the noise: a count that stands out by more than its noise explains
+(absolute value, rounded off near 0), weighed by the noise: a count that differs by more than its noise explains
 stays, a jagged line of noise does not. The weight tends to nothing with the noise.
 """
 

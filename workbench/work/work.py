@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import Any, Protocol
 
 from workbench.data.table import Table
 from workbench.params import ParameterError
@@ -53,6 +53,30 @@ class Made:
         return self.data if isinstance(self.data, bytes) else b"".join(self.data)
 
 
+class PartReader(Protocol):
+    """Reads what a Work needs of a table that is read in parts, in the one pass that also makes its marks."""
+
+    def of_part(self, part: Table) -> Any:
+        """Return what is needed of a part, as the plan reads it; called in threads."""
+        ...
+
+    def take(self, found: Any) -> None:
+        """Take what :meth:`of_part` returned, in the order of the parts.
+
+        Raises:
+            InputError: a value cannot be used, whatever comes after it.
+        """
+        ...
+
+    def finish(self) -> None:
+        """Refuse values, where there are some that cannot be used.
+
+        Raises:
+            InputError: there are; column and row are named as of a table that is read whole.
+        """
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Work:
     """What is published: its cost, its questions, and the files that follow from their answers.
@@ -63,13 +87,15 @@ class Work:
         events: every question with its ε (or ρ) for one row, under zero-out neighbours; no two labels are alike.
         request: what was asked for, as JSON holds it: it is in the certificate, and a later run of the same request
             publishes a finished draw of this one.
-        room: bytes that the released file and its certificate may need on the disk.
+        room: bytes that the released file and its certificate may need on the disk; a function where that is known
+            only once the rows are checked.
         ask: reads the rows, as the plan reads them, and asks every declared question once; all noise comes from the
             ``Ask`` that it is given.
         files: makes what is published of the answers and public facts; it sees no row.
         budget: (ε, δ) of one row, where the events have a ρ; ``None`` where their ε is the whole cost.
         check: refuses values of the rows, as the plan reads them, before anything is reserved or charged; where there
             is none, values that are not on their column's grid are refused.
+        reader: reads the rows of a table in parts, before anything is reserved, in place of ``check``.
         answers: reads the answers again from :attr:`Made.method`, as a certificate holds it, where they are in it:
             then ``verify`` makes the file of them anew.
     """
@@ -78,11 +104,12 @@ class Work:
     columns: tuple[str, ...]
     events: tuple[QueryEvent, ...]
     request: Mapping[str, Any]
-    room: int
+    room: int | Callable[[], int]
     ask: Callable[[Table, Ask, Emit, CancelToken], Answers]
     files: Callable[[Answers, CancelToken], Made]
     budget: Budget | None = None
     check: Callable[[Table, CancelToken], None] | None = None
+    reader: PartReader | None = None
     answers: Callable[[Mapping[str, Any]], Answers] | None = None
 
     def cost(self, rows_per_person: int = 1) -> Cost:

@@ -42,13 +42,18 @@ class Grid:
     labels: tuple[str, ...]
     step: float = 0.0
 
+    @property
+    def dtype(self) -> type[np.uint16] | type[np.uint32]:
+        """The type of an array of its cells."""
+        return np.uint16 if self.cells.size <= MOST_CELLS else np.uint32
+
     def encode(self, table: Table) -> Any:
         """Return the (n,) cells of the attribute's column; numbers outside the bounds are clamped.
 
         Raises:
             InputError: a value is missing or outside the domain and the attribute does not allow it; the row is named.
         """
-        dtype = np.uint16 if self.cells.size <= MOST_CELLS else np.uint32
+        dtype = self.dtype
         if self.cells.values is None:
             return codes(table, self.attribute).astype(dtype)
         x = numbers(table, self.attribute)

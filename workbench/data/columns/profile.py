@@ -21,10 +21,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from workbench.data.columns.dates import year_last
-from workbench.data.columns.missing import marked, missing_cells
+from workbench.data.columns.missing import MISSING_WORDS, marked, missing_cells
 from workbench.data.columns.numerals import doubles
 from workbench.data.columns.values import numbers
 from workbench.data.csv.inference import guessed_date_order, with_guessed_decimal
+from workbench.data.rows_in_parts import each_part
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError
@@ -137,52 +138,154 @@ class ColumnProfile:
 
 
 def profile(table: Table, *, cancel: CancelToken | None = None, emit: Emit = ignore) -> tuple[ColumnProfile, ...]:
-    """Return the profile of each column. Private: it is computed from the rows, without noise."""
+    """Return the profile of each column. Private: it is computed from the rows, without noise.
+
+    Of a table that is read in parts a column with very many different values is seen in a sample of these.
+    """
     cancel = cancel or CancelToken()
-    out, columns = [], table.frame.get_columns()
-    for position, cells in enumerate(columns):
-        cancel.check()
-        emit(Progress(position, len(columns), "columns"))
-        # Of a table of one column each step takes as long as that column, however many others there are.
-        out.append(profile_column(dataclasses.replace(table, frame=cells.to_frame()), cells.name))
-    emit(Progress(len(columns), len(columns), "columns"))
-    return tuple(out)
+    if not table.in_parts:
+        out = []
+        for position, name in enumerate(table.names):
+            cancel.check()
+            emit(Progress(position, len(table.names), "columns"))
+            # Of a table of one column each step takes as long as that column, however many others there are.
+            out.append(profile_column(table.replaced(frame=table.frame.select(name)), name))
+        emit(Progress(len(out), len(out), "columns"))
+        return tuple(out)
+    found = [_Values(name, max(MOST_CELLS + 1, _TOGETHER // len(table.names))) for name in table.names]
+    done = 0
+    for rows, counted in each_part(table, lambda part: (part.rows, [each.of_part(part) for each in found]), cancel):
+        for values, one in zip(found, counted, strict=True):
+            values.take(one, table)
+        done += rows
+        emit(Progress(done, table.rows, "rows read"))
+    return tuple(_profiled(table, values) for values in found)
 
 
 def profile_column(table: Table, name: str) -> ColumnProfile:
     """Return the profile of one column. Private: it is computed from the rows, without noise."""
-    cells = marked(table, name)
-    counts = cells.drop_nulls().value_counts(name="rows of a value")
-    values, rows = counts.get_column(name), counts.get_column("rows of a value")
-    empty = missing_cells(table, values)
-    words, said = int(rows.filter(empty).sum()), values.filter(empty)
-    missing = cells.null_count() + words
-    values, rows = values.filter(~empty), rows.filter(~empty)
+    found = _Values(name, table.rows)
+    found.take(found.of_part(table), table)
+    return _profiled(table, found)
+
+
+_TOGETHER = 1 << 21
+"""Different values that are kept of all columns of a table that is read in parts."""
+_VALUE, _TIMES, _FIRST = "value", "times", "first"
+_ALL_HASHES = 1 << 64
+
+
+class _Values:
+    """The different values of a column: how often each one occurs, and where first.
+
+    If there are too many, those with a low hash are kept: a random sample of the different values.
+
+    Attributes:
+        missing: cells that are empty or have a stated mark.
+        below: the values with a hash below this are here; and all that may mean a missing value.
+        lowest: the least number among the values that are not here, as far as they are numbers.
+        highest: the largest one.
+    """
+
+    def __init__(self, name: str, most: int) -> None:
+        self.name, self._most = name, most
+        self.missing, self.below = 0, _ALL_HASHES
+        self.lowest, self.highest = math.inf, -math.inf
+        self._found = pl.DataFrame(schema={_FIRST: pl.UInt64, _VALUE: pl.String, _TIMES: pl.UInt64})
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of them are here."""
+        return self.below == _ALL_HASHES
+
+    def of_part(self, part: Table) -> tuple[int, pl.DataFrame, tuple[float, float]]:
+        """Return the empty cells of a part, its values, and extremes of those; can be called in threads."""
+        cells = marked(part, self.name)
+        rows = pl.DataFrame({_VALUE: cells}).with_row_index(_FIRST, part.rows_before).drop_nulls(_VALUE)
+        extremes = math.inf, -math.inf
+        if not self.whole:
+            extremes = _extremes(rows[_VALUE], part)
+            rows = self._sampled(rows)
+        counted = rows.group_by(_VALUE).agg(pl.len().alias(_TIMES), pl.col(_FIRST).min())
+        return cells.null_count(), counted.select(self._found.columns).cast(self._found.schema), extremes
+
+    def take(self, counted: tuple[int, pl.DataFrame, tuple[float, float]], part: Table) -> None:
+        """Take what :meth:`of_part` returned."""
+        self.missing += counted[0]
+        self._widened(counted[2])
+        both = counted[1]
+        if self._found.height:
+            both = pl.concat([self._found, both]).group_by(_VALUE).agg(pl.col(_TIMES).sum(), pl.col(_FIRST).min())
+        while both.height > self._most and self.below > 1:
+            if self.whole:
+                self._widened(_extremes(both[_VALUE], part))
+            self.below //= 2
+            both = self._sampled(both)
+        self._found = both.select(self._found.columns)
+
+    def _widened(self, extremes: tuple[float, float]) -> None:
+        self.lowest, self.highest = min(self.lowest, extremes[0]), max(self.highest, extremes[1])
+
+    def _sampled(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows whose value is in the sample."""
+        word = rows[_VALUE].str.strip_chars().str.to_lowercase().is_in(["", *MISSING_WORDS])
+        return rows.filter((rows[_VALUE].hash(7) < self.below) | word)
+
+    def in_order(self) -> tuple[pl.Series, pl.Series, pl.Series]:
+        """Return the values in the order in which they occur first, how often each one does, and in which row first."""
+        found = self._found.sort(_FIRST)
+        return found[_VALUE].alias(self.name), found[_TIMES], found[_FIRST]
+
+
+def _extremes(values: pl.Series, table: Table) -> tuple[float, float]:
+    """Return the least and the largest number among some values, in the reading of the file."""
+    mark = table.decimal or (table.dialect.decimal if table.dialect is not None else ".")
+    x = doubles(values, mark).drop_nulls()
+    x = x.filter(x.is_finite())
+    return (float(str(x.min())), float(str(x.max()))) if x.len() else (math.inf, -math.inf)
+
+
+def _profiled(table: Table, found: _Values) -> ColumnProfile:
+    """Return the profile of a column, made of its different values."""
+    name, total = found.name, table.rows
+    every, times, first = found.in_order()
+    table = table.replaced(frame=every.to_frame(), row_numbers=first.to_numpy())
+    empty = missing_cells(table, every)
+    words, said = int(times.filter(empty).sum()), every.filter(empty)
+    missing = found.missing + words
+    values, rows = every.filter(~empty), times.filter(~empty)
+    distinct = len(values)
+    if not found.whole:
+        distinct = min(distinct * _ALL_HASHES // found.below, total - missing)
     kind, reading, trouble = _kind(table, name, values)
     if words:
         listed = ", ".join(map(repr, sorted(said)[:4]))
         stated = f"1 cell says {listed} and counts" if words == 1 else f"{words} cells say {listed} and count"
         value = "" if reading is not None else "; if that is a value, list it with the others"
         trouble.append(Suspicion("missing", f"{stated} as missing{value}"))
-    if reading is None:
-        return ColumnProfile(
-            name=name,
-            kind=kind,
-            missing=missing,
-            distinct=len(values),
-            values=tuple(sorted(values)) if len(values) <= MOST_CELLS else (),
-            suspicions=_once([*trouble, *_suspicions(name, kind, values, missing, table.rows)]),
-            histogram=_commonest(values, rows),
-        )
-    return ColumnProfile(
+    if not found.whole:
+        seen = f"the number of different values is estimated, and {len(values):,} of them were looked at"
+        trouble.append(Suspicion("estimate", seen))
+    made = ColumnProfile(
         name=name,
         kind=kind,
         missing=missing,
-        distinct=len(values),
-        lower=float(reading.x.min()),
-        upper=float(reading.x.max()),
-        suspicions=_once([*trouble, *_suspicions(name, kind, values, missing, table.rows)]),
-        histogram=_ranges(reading.x, kind),
+        distinct=distinct,
+        values=tuple(sorted(values)) if reading is None and distinct <= MOST_CELLS else (),
+        suspicions=_once([*trouble, *_suspicions(name, kind, values, distinct, missing, total)]),
+    )
+    if reading is None:
+        return dataclasses.replace(made, histogram=_commonest(values, rows, total - missing))
+    x, weights = reading.x[~np.isnan(reading.x)], times.to_numpy()[~np.isnan(reading.x)].astype(np.float64)
+    lower, upper = float(x.min()), float(x.max())
+    if kind != "date":
+        lower, upper = min(lower, found.lowest), max(upper, found.highest)
+    weights *= (total - missing) / weights.sum()
+    return dataclasses.replace(
+        made,
+        lower=lower,
+        upper=upper,
+        histogram=_ranges(x, weights, lower, upper, kind),
         year_last=reading.year_last,
         date_order=reading.date_order,
     )
@@ -232,7 +335,7 @@ def attribute_from_data(column: ColumnProfile) -> Attribute:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """The numbers of a column without missing ones, read by guesses from the rows; see :class:`ColumnProfile`."""
+    """Different values as numbers, NaN for missing ones, read by guesses from the rows; see :class:`ColumnProfile`."""
 
     x: Numbers
     year_last: bool = False
@@ -243,9 +346,9 @@ def _kind(table: Table, name: str, values: pl.Series) -> tuple[str, _Reading | N
     """Return the likeliest kind of a column, its numbers if it has some, and what speaks against a likelier kind.
 
     Args:
-        table: where the column is.
+        table: the different values of the column.
         name: the column.
-        values: its different values without missing ones.
+        values: those without missing ones.
     """
     if values.is_empty():
         return "category", None, [Suspicion("empty", "no row has a value")]
@@ -279,22 +382,21 @@ def _dates(table: Table, name: str, values: pl.Series) -> tuple[str, _Reading, l
         stated.append(Suspicion("date-order", f"the year is last, and the order looks {order}", DATE_ORDER))
     if values.str.contains(":", literal=True).any():
         stated.append(Suspicion("time", "the time of day is left out"))
-    return "date", _Reading(x[~np.isnan(x)], last, order), stated
+    return "date", _Reading(x, last, order), stated
 
 
 def _figures(table: Table, name: str, values: pl.Series) -> tuple[str, _Reading, list[Suspicion]]:
     """Read a column of numbers with the decimal mark that its rows suggest."""
     guessed = with_guessed_decimal(table, name)
     x = numbers(guessed, Attribute(name=name, kind="real", missing="own-value"))
-    x = x[~np.isnan(x)]
     stated = []
     if not doubles(values, table.decimal).equals(doubles(values, guessed.decimal)):
         stated.append(Suspicion("decimal", f"read with {guessed.decimal} as decimal mark, which nobody has stated"))
     whole = values.str.contains(_WHOLE).all() or values.str.contains(_GROUPED).all()
-    return "integer" if whole and (x == np.floor(x)).all() else "real", _Reading(x), stated
+    return "integer" if whole and ((x == np.floor(x)) | np.isnan(x)).all() else "real", _Reading(x), stated
 
 
-def _suspicions(name: str, kind: str, values: pl.Series, missing: int, rows: int) -> Iterator[Suspicion]:
+def _suspicions(name: str, kind: str, values: pl.Series, distinct: int, missing: int, rows: int) -> Iterator[Suspicion]:
     """Yield what a person should check in the different values of a column."""
     if values.is_empty():
         return
@@ -306,12 +408,14 @@ def _suspicions(name: str, kind: str, values: pl.Series, missing: int, rows: int
                 yield Suspicion(what, reason)
     if kind == "integer" and values.str.contains(_COMPACT_DATE).all():
         yield Suspicion("date", "the numbers look like dates written as 20240131")
-    every = len(values) == rows - missing and rows >= 10
+    whole = distinct == len(values)
+    # An estimate is of so many values that it is right to a percent.
+    every = (distinct == rows - missing if whole else distinct > 0.97 * (rows - missing)) and rows >= 10
     if every and kind == "category":
         yield Suspicion("identifier", "every row has a different value")
-    elif every and kind == "integer" and (_IDENTIFIER_NAME.search(name) or _runs(values)):
+    elif every and kind == "integer" and (_IDENTIFIER_NAME.search(name) or (whole and _runs(values))):
         yield Suspicion("identifier", "every row has a different whole number")
-    elif kind in ("category", "integer") and 2 * len(values) > rows >= 10 and _IDENTIFIER_NAME.search(name):
+    elif kind in ("category", "integer") and 2 * distinct > rows >= 10 and _IDENTIFIER_NAME.search(name):
         yield Suspicion("identifier", "its name says so, and most rows have a different value")
     elif kind == "category" and len(values) > _FEW_NAMES:
         # That rows share a name makes it no less a name: only most of the table would have one of its own.
@@ -325,10 +429,10 @@ def _suspicions(name: str, kind: str, values: pl.Series, missing: int, rows: int
             )
         elif _ANY_NAME.search(title):
             yield Suspicion("name", "may be names of persons or of things: its own name leaves it open")
-    if kind in ("category", "integer") and 1 < len(values) < rows - missing and _GROUP_NAME.search(_apart(name)):
+    if kind in ("category", "integer") and distinct > 1 and not every and _GROUP_NAME.search(_apart(name)):
         yield Suspicion("household", "rows with the same value may belong to one person or one household")
     if kind == "category" and len(values) > MOST_CELLS:
-        yield Suspicion("domain", f"{len(values)} different values are more than a public domain can hold")
+        yield Suspicion("domain", f"{distinct} different values are more than a public domain can hold")
 
 
 def _apart(name: str) -> str:
@@ -352,21 +456,20 @@ def _share(values: pl.Series, pattern: str) -> float:
     return int(values.str.contains(pattern).sum()) / len(values)
 
 
-def _ranges(x: Numbers, kind: str) -> tuple[Bin, ...]:
+def _ranges(x: Numbers, weights: Numbers, lower: float, upper: float, kind: str) -> tuple[Bin, ...]:
     """Count numbers in at most 20 ranges of equal width; whole numbers and days are never split."""
-    lower, upper = float(x.min()), float(x.max())
     if lower == upper:
-        return (Bin(_written(lower, kind), len(x)),)
+        return (Bin(_written(lower, kind), round(weights.sum())),)
     if kind == "real":
-        counts, edges = np.histogram(x, bins=BINS, range=(lower, upper))
+        counts, edges = np.histogram(x, bins=BINS, range=(lower, upper), weights=weights)
         ranges = [(float(a), float(b)) for a, b in itertools.pairwise(edges)]
     else:
         width = math.ceil((upper - lower + 1) / BINS)
         bars = math.ceil((upper - lower + 1) / width)
-        counts = np.bincount(((x - lower) // width).astype(np.int64), minlength=bars)
+        counts = np.bincount(((x - lower) // width).astype(np.int64), weights, minlength=bars)
         ranges = [(lower + width * k, min(lower + width * (k + 1) - 1, upper)) for k in range(bars)]
     return tuple(
-        Bin(_written(a, kind) + (f" – {_written(b, kind)}" if a != b else ""), int(count))
+        Bin(_written(a, kind) + (f" – {_written(b, kind)}" if a != b else ""), round(count))
         for (a, b), count in zip(ranges, counts, strict=True)
     )
 
@@ -377,11 +480,11 @@ def _written(value: float, kind: str) -> str:
     return f"{value:.0f}" if kind == "integer" else f"{value:.6g}"
 
 
-def _commonest(values: pl.Series, rows: pl.Series) -> tuple[Bin, ...]:
-    """Count the commonest names, and all others in one bar."""
+def _commonest(values: pl.Series, rows: pl.Series, total: int) -> tuple[Bin, ...]:
+    """Count the commonest names, and all others of ``total`` cells in one bar."""
     order = pl.DataFrame({"value": values, "rows": rows}).sort(["rows", "value"], descending=[True, False])
     named = [Bin(value, count) for value, count in order.head(_MOST_NAMED).iter_rows()]
-    rest = int(order.get_column("rows").slice(_MOST_NAMED).sum())
+    rest = total - sum(one.count for one in named)
     return tuple([*named, Bin("other values", rest)] if rest else named)
 
 

@@ -52,9 +52,8 @@ class CellHash:
                 done += len(part.views)
         return out
 
-    def plain(self, cells: pl.Series) -> bool:
+    def plain(self, some: pl.Series) -> bool:
         """Return whether nearly all cells are short and in canonical form: then their words alone make their hashes."""
-        some = cells.gather(np.linspace(0, cells.len() - 1, min(cells.len(), _AT_ONCE)).astype(np.int64))
         mixed = [np.empty(0, np.uint64), *(self._mixed(piece.views[:, 0], piece.views[:, 1]) for piece in pieces(some))]
         hashes = self.hashes(some)
         return bool(((np.concatenate(mixed) == hashes) | (hashes == 0)).mean() >= _PLAIN)
@@ -69,6 +68,9 @@ class CellHash:
             for start in range(0, len(piece.views), _AT_ONCE):
                 part = piece.part(start, min(start + _AT_ONCE, len(piece.views)))
                 mixed = self._mixed(part.views[:, 0], part.views[:, 1])
+                if part.buffers:
+                    long = part.long()
+                    mixed[long] = self._of_long(part, long)[0]  # their views say where they lie in memory
                 if part.missing is not None:
                     mixed[part.missing] = 0
                 if limit is not None:

@@ -12,7 +12,6 @@ import bisect
 import hashlib
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -25,74 +24,77 @@ Ranks = NDArray[np.uint16]
 
 _AT_ONCE = 1 << 17
 _ANY = np.uint64(0x9E3779B97F4A7C15)
-_LOOK = 1024
-"""Cells of each column that are checked for canonical form."""
-
 _DEEPEST = 12
 """Most zero bits of a rank that are required, of 16: with more, too few ranks would be left."""
 
 _RARE = 2
-"""Share of them whose rank may differ from that of the canonical form: only those rows are chosen wrongly."""
+"""Looked-at cells whose rank may differ from that of the canonical form: only such rows are chosen wrongly."""
 
 _LOWEST = np.uint64(0x0101010101010100)
 """The lowest bit of each byte but the one on which the length of the cell falls."""
 _PREFIX = np.uint64(0xFFFFFFFF00000000)
 
 
-@dataclass(frozen=True, eq=False)
-class Chosen:
-    """Rows with a low rank.
+class RowChoice:
+    """Chooses rows of a table from the parts that it is given.
+
+    Rows with the same rank are chosen together, so there may be more than are wanted, and where most rows share a few
+    ranks, none.
 
     Attributes:
-        index: which rows, shape (m,).
-        level: how low each rank is, in leading zero bits, shape (m,).
-        least: the least level of the choice: all rows at this level or above are here.
+        without: the positions of the columns that each choice leaves out; none for the choice of whole rows.
+        least: how low a rank is at least, in leading zero bits, of each choice: about four times as many rows as
+            wanted.
     """
 
-    index: NDArray[np.int64]
-    level: NDArray[np.int64]
-    least: int
+    def __init__(
+        self, some: pl.DataFrame, rows: int, key: bytes, without: Sequence[Sequence[int]], wanted: Sequence[int]
+    ) -> None:
+        """Prepare the choices.
 
-    def at(self, level: int) -> Chosen:
-        """Return the rows at ``level`` or above."""
-        high = self.level >= level
-        return Chosen(self.index[high], self.level[high], max(level, self.least))
+        Args:
+            some: rows of the table, evenly spaced, by which it is decided what ranks are made of.
+            rows: the number of its rows.
+            key: 32 bytes.
+            without: the columns that each choice leaves out.
+            wanted: how many rows each of them is to have.
+        """
+        self.without = without
+        self.least = [min(_DEEPEST, max(0, (rows // (4 * most)).bit_length() - 1)) for most in wanted]
+        digest = hashlib.blake2b(key, digest_size=16, person=b"ranks").digest()
+        # Multiplying by a random odd number makes the first bits of a rank look random.
+        self._factor = np.uint64(int.from_bytes(digest[:8], "little") | 1)
+        self._base = np.uint16(int.from_bytes(digest[8:10], "little"))
+        self._hashing = CellHash(b"")
+        self._rewritten = [self._needs_canonical(cells, rows) for cells in some.iter_columns()]
 
+    def of_part(self, frame: pl.DataFrame) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Return for each choice the rows of a part with a low rank, and how low it is, in leading zero bits."""
+        columns = [
+            _Column(self._canonical(cells) if rewritten else cells, self._factor)
+            for cells, rewritten in zip(frame.iter_columns(), self._rewritten, strict=True)
+        ]
+        rows = frame.height
+        edges = sorted({0, rows, *range(0, rows, _AT_ONCE), *(edge for column in columns for edge in column.edges)})
+        found = list(_low_ranks(columns, list(itertools.pairwise(edges)), self.without, self.least, self._base))
+        return [
+            (np.concatenate([span[k][0] for span in found]), levels(np.concatenate([span[k][1] for span in found])))
+            for k in range(len(self.without))
+        ]
 
-def choose_rows(
-    frame: pl.DataFrame, key: bytes, without: Sequence[Sequence[int]], wanted: Sequence[int]
-) -> list[Chosen]:
-    """Return for each set of columns that is left out about as many rows as wanted, or all where there are fewer.
+    def _needs_canonical(self, some: pl.Series, rows: int) -> bool:
+        """Return whether some cells' ranks would differ from those of their canonical form."""
+        few = min(_RARE, rows // 100)
+        if len(self._hashing.doubtful(some)) <= few:  # no more ranks than these can differ
+            return False
+        both = np.empty((2, some.len()), np.uint16)
+        for shares, form in zip(both, (some, canonical(some)), strict=True):
+            _Column(form.rechunk(), _ANY).shares(0, some.len(), shares, np.empty(some.len(), np.uint64))
+        return int(np.count_nonzero(both[0] != both[1])) > few
 
-    Rows with the same rank are chosen together, so there may be more, and where most rows share a few ranks, none.
-
-    Args:
-        frame: cells of text.
-        key: 32 bytes.
-        without: the positions of the columns that each choice leaves out; an empty one for none.
-        wanted: how many rows each of them is to have.
-    """
-    rows = frame.height
-    least = [min(_DEEPEST, max(0, (rows // (4 * most)).bit_length() - 1)) for most in wanted]
-    digest = hashlib.blake2b(key, digest_size=16, person=b"ranks").digest()
-    # Multiplying by a random odd number makes the first bits of a rank look random.
-    factor, base = (
-        np.uint64(int.from_bytes(digest[:8], "little") | 1),
-        np.uint16(int.from_bytes(digest[8:10], "little")),
-    )
-    columns = [_Column(_canonical_where_needed(series), factor) for series in frame.iter_columns()]
-    edges = sorted({0, rows, *range(0, rows, _AT_ONCE), *(edge for column in columns for edge in column.edges)})
-    # One thread: two of them wait for each other between so many short operations, and are no faster.
-    found = list(_low_ranks(columns, list(itertools.pairwise(edges)), without, least, base))
-    out = []
-    for position, most in enumerate(wanted):
-        index = np.concatenate([span[position][0] for span in found])
-        level = levels(np.concatenate([span[position][1] for span in found]))
-        chosen = Chosen(index, level, least[position])
-        while (fewer := chosen.at(chosen.least + 1)).index.size >= most:
-            chosen = fewer
-        out.append(chosen)
-    return out
+    def _canonical(self, cells: pl.Series) -> pl.Series:
+        index = self._hashing.doubtful(cells)
+        return cells.clone().scatter(index, canonical(cells.gather(index))) if len(index) else cells
 
 
 class _Column:
@@ -186,19 +188,3 @@ def levels(numbers: Words | Ranks) -> NDArray[np.int64]:
     width = 8 * numbers.dtype.itemsize
     found: NDArray[np.int64] = width - np.frexp(numbers.astype(np.float64))[1].astype(np.int64)
     return np.maximum(found, 0)  # a number just below a power of two may be rounded up to it
-
-
-def _canonical_where_needed(cells: pl.Series) -> pl.Series:
-    """Return the column, in canonical form where some cells' ranks would differ from those of their canonical form."""
-    rows = cells.len()
-    some = cells.gather(np.linspace(0, rows - 1, min(rows, _LOOK)).astype(np.int64))
-    hashing, few = CellHash(b""), min(_RARE, rows // 100)
-    if len(hashing.doubtful(some)) <= few:  # no more ranks than these can differ
-        return cells
-    both = np.empty((2, some.len()), np.uint16)
-    for shares, form in zip(both, (some, canonical(some)), strict=True):
-        _Column(form.rechunk(), _ANY).shares(0, some.len(), shares, np.empty(some.len(), np.uint64))
-    if np.count_nonzero(both[0] != both[1]) > few:
-        index = hashing.doubtful(cells)
-        return cells.clone().scatter(index, canonical(cells.gather(index))) if len(index) else cells
-    return cells

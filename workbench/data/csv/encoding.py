@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import codecs
+import os
 import re
+import threading
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -18,6 +21,81 @@ from workbench.signals.cancel import CancelToken
 Bytes = NDArray[np.uint8]
 
 CHUNK = 1 << 23
+
+
+class FileBytes:
+    """The bytes of a large file, or of a range of it; a slice reads what it names, and nothing else is in memory.
+
+    A file that another program cuts short is an error here; of a mapped one the system would kill the process.
+    """
+
+    def __init__(self, file: int, source: str) -> None:
+        """Take a file.
+
+        Args:
+            file: its open descriptor, which is closed when the bytes are no longer used.
+            source: the name a person uses for it.
+        """
+        self._file = file
+        self._source, self._lock = source, threading.Lock()
+        weakref.finalize(self._lock, os.close, self._file)  # all ranges of the file share the lock
+        self._found = self._state()
+        self._first, self._size = 0, self._found[0]
+
+    def _state(self) -> tuple[int, int]:
+        state = os.fstat(self._file)
+        return state.st_size, state.st_mtime_ns
+
+    def __len__(self) -> int:
+        """Return the number of bytes."""
+        return self._size
+
+    def __getitem__(self, wanted: slice) -> Bytes:
+        """Read a range of bytes."""
+        start, stop, _ = wanted.indices(self._size)
+        size, found, at = max(0, stop - start), [], self._first + start
+        while size:
+            if hasattr(os, "pread"):
+                data = os.pread(self._file, size, at)
+            else:
+                with self._lock:
+                    os.lseek(self._file, at, os.SEEK_SET)
+                    data = os.read(self._file, size)
+            if not data:
+                raise self._changed()
+            found.append(data)
+            size, at = size - len(data), at + len(data)
+        return np.frombuffer(found[0] if len(found) == 1 else b"".join(found), np.uint8)
+
+    def tobytes(self) -> bytes:
+        """Read all of them."""
+        return self[:].tobytes()
+
+    def between(self, start: int, stop: int | None = None) -> FileBytes:
+        """Return a range of the bytes, unread."""
+        out = object.__new__(FileBytes)
+        out.__dict__.update(self.__dict__)
+        start, stop, _ = slice(start, stop).indices(self._size)
+        out._first, out._size = self._first + start, max(0, stop - start)
+        return out
+
+    def require_unchanged(self) -> None:
+        """Raise :class:`InputError` if somebody wrote to the file since it was opened."""
+        if self._state() != self._found:
+            raise self._changed()
+
+    def _changed(self) -> InputError:
+        return InputError("the file changed while it was read", self._source, "run it again when nobody writes to it")
+
+
+AnyBytes = Bytes | FileBytes
+
+
+def between(view: AnyBytes, start: int, stop: int | None = None) -> AnyBytes:
+    """Return a range of bytes without reading it."""
+    return view.between(start, stop) if isinstance(view, FileBytes) else view[start:stop]
+
+
 _HEAD = 1 << 16
 MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -35,7 +113,7 @@ _MOST_CANDIDATES = 5
 _OLDER = {"cp932": ("shift_jis", "cp932")}
 
 
-def chunks(view: Bytes, cancel: CancelToken) -> Iterator[Bytes]:
+def chunks(view: AnyBytes, cancel: CancelToken) -> Iterator[Bytes]:
     """Yield ``view`` in pieces of bounded size, looking for a Cancel between them."""
     for start in range(0, len(view), CHUNK):
         cancel.check()
@@ -62,7 +140,7 @@ class EncodingGuess:
         return not self.likely
 
 
-def guess_encoding(view: Bytes, source: str, cancel: CancelToken) -> EncodingGuess:
+def guess_encoding(view: AnyBytes, source: str, cancel: CancelToken) -> EncodingGuess:
     """Return the encoding of a text file.
 
     A byte-order mark decides; then UTF-16 without a mark by its pattern of zero bytes; then UTF-8 if every byte of the
@@ -101,7 +179,7 @@ def _utf16_without_mark(head: bytes) -> str | None:
     return None
 
 
-def decode(view: Bytes, encoding: str, source: str, *, replace: bool = False) -> str:
+def decode(view: AnyBytes, encoding: str, source: str, *, replace: bool = False) -> str:
     """Return the text of ``view`` without its byte-order mark.
 
     Args:
@@ -130,7 +208,7 @@ def decode(view: Bytes, encoding: str, source: str, *, replace: bool = False) ->
     return text.removeprefix("\ufeff")
 
 
-def _refuse_binary(view: Bytes, source: str, cancel: CancelToken) -> None:
+def _refuse_binary(view: AnyBytes, source: str, cancel: CancelToken) -> None:
     for piece in chunks(view, cancel):
         if piece.min() == 0:
             raw = piece.tobytes()
@@ -142,7 +220,7 @@ def _refuse_binary(view: Bytes, source: str, cancel: CancelToken) -> None:
         raise InputError("the file is not text (it has control characters)", source, "give a table as CSV or Parquet")
 
 
-def is_utf8(view: Bytes, cancel: CancelToken) -> bool:
+def is_utf8(view: AnyBytes, cancel: CancelToken) -> bool:
     """Whether every byte of ``view`` is part of a valid UTF-8 character."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     pending = False
@@ -157,7 +235,7 @@ def is_utf8(view: Bytes, cancel: CancelToken) -> bool:
     return True
 
 
-def _lines_beyond_ascii(view: Bytes, cancel: CancelToken) -> list[bytes]:
+def _lines_beyond_ascii(view: AnyBytes, cancel: CancelToken) -> list[bytes]:
     """Return the first few different lines that hold a byte above 127, each from 200 bytes before the first such byte.
 
     No line begins within a character: what stands before the first byte above 127 is ASCII.
@@ -183,13 +261,13 @@ def _lines_beyond_ascii(view: Bytes, cancel: CancelToken) -> list[bytes]:
     return list(lines)
 
 
-def _bytes_held(view: Bytes, cancel: CancelToken) -> bytes:
+def _bytes_held(view: AnyBytes, cancel: CancelToken) -> bytes:
     """Return the different bytes of ``view``."""
     counts = sum((np.bincount(piece, minlength=256) for piece in chunks(view, cancel)), np.zeros(256, np.int64))
     return bytes(np.flatnonzero(counts).tolist())
 
 
-def _fits(view: Bytes, held: bytes, encoding: str, cancel: CancelToken) -> bool:
+def _fits(view: AnyBytes, held: bytes, encoding: str, cancel: CancelToken) -> bool:
     """Whether the whole of ``view``, whose different bytes are ``held``, can be read in ``encoding``."""
     decoder = codecs.getincrementaldecoder(encoding)()
     try:

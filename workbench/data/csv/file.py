@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import codecs
 import dataclasses
-import io
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 from workbench.data.csv.ambiguities import Sample, doubts_about
 from workbench.data.csv.dialect import BARE, DOUBLED, Dialect
 from workbench.data.csv.dialect_guess import sniff, ways
-from workbench.data.csv.encoding import Bytes, EncodingGuess, decode, guess_encoding, is_utf8
+from workbench.data.csv.encoding import AnyBytes, EncodingGuess, FileBytes, between, decode, guess_encoding, is_utf8
 from workbench.data.csv.header_guess import different_names
-from workbench.data.csv.normal_form import normal_form
+from workbench.data.csv.normal_form import NormalForm, is_plain, normal_form
 from workbench.data.csv.options import NO_DELIMITER, NO_QUOTE, ReadOptions
 from workbench.data.csv.precheck import regular_shape
 from workbench.data.csv.reading_hints import notices_about, options_that_fix
+from workbench.data.csv.regular_rows import RegularRows
 from workbench.data.csv.strict_reader import MalformedError, Record, line_of, records
+from workbench.data.rows_in_parts import require_memory
 from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.params.remedies import REPLACE_ROWS, STATE_OPTION, Remedy, state_option
@@ -43,7 +45,7 @@ class DelimitedFile:
     """One reading of one file of delimited text.
 
     Args:
-        file: where it is.
+        file: where it is; ``None`` where its bytes are in no file of their own.
         source: the name a person uses for it.
         view: its bytes.
         options: what a person stated; it overrides the guess.
@@ -57,9 +59,9 @@ class DelimitedFile:
 
     def __init__(
         self,
-        file: Path,
+        file: Path | None,
         source: str,
-        view: Bytes,
+        view: AnyBytes,
         options: ReadOptions,
         cancel: CancelToken,
         *,
@@ -77,12 +79,11 @@ class DelimitedFile:
             self._notices.append(
                 f"the file is not UTF-8; its encoding was guessed as {encoding}; if letters look wrong, use --encoding"
             )
-        # polars reads UTF-8 from a mapped file itself; everything else is in UTF-8 in memory first.
-        in_place = encoding == "utf-8" and (options.encoding is None or is_utf8(view, cancel))
-        self._mapped = in_place and isinstance(view, np.memmap)
-        if in_place:
-            self._body = view[3:] if view[:3].tobytes() == codecs.BOM_UTF8 else view
+        # UTF-8 of a large file is read in parts; everything else is in UTF-8 in memory first.
+        if encoding == "utf-8" and (options.encoding is None or is_utf8(view, cancel)):
+            self._body = between(view, 3) if view[:3].tobytes() == codecs.BOM_UTF8 else view
         else:
+            require_memory(0, 0, 3 * len(view), source)
             self._body = np.frombuffer(
                 decode(view, encoding, source, replace=replace_invalid).encode("utf-8"), np.uint8
             )
@@ -91,9 +92,9 @@ class DelimitedFile:
 
     def _skip(self, lines: int) -> None:
         """Leave out the first ``lines`` of the body."""
-        at = 0
+        at, head = 0, self._body if isinstance(self._body, np.ndarray) else self._body[:_LARGEST_SAMPLE]
         for line in range(lines):
-            end = _LINE_END.search(self._body, at)  # type: ignore[call-overload]  # any buffer can be searched
+            end = _LINE_END.search(head, at)  # type: ignore[call-overload]  # any buffer can be searched
             if end is None:
                 there = line + (at < len(self._body))
                 stated = f"the file has {there} lines, and {lines} are to be skipped"
@@ -103,7 +104,7 @@ class DelimitedFile:
                     Remedy(STATE_OPTION, "use --skip-lines with a smaller number", {"option": "skip-lines"}),
                 )
             at = end.end()
-        self._body, self._mapped = self._body[at:], False
+        self._body = between(self._body, at)
 
     def read(self, names: Sequence[str] | None) -> Table:
         """Return the table.
@@ -122,7 +123,7 @@ class DelimitedFile:
         assert table.dialect is not None
         certain = [*self._fixed(), "encoding"] if self._guess.certain else self._fixed()
         doubts = doubts_about(table.dialect, certain, first.cells, names, self._sample)
-        return dataclasses.replace(table, doubts=tuple(doubts), renamed=self._renamed)
+        return table.replaced(doubts=tuple(doubts), renamed=self._renamed)
 
     def _names_of(self, first: Record, dialect: Dialect, planned: Sequence[str] | None) -> list[str]:
         """Return the names of the columns: the stated ones, those of the header, or ``column1`` and so on."""
@@ -217,40 +218,39 @@ class DelimitedFile:
         """Read a file that is provably regular with polars; ``None`` where it is not."""
         if not (dialect.delimiter + dialect.quote).isascii() or dialect.escape != DOUBLED:
             return None
-        plain = normal_form(self._body, dialect, self._cancel)
+        plain = self._normal_form(dialect)
         # Blank lines before the first record are left to the exact reader.
-        if plain is None or not len(plain.body) or plain.body[0] in b"\r\n":
+        if plain is None or not len(plain.body) or plain.body[:1].tobytes() in b"\r\n":
             return None
         delimiter = ord(plain.delimiter) if plain.delimiter else None
         quote = ord(dialect.quote) if dialect.quote else None
         blank = _blank_lines_at_end(plain.body) if len(columns) > 1 else b""
-        records = plain.body[: -len(blank) or None]
+        records = between(plain.body, 0, len(plain.body) - len(blank))
         shape = regular_shape(records, delimiter, quote, len(columns), self._cancel)
         if shape is None:
             return None
-        in_place = self._mapped and plain.body is self._body
-        try:
-            frame = pl.read_csv(
-                self._file.resolve() if in_place else io.BytesIO(plain.body.tobytes()),
-                has_header=False,
-                schema=dict.fromkeys(columns, pl.String),
-                separator=plain.delimiter or "\x1f",
-                quote_char=dialect.quote if shape.quoted else None,
-                glob=False,
-            )
-        except pl.exceptions.PolarsError:
-            return None  # the exact reader understands the file or names its fault
-        if frame.height != shape.records + blank.count(b"\n"):
+        rows = RegularRows(records, shape, plain.delimiter, dialect.quote, columns, dialect.header, self._source)
+        frame: Any = rows
+        if not isinstance(records, FileBytes):
+            try:
+                frame = rows.load()
+            except pl.exceptions.PolarsError:
+                return None  # the exact reader understands the file or names its fault
+        elif len(columns) == 1 and not rows.one_column:
             return None
-        frame = frame.head(shape.records)
-        if shape.quoted:
-            frame = frame.select(pl.all().replace("", None))
-        frame = frame.slice(1) if dialect.header else frame
         first_line = self._first_line(dialect, records, plain.removed) if shape.one_line_each else None
         blank_lines = (frame.height,) * blank.count(b"\n")
         return Table(frame, self._source, dialect, first_line, tuple(self._notices), blank_lines=blank_lines)
 
-    def _first_line(self, dialect: Dialect, records: Bytes, removed: NDArray[np.int64]) -> int | None:
+    def _normal_form(self, dialect: Dialect) -> NormalForm | None:
+        """Return the body as plain CSV; one that has to be rewritten for that is in memory then."""
+        body = self._body
+        if isinstance(body, FileBytes) and not is_plain(dialect):
+            require_memory(0, 0, 3 * len(body), self._source)
+            body = body[:]
+        return normal_form(body, dialect, self._cancel)
+
+    def _first_line(self, dialect: Dialect, records: AnyBytes, removed: NDArray[np.int64]) -> int | None:
         """Return the line of the first row; ``None`` where rows and lines do not keep step.
 
         Args:
@@ -258,13 +258,18 @@ class DelimitedFile:
             records: the text without its comment lines, each record on one line.
             removed: where in it comment lines stood: before the first row they move it, later they end the step.
         """
-        start = int(np.argmax(records == _LF)) + 1 if dialect.header and len(removed) else 0
+        start = 0
+        if dialect.header and len(removed):
+            assert isinstance(records, np.ndarray)  # lines were removed from it
+            start = int(np.argmax(records == _LF)) + 1
         if ((removed > start) & (removed < len(records))).any():
             return None
         return (2 if dialect.header else 1) + self._options.skip_lines + int((removed <= start).sum())
 
     def _read_exactly(self, dialect: Dialect, columns: list[str]) -> Table:
         """Read with the exact reader, in each way of escaping quote marks until one fits."""
+        if isinstance(self._body, FileBytes):
+            require_memory(0, 0, 8 * len(self._body), self._source)
         body = self._body.tobytes().decode("utf-8")
         fault: MalformedError | None = None
         for way in ways(dialect, self._options.escape is not None):
@@ -359,7 +364,7 @@ class DelimitedFile:
         return InputError(what, self._source, hints, code=fault.what).on_line(fault.line)
 
 
-def _blank_lines_at_end(body: Bytes) -> bytes:
+def _blank_lines_at_end(body: AnyBytes) -> bytes:
     """Return the blank lines that end ``body``, if there are few of them."""
     tail = body[-256:].tobytes()
     ends = tail[len(tail.rstrip(b"\r\n")) :]

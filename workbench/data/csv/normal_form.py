@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from workbench.data.csv import encoding
 from workbench.data.csv.dialect import Dialect
-from workbench.data.csv.encoding import Bytes
+from workbench.data.csv.encoding import AnyBytes, Bytes
 from workbench.signals.cancel import CancelToken
 
 Offsets = NDArray[np.int64]
@@ -39,14 +39,19 @@ class NormalForm:
         removed: the places in ``body`` at which comment lines stood, in rising order.
     """
 
-    body: Bytes
+    body: AnyBytes
     delimiter: str
     removed: Offsets = field(default_factory=_none)
 
 
-def normal_form(body: Bytes, dialect: Dialect, cancel: CancelToken) -> NormalForm | None:
+def is_plain(dialect: Dialect) -> bool:
+    """Return whether a body so written is plain CSV as it stands."""
+    return not (dialect.blanks or dialect.comment or len(dialect.delimiter) == 2)
+
+
+def normal_form(body: AnyBytes, dialect: Dialect, cancel: CancelToken) -> NormalForm | None:
     """Return the normal form of ``body``, or ``None`` if only the exact reader can read it."""
-    if not (dialect.blanks or dialect.comment or len(dialect.delimiter) == 2):
+    if is_plain(dialect):
         return NormalForm(body, dialect.delimiter)
     if not (dialect.delimiter + dialect.quote + dialect.comment).isascii():
         return None
@@ -67,7 +72,7 @@ def normal_form(body: Bytes, dialect: Dialect, cancel: CancelToken) -> NormalFor
     return NormalForm(np.concatenate(parts), delimiter, np.concatenate(removed)) if size else None
 
 
-def _whole_lines(body: Bytes, cancel: CancelToken) -> Iterator[Bytes | None]:
+def _whole_lines(body: AnyBytes, cancel: CancelToken) -> Iterator[Bytes | None]:
     """Yield ``body`` in pieces that end in LF; ``None`` where a line is longer than a piece or a CR stands alone."""
     start = 0
     while start < len(body):

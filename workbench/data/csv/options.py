@@ -1,15 +1,17 @@
-"""What a person states about a text file; it overrides the guess."""
+"""What a person states about how a file is read; it overrides the guess."""
 
 from __future__ import annotations
 
 import codecs
 import itertools
+import re
 from dataclasses import dataclass
 
 from workbench.data.csv.dialect import BACKSLASH, BARE, DOUBLED
 from workbench.params import ParameterError, Parameters, boolean, choice, integer, text, texts
 
 _WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " ", "": "none"}
+_RANGE = re.compile(r"[A-Z]{0,3}(?:[1-9]\d{0,6})?(?::[A-Z]{0,3}(?:[1-9]\d{0,6})?)?\Z")
 _LINE_MARKS = "\r\n\0"
 _NO_DELIMITERS = _LINE_MARKS + "\"'"
 NO_QUOTE = NO_DELIMITER = "none"
@@ -17,7 +19,7 @@ NO_QUOTE = NO_DELIMITER = "none"
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions(Parameters):
-    """How to read delimited text; of the first six options, one that is ``None`` is guessed.
+    """How to read a file; of the first six options, which are for delimited text, one that is ``None`` is guessed.
 
     The others are never guessed. Lines are skipped first; then a line that begins with the comment mark is not
     part of the table, unless it is inside a quoted cell; then cells are separated; then they are trimmed. Trimming
@@ -62,6 +64,18 @@ class ReadOptions(Parameters):
         "list of values holds the word)",
     )
 
+    sheet: str | None = text(default=None, longest=255, help="sheet of a workbook (default: the first with cells)")
+    range: str | None = text(
+        default=None, longest=21, help="part of the sheet, such as B3:F200, B:F or, to the end of the sheet, B3"
+    )
+    member: str | None = text(default=None, longest=1000, help="member of a zip archive with several tables")
+    labels: bool = boolean(default=False, help="read values of SPSS and Stata files as their labels, not codes")
+    missing_codes: str | None = choice(
+        default=None,
+        choices=("missing", "values"),
+        help="whether the codes that an SPSS or Stata file declares missing are missing, or values like others",
+    )
+
     def __post_init__(self) -> None:
         """Check the values one by one and against each other; words such as ``tab`` become what they mean."""
         super().__post_init__()
@@ -73,6 +87,8 @@ class ReadOptions(Parameters):
             _refuse_mark("quote", self.quote, "give one character, or the word none")
         if self.comment is not None:
             _refuse_mark("comment", self.comment, "give one character that is not a quote mark, such as #")
+        if self.range is not None and not _RANGE.match(self.range.upper()):
+            raise ParameterError(f"range = {self.range!r} is no range", hint="write B3:F200, B:F or B3", field="range")
         marks = {"delimiter": self.delimiter, "quote": self.quote, "comment": self.comment}
         for (one, first), (other, second) in itertools.combinations(marks.items(), 2):
             if first is not None and second not in (None, NO_QUOTE) and second in first:

@@ -7,28 +7,39 @@ of :mod:`workbench.data.csv.strict_reader`, which names the fault.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.csv.encoding import CHUNK, Bytes
+from workbench.data.csv.encoding import CHUNK, AnyBytes, Bytes
 from workbench.signals.cancel import CancelToken
 
 _LF, _CR = 10, 13
+_MOST_STARTS = 1 << 20
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What the check found: the number of records, whether each stands on one line, and whether any cell is quoted."""
+    """What the check found.
+
+    Attributes:
+        records: how many there are.
+        one_line_each: whether each stands on one line.
+        quoted: whether any cell is quoted.
+        starts: where every record begins whose number, counted from 0, is a multiple of ``stride``.
+        stride: a power of two.
+    """
 
     records: int
     one_line_each: bool
     quoted: bool
+    starts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64), compare=False)
+    stride: int = field(default=1, compare=False)
 
 
 def regular_shape(
-    view: Bytes, delimiter: int | None, quote: int | None, width: int, cancel: CancelToken
+    view: AnyBytes, delimiter: int | None, quote: int | None, width: int, cancel: CancelToken
 ) -> Shape | None:
     """Return the shape of ``view``, or ``None`` where it is not provably regular.
 
@@ -48,35 +59,42 @@ def regular_shape(
     wanted = [byte for byte in (_LF, _CR, delimiter, quote) if byte is not None]
     separators = inside = records = 0
     one_line_each, quoted = True, False
+    starts, stride = [np.zeros(1, np.int64)], 1
     for start in range(0, size, CHUNK):
         cancel.check()
-        piece = np.asarray(view[start : start + CHUNK])
+        # With the byte before the piece and the one behind it, where there are such.
+        before = min(start, 1)
+        around = np.asarray(view[start - before : start + CHUNK + 1])
+        piece = around[before : before + CHUNK]
         positions = _places_of(wanted, piece)
         kinds = piece[positions]
         if quote is not None and (inside or (kinds == quote).any()):
             quoted = True
-            if not _quotes_are_clean(view, start + positions[kinds == quote], inside, wanted):
+            if not _quotes_are_clean(around, before + positions[kinds == quote], inside, wanted):
                 return None
             outer, inside = _outside_quotes(kinds == quote, inside)
             one_line_each &= not np.any(((kinds == _LF) | (kinds == _CR)) & ~outer)
             positions, kinds = positions[outer], kinds[outer]
         returns = kinds == _CR
         if returns.any():
-            if not _followed_by_lf(view, start + positions[returns]):
+            if not _followed_by_lf(around, before + positions[returns]):
                 return None
-            kinds = kinds[~returns]
+            positions, kinds = positions[~returns], kinds[~returns]
         ends = np.flatnonzero(kinds == _LF)
         if not np.array_equal(ends, np.arange((width - 1 - separators) % width, len(kinds), width)):
             return None
+        starts.append(start + positions[ends[(-records - 1) % stride :: stride]] + 1)
         records += len(ends)
+        while sum(map(len, starts)) > _MOST_STARTS:
+            starts, stride = [np.concatenate(starts)[::2]], 2 * stride
         separators = (separators + len(kinds)) % width
     if inside:
         return None
-    if int(view[-1]) != _LF:
+    if int(piece[-1]) != _LF:
         if separators != width - 1:
             return None
         records += 1
-    return Shape(records, one_line_each, quoted)
+    return Shape(records, one_line_each, quoted, np.concatenate(starts), stride)
 
 
 def _places_of(wanted: list[int], piece: Bytes) -> NDArray[np.int64]:

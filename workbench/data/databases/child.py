@@ -20,16 +20,16 @@ import polars as pl
 from workbench.data import isolated_child
 from workbench.data.columns.source_types import as_type, type_of, word_of
 from workbench.data.databases.address import POSTGRESQL, SQLITE, Address, address_of
-from workbench.data.databases.opened import Opened, require_names
+from workbench.data.databases.base import Database, require_names
 from workbench.data.isolated_child import (
     END,
     TEXT,
     TYPES,
-    RefusedError,
     check_shape,
     restrict,
     send,
 )
+from workbench.data.opened import RefusedError
 
 NAMES, ANSWER = b"N", b"A"
 """Frames: the names of the columns (JSON), before their rows; the answer to a question without rows (JSON)."""
@@ -68,11 +68,11 @@ def _answer(request: dict[str, Any], out: BinaryIO) -> None:
         opened.close()
 
 
-def _opened(address: Address, secrets: dict[str, str], *, write: bool) -> Opened:
+def _opened(address: Address, secrets: dict[str, str], *, write: bool) -> Database:
     module, name = KINDS.get(address.scheme, ("other_databases", "OtherDatabase"))
     try:
         kind = getattr(importlib.import_module(f"workbench.data.databases.{module}"), name)
-        made: Opened = kind(address, secrets, write=write)
+        made: Database = kind(address, secrets, write=write)
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         what = f"the library that reads this database is not installed ({missing})"
@@ -80,7 +80,7 @@ def _opened(address: Address, secrets: dict[str, str], *, write: bool) -> Opened
     return made
 
 
-def _tables(opened: Opened, *, counted: bool) -> list[tuple[str, bool, int | None]]:
+def _tables(opened: Database, *, counted: bool) -> list[tuple[str, bool, int | None]]:
     """Return name, whether it is a view, and rows of each table; no rows once counting has taken too long."""
     end, found = time.monotonic() + COUNTING, opened.tables()
     rows: dict[str, int | None] = {}
@@ -90,7 +90,7 @@ def _tables(opened: Opened, *, counted: bool) -> list[tuple[str, bool, int | Non
     return [(each.name, each.view, rows[each.name]) for each in found]
 
 
-def _read(opened: Opened, address: Address, most: int | None, seconds: int, out: BinaryIO) -> None:
+def _read(opened: Database, address: Address, most: int | None, seconds: int, out: BinaryIO) -> None:
     cells = opened.cells(address, most)
     check_shape(1, list(cells.names))
     require_names(cells.names)
@@ -119,7 +119,7 @@ def _more_time(seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
 
 
-def _write(opened: Opened, address: Address, request: dict[str, Any]) -> None:
+def _write(opened: Database, address: Address, request: dict[str, Any]) -> None:
     """Copy a finished draw, which is a file of CSV, into its table."""
     types = {name: type_of(word) for name, word in request["types"].items()}
     opened.write(address.table, list(types), _typed(Path(request["part"]), types), into=request["into"])

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 
 from workbench.data.databases.address import PASSWORD_NEEDED, SQLITE, Address
-from workbench.data.databases.opened import CELLS_AT_ONCE, LOST, Cells, Listed, TextOfValues, has_rows, missing_table
-from workbench.data.isolated_child import RefusedError
+from workbench.data.databases.base import CELLS_AT_ONCE, LOST, Cells, Listed, TextOfValues, has_rows, missing_table
+from workbench.data.opened import RefusedError
 
 _SNAPSHOTS = ("REPEATABLE READ", "SERIALIZABLE", "SNAPSHOT")
 _READ_ONLY = {"mysql": "SET TRANSACTION READ ONLY", "mariadb": "SET TRANSACTION READ ONLY"}

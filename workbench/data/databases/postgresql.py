@@ -11,8 +11,8 @@ from urllib.parse import quote
 import polars as pl
 
 from workbench.data.databases.address import PASSWORD_NEEDED, Address
-from workbench.data.databases.opened import LOST, Cells, Listed, has_rows, missing_table, not_a_cell
-from workbench.data.isolated_child import RefusedError
+from workbench.data.databases.base import LOST, Cells, Listed, has_rows, missing_table, not_a_cell
+from workbench.data.opened import RefusedError
 
 _PLAIN: dict[str, pl.DataType] = {
     "int2": pl.Int16(),

@@ -11,8 +11,8 @@ from typing import Any
 import polars as pl
 
 from workbench.data.databases.address import Address
-from workbench.data.databases.opened import CELLS_AT_ONCE, Cells, Listed, TextOfValues, has_rows, missing_table
-from workbench.data.isolated_child import RefusedError
+from workbench.data.databases.base import CELLS_AT_ONCE, Cells, Listed, TextOfValues, has_rows, missing_table
+from workbench.data.opened import RefusedError
 
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 _LONGEST = 16 * 1024**2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from workbench.data.csv.dialect import DOUBLED
-from workbench.data.csv.encoding import MARKS, Bytes
+from workbench.data.csv.encoding import MARKS, AnyBytes
 from workbench.data.csv.file import DelimitedFile
 from workbench.data.csv.options import ReadOptions
 from workbench.data.sources.source import Source, SourceFile
@@ -27,7 +27,7 @@ def read(file: SourceFile) -> Table:
     return table
 
 
-def stated_for_every_row(options: ReadOptions, view: Bytes) -> ReadOptions:
+def stated_for_every_row(options: ReadOptions, view: AnyBytes) -> ReadOptions:
     """Return ``options`` with the usual value for everything that nobody stated and a row could decide.
 
     If invalid values are replaced, no row may decide how the others are read, or whether the file is refused. The

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.data.isolated import read_isolated
-from workbench.data.isolated_child import Opened
+from workbench.data.opened import Opened
 from workbench.data.sources.source import Source, SourceFile
 from workbench.data.table import Table
 

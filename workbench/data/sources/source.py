@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from workbench.data.csv.encoding import Bytes
+    from workbench.data.csv.encoding import AnyBytes
     from workbench.data.csv.options import ReadOptions
     from workbench.data.table import Table
     from workbench.signals.cancel import CancelToken
@@ -23,27 +23,24 @@ class SourceFile:
     """A file, or a folder, that is to be read as a table.
 
     Attributes:
-        path: where it is.
+        path: where it is; ``None`` of what was packed in another file.
         source: the name a person uses for it.
         view: its bytes; none of a folder.
+        size: how many there are, in all files of a folder.
         options: what a person stated.
         names: column names that a plan expects.
         replace_invalid: whether the plan replaces invalid values.
         cancel: checked several times per second.
     """
 
-    path: Path
+    path: Path | None
     source: str
-    view: Bytes
+    view: AnyBytes
+    size: int
     options: ReadOptions
     names: Sequence[str] | None
     replace_invalid: bool
     cancel: CancelToken
-
-    @property
-    def size(self) -> int:
-        """How many bytes it has."""
-        return len(self.view)
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,7 @@ class Source:
         read: the table of a file.
         mark: what its files begin with; ``None`` if that says nothing.
         is_text: whether it is text, so that a person who states how cells are separated decides against it.
-        folders: whether a folder of such files is one table, too.
+        folder: the files of a folder that are one table together; ``None`` where a folder is none.
     """
 
     name: str
@@ -64,4 +61,4 @@ class Source:
     read: Callable[[SourceFile], Table]
     mark: re.Pattern[bytes] | None = None
     is_text: bool = False
-    folders: bool = False
+    folder: Callable[[Path], list[Path]] | None = None

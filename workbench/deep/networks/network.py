@@ -103,7 +103,7 @@ class Network:
         return ""
 
     def remarks(self, inputs: int, classes: int) -> tuple[str, ...]:
-        """Return sentences on how the network that trains differs from what was given; they stand on its card."""
+        """Return sentences on how the network that trains differs from what was given; they are on its card."""
         return ()
 
     def example(self, inputs: int) -> Tensor | None:

@@ -48,11 +48,9 @@ class BudgetGauge(Card):
         self.refresh()
 
     def retranslate(self) -> None:
-        """Say the numbers in another language."""
         self.refresh()
 
     def refresh(self) -> None:
-        """Show the present numbers."""
         session, account = self._session, self._session.account
         self._explain.setVisible(session.opened is not None)
         self._warning.hide()
@@ -161,7 +159,7 @@ class BudgetGauge(Card):
         self._facts.show_line("delta", tr("δ left"), stated, tip=tip)
 
     def _show_figure(self, text: str, tip: str = "") -> None:
-        """Show the large figure and what stands behind it; never the one with the tooltip of another."""
+        """Show the large figure and what is behind it; never the one with the tooltip of another."""
         self._figure.setText(text)
         self._figure.setToolTip(tip)
 

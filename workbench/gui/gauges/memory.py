@@ -114,7 +114,6 @@ class PhaseBars(Chart):
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the size of all lines."""
         names, figures = mark.bar_widths(self._bars(), LETTERS) if self._phases else (0, 0)
         return QSize(int(names + figures) + LEAST_BAR, LINE * max(1, len(self._phases)))
 

@@ -1,4 +1,4 @@
-"""What a room and a page are: light descriptors, and the frame every page's widget stands in."""
+"""What a room and a page are: light descriptors, and the frame around every page's widget."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ class PageFrame(QWidget):
         return self.primary
 
     def set_note(self, text: str, *, wrapped: bool = False) -> None:
-        """Show a sentence at the left of the foot: what stands in the way, or what this page does not do."""
+        """Show a sentence at the left of the foot: what prevents it, or what this page does not do."""
         self._note.set_whole(text, wrapped=wrapped)
 
     @property
@@ -253,7 +253,7 @@ class PageFrame(QWidget):
         return None
 
     def has_keys(self, *parts: QWidget | None) -> bool:
-        """Return whether one of ``parts`` has the keyboard, or gets it back once a question that stands is answered."""
+        """Return whether one of ``parts`` has the keyboard, or gets it back once an open question is answered."""
         return self.window().focusWidget() in [part for part in parts if part is not None]
 
     def take_keys(self) -> None:

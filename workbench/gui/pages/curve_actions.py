@@ -119,7 +119,6 @@ class PointPanel(Card):
         return True
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Close it by Esc."""
         if event.key() == Qt.Key.Key_Escape:
             self.close_it()
             return
@@ -184,15 +183,7 @@ def copy_curve(session: Session, plot: CurvePlot, *, chart: bool = False) -> Non
 def save_curve(
     session: Session, jobs: JobCenter, figure: CurveFigure, figures: Callable[[], str], path: Path
 ) -> JobHandle:
-    """Save picture (.png, .svg), figures (.csv) or both (.pdf), with their badge.
-
-    Args:
-        session: hears of it.
-        jobs: runs it.
-        figure: the picture.
-        figures: returns its figures as CSV; called in a worker.
-        path: the file.
-    """
+    """Save picture (.png, .svg), figures (.csv) or both (.pdf), with their badge; ``figures`` is called in a worker."""
     theme = session.theme.name
 
     def work(emit: Emit, cancel: CancelToken) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.gui.session.draft_edits import GUESSED_FACTS
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr
 from workbench.params import ParameterError, WorkbenchError
@@ -43,7 +44,6 @@ def unconfirmed_refusal(session: Session) -> WorkbenchError | None:
     found = session.plan.guesses()
     if not found:
         return None
-    from workbench.gui.session.draft_edits import GUESSED_FACTS
     from workbench.sanitize.origin import refusal
 
     return refusal(found, words={fact: tr(words) for fact, words in GUESSED_FACTS.items()})

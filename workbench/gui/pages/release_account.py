@@ -9,8 +9,7 @@ from workbench.gui.pages.run_page import GUESSED, unconfirmed, who_pays
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets.formatting import at_least, at_most, listed
-from workbench.privacy.accounting.event import exact
-from workbench.privacy.accounting.neighbours import replace_one
+from workbench.privacy.accounting.event import exact, replace_one
 
 PAID = tr_later("Release spends privacy budget and cannot be undone.")
 RUNNING = tr_later("Cancelling is free until the file is written.")

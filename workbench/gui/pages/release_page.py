@@ -57,7 +57,7 @@ ONWARD = {
     ),
     "ledger": (tr_later("Ledger →"), tr_later("See what was spent and what remains, and raise the cap")),
 }
-"""What stands on the button that leads on, by the page that it leads to, and its tip."""
+"""The text of the button that leads on, by the page that it leads to, and its tip."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +120,7 @@ class ReleasePage(PageFrame):
         raise NotImplementedError
 
     def asked(self) -> Asked | None:
-        """Return what would be released as things stand; ``None`` where nothing can be."""
+        """Return what would be released as things are; ``None`` where nothing can be."""
         raise NotImplementedError
 
     # -- its parts ------------------------------------------------------------------------------------------------
@@ -153,7 +153,6 @@ class ReleasePage(PageFrame):
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def _start_over_target(self) -> None:
-        """Suggest a file for the table that is open."""
         opened, what = self.session.opened, self._what
         self._target.setText(str(beside(opened, what.ending, what.suffix)) if opened is not None else "")
         self._target.setModified(False)
@@ -209,7 +208,6 @@ class ReleasePage(PageFrame):
     # -- the release ----------------------------------------------------------------------------------------------
 
     def _path(self) -> Path:
-        """Return the file to release into."""
         return Path(self._target.text().strip()).expanduser()
 
     def _choose_target(self) -> None:
@@ -218,7 +216,6 @@ class ReleasePage(PageFrame):
             self._target.choose(path)
 
     def _press(self) -> None:
-        """Look what the release would do, and ask for the last word."""
         asked = self.asked() if self._running is None and not self._asking else None
         if asked is not None:
             self._refusal.hide()
@@ -303,7 +300,6 @@ class ReleasePage(PageFrame):
         return self._running
 
     def escape(self) -> bool:
-        """Cancel the release that is going on."""
         if self._running is None or self._running.stopping:
             return False
         ask_to_stop(self, self._running)

@@ -10,22 +10,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench.gui.gauges.budget import HIGH, first_words, high_words, offered_words
 from workbench.gui.project.source_stamp import changed_since
+from workbench.gui.session.account_task import read_account
 from workbench.gui.session.account_view import AccountView
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.release_job import start_release
-from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.session.session import OpenTable, ReleasedStep, Session
 from workbench.gui.style.language import day, tr, tr_number, tr_sentence
 from workbench.gui.widgets.formatting import at_least, at_most, count, exactly
 from workbench.gui.widgets.output_name import written_words
 from workbench.jobs import Job
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
+from workbench.signals.events import Cancelled, Emit, Notice
 
 if TYPE_CHECKING:
     from workbench.params import BudgetRefusedError, Parameters
@@ -33,6 +33,96 @@ if TYPE_CHECKING:
     from workbench.release.path import EarlierRelease
     from workbench.sanitize.plan import Plan
     from workbench.work.work import Work
+
+
+class Done(Protocol):
+    """What every kind of release ends with."""
+
+    @property
+    def release_id(self) -> str:
+        """Its name in the ledger."""
+        ...
+
+    @property
+    def epsilon_charged(self) -> Decimal:
+        """ε charged."""
+        ...
+
+    @property
+    def output(self) -> Path:
+        """The file."""
+        ...
+
+    @property
+    def certificate(self) -> Path:
+        """Its certificate."""
+        ...
+
+    @property
+    def published_earlier(self) -> bool:
+        """Whether an earlier run made and paid for it."""
+        ...
+
+
+def start_release(
+    session: Session,
+    jobs: JobCenter,
+    key: str,
+    opened: OpenTable,
+    plan: DraftPlan,
+    work: Callable[[Emit, CancelToken], Done],
+    title: Callable[[Any], str],
+    on_failure: Callable[[BaseException], None],
+    **more: Any,
+) -> JobHandle:
+    """Start a release of ``title``, such as "150 rows"; whatever its end, gauge and session follow.
+
+    ``more`` are further attributes of the :class:`ReleasedStep`.
+    """
+
+    def apply(done: Done) -> None:
+        what = title(done)
+        if session.opened is opened:
+            files = (("file", done.output), ("certificate", done.certificate))
+            session.add_release(
+                ReleasedStep(
+                    done.release_id,
+                    done.output.parent,
+                    plan,
+                    done.epsilon_charged,
+                    title=what,
+                    files=files,
+                    result=done,
+                    **more,
+                )
+            )
+        if handle.too_late:
+            session.notify(
+                "warning", tr("It was too late to cancel: {output} is released and charged.", output=done.output)
+            )
+        else:
+            session.notify(
+                "info",
+                tr("Released {what} to {output}; nothing more was charged.", what=what, output=done.output)
+                if done.published_earlier
+                else tr("Released {what} to {output}.", what=what, output=done.output),
+            )
+
+    def cancel_text() -> None:
+        stays = tr_sentence(handle.end.what) if isinstance(handle.end, Cancelled) else ""
+        if stays:
+            session.notify("warning", f"{stays[0].upper()}{stays[1:]}.")
+        elif not doubts:
+            session.notify("info", tr("Cancelled: no file was written, and nothing is charged."))
+
+    doubts: list[Notice] = []
+    handle = jobs.start(Job(tr("Releasing"), work, about=opened.title), key=key, on_result=apply, on_failure=on_failure)
+    # A ledger that could not record the end says so itself.
+    handle.notice.connect(lambda notice: doubts.append(notice) if notice.level == "warning" else None)
+    handle.cancelled.connect(cancel_text)
+    handle.ended.connect(lambda: read_account(session, jobs))
+    return handle
+
 
 LOOK, RELEASE = "release_look", "release"
 
@@ -240,15 +330,7 @@ def release_plan(
     on_failure: Callable[[BaseException], None],
     cap: Cap | None = None,
 ) -> JobHandle:
-    """Release what was looked at and asked about, nothing else; the budget gauge follows whatever the end.
-
-    Args:
-        session: hears of the release.
-        jobs: runs it.
-        outlook: what was asked about.
-        on_failure: hears why it was not released.
-        cap: of all releases together, where the person set it in the question.
-    """
+    """Release what was looked at and asked about, with the ``cap`` that the person set in the question, if any."""
     asked, prepared = outlook.asked, outlook.prepared
 
     def work(emit: Emit, cancel: CancelToken) -> Any:

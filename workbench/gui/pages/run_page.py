@@ -81,7 +81,7 @@ class RunPage(PageFrame):
         return self._handle is not None
 
     def start(self) -> None:
-        """Start the job; called when the button is pressed and nothing stands in the way."""
+        """Start the job; called when the button is pressed and nothing prevents it."""
         raise NotImplementedError
 
     def refresh(self) -> None:
@@ -114,7 +114,7 @@ class RunPage(PageFrame):
         """Show the button to run, to stop, or to go where something is missing; where all is done, those that lead on.
 
         Args:
-            missing: what stands in the way; empty where nothing does.
+            missing: what prevents it; empty where nothing does.
             ready: whether it can be run.
             done: whether just this has been run.
             way: whether the first other way leads on better than the usual one, and is highlighted in its place.
@@ -167,7 +167,7 @@ class RunPage(PageFrame):
 
 
 def what_is_missing(session: Session) -> str:
-    """Return what stands in the way of any model, be it released or only studied; empty where nothing does."""
+    """Return what prevents the training of any model, released or only studied; empty where nothing does."""
     if session.images is not None:
         return tr(FOR_TABLES)
     if session.opened is None:
@@ -184,7 +184,7 @@ def first_problem(session: Session) -> str:
 
 
 def what_keeps_from_release(session: Session) -> str:
-    """Return what stands in the way of a model that is released; empty where nothing does."""
+    """Return what prevents the release of a model; empty where nothing does."""
     if session.opened is not None and session.opened.table.doubts:
         return tr(GUESSED)
     return what_is_missing(session) or unconfirmed(session)

@@ -2,15 +2,250 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
+import os
+import re
+import secrets
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
 from PySide6.QtCore import QObject, QTimer
 
-from workbench.gui.project.autosave_tasks import Slot, clear_unsaved, keep_unsaved
 from workbench.gui.project.project import Project
+from workbench.gui.project.project_file import SUFFIX, ProjectFile, holds_values, project_of, project_raw
+from workbench.gui.project.project_tasks import Missing, Saved, open_as
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr
-from workbench.params import WorkbenchError
+from workbench.jobs import Job
+from workbench.params import InputError, WorkbenchError
+from workbench.params.codec import read_toml, write_toml
+from workbench.paths import user_data, user_state
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+KEY = "autosave"
+_COMMENT = (
+    "Unsaved work of a window of the privacy workbench, kept against a crash.\nIt holds no value "  # not translated
+    "of the table and is removed when the window is closed."
+)
+_IMAGES = (
+    "Unsaved work of a window of the privacy workbench, kept against a crash.\nIt holds no image "  # not translated
+    "and no label, and is removed when the window is closed."
+)
+_FROM_DATA = (
+    "Unsaved work of a window of the privacy workbench, kept against a crash.\nIt is removed when "  # not translated
+    'the window is closed. PRIVATE: what has bounds_origin = "data" was read off the rows.'
+)
+_NAME = re.compile(r"[0-9a-f]{8}-(?P<pid>\d+)-(?P<started>\d+)-[0-9a-f]{8}" + re.escape(SUFFIX))
+
+
+class Slot:
+    """The one file into which a window keeps its unsaved plan.
+
+    Its name says which process of which machine it belongs to, so that nobody takes the file of a window that is
+    still open for one that was left.
+    """
+
+    def __init__(self) -> None:
+        self._token = secrets.token_hex(4)
+        self._lock = threading.Lock()
+        self._newest: float = 0
+        self._path: Path | None = None
+
+    def turn(self) -> float:
+        """Return the place of a new request among all of them, in the GUI thread; an older one is not carried out."""
+        self._newest += 1
+        return self._newest
+
+    def keep(self, turn: float, text: str) -> None:
+        """Write ``text`` durably, in a worker.
+
+        Raises:
+            InputError: it cannot be written.
+        """
+        from workbench.release.atomic import write_output
+
+        with self._lock:
+            if turn < self._newest:
+                return
+            path = self._path or _folder(make=True) / f"{_prefix()}-{self._token}{SUFFIX}"
+            write_output(path, text.encode())
+            self._path = path
+
+    def clear(self, turn: float) -> None:
+        """Remove the file, in a worker."""
+        with self._lock:
+            if turn >= self._newest and self._path is not None:
+                self._path.unlink(missing_ok=True)
+
+    def close(self, seconds: float) -> None:
+        """Remove the file for good, in the GUI thread; a disk that hangs is not waited for."""
+        self._newest = math.inf
+        if self._lock.acquire(timeout=seconds):
+            try:
+                if self._path is not None:
+                    self._path.unlink(missing_ok=True)
+            finally:
+                self._lock.release()
+
+
+def keep_unsaved(
+    session: Session,
+    jobs: JobCenter,
+    slot: Slot,
+    project: Path | None,
+    digest: str,
+    done: Callable[[], None],
+    on_failure: Callable[[BaseException], None],
+) -> JobHandle:
+    """Write the present plan into ``slot``; ``project`` is the file it would be saved into, if any."""
+    opened, network, way, turn = session.open_data, session.network.plan, session.chosen_way, slot.turn()
+    plan, generalised = session.plan, session.generalised
+    assert opened is not None
+
+    def work(emit: Emit, cancel: CancelToken) -> None:
+        kept = plan.writable()
+        saved: dict[str, Any] = {} if project is None else {"saved_as": str(project), "saved_digest": digest}
+        comment = _IMAGES if isinstance(opened, OpenImages) else _FROM_DATA if holds_values(kept) else _COMMENT
+        slot.keep(turn, write_toml(saved | project_raw(opened, kept, _folder(), network, way, generalised), comment))
+
+    job = Job(tr("Keeping unsaved work"), work)
+    return jobs.start(job, key=KEY, shown=False, on_result=lambda _: done(), on_failure=on_failure)
+
+
+def clear_unsaved(jobs: JobCenter, slot: Slot) -> JobHandle:
+    """Remove what ``slot`` holds: the plan is saved, or as it was opened."""
+    turn = slot.turn()
+    return jobs.start(Job(tr("Keeping nothing"), lambda emit, cancel: slot.clear(turn)), key=KEY, shown=False)
+
+
+@dataclass(frozen=True)
+class Unsaved:
+    """What a window that did not end well has left.
+
+    Attributes:
+        file: where it is now, under a name of this process.
+        raw: the project as the file says it.
+        project: the file it was to be saved into, ``None`` where it had none.
+        digest: that file's digest when it was last read or written.
+        title: what a person calls the table or the images.
+        time: when it was last changed, in local time.
+    """
+
+    file: Path
+    raw: dict[str, Any]
+    project: Path | None
+    digest: str
+    title: str
+    time: datetime
+
+
+def look_for_unsaved(jobs: JobCenter, show: Callable[[Unsaved | None], None]) -> None:
+    """Find what a crash has left; ``show`` gets the newest of it, which then belongs to this process."""
+    jobs.start(Job(tr("Looking for unsaved work"), lambda emit, cancel: claim()), shown=False, on_result=show)
+
+
+def claim() -> Unsaved | None:
+    """Take over the newest unsaved work whose process is gone; an older one waits for the next start.
+
+    Raises:
+        InputError: it is damaged; it then keeps its text under another name and is not offered again.
+    """
+    from workbench.release.ledger.processes import still_runs
+
+    for file in sorted(_folder().glob(f"{_host()}-*{SUFFIX}"), key=_changed, reverse=True):
+        found = _NAME.fullmatch(file.name)
+        if found is None:
+            continue
+        process = {"pid": int(found["pid"]), "started": int(found["started"]) / 1000, "host": socket.gethostname()}
+        if still_runs(process):
+            continue
+        mine = file.with_name(f"{_prefix()}-{secrets.token_hex(4)}{SUFFIX}")
+        try:
+            os.rename(file, mine)  # one of several windows that start at once succeeds
+        except OSError:
+            continue
+        try:
+            raw = read_toml(mine, "unsaved work")  # not translated
+            title = Path(str(raw.get("images") or raw["table"])).name.removeprefix("sample:")
+        except (InputError, KeyError) as error:
+            mine = mine.replace(mine.with_suffix(".damaged"))
+            raise InputError(
+                tr("the unsaved work of an earlier window is damaged"), str(mine), tr("plan anew")
+            ) from error
+        saved_as, digest = raw.pop("saved_as", ""), str(raw.pop("saved_digest", ""))
+        time = datetime.fromtimestamp(mine.stat().st_mtime, UTC).astimezone()
+        return Unsaved(mine, raw, Path(str(saved_as)) if saved_as else None, digest, title, time)
+    return None
+
+
+def restore(session: Session, jobs: JobCenter, found: Unsaved, done: Callable[[Saved], None], missing: Missing) -> None:
+    """Open what ``found`` was of, and its plan; where that fails the window tells why, and nothing is lost."""
+
+    def read() -> tuple[ProjectFile, str]:
+        return project_of(dict(found.raw), found.file), found.digest
+
+    open_as(session, jobs, found.title, read, done, missing)
+
+
+def drop(found: Unsaved) -> None:
+    """Remove what was offered: it was restored, or is not wanted."""
+    found.file.unlink(missing_ok=True)
+
+
+def recover_ledger(jobs: JobCenter, show: Callable[[list[str]], None]) -> None:
+    """Settle what killed runs left reserved; ``show`` gets a sentence for each, shown this once."""
+
+    def work(emit: Emit, cancel: CancelToken) -> list[str]:
+        if not (user_data() / "ledger.sqlite").exists():
+            return []
+        from workbench.release.ledger.ledger import Ledger
+        from workbench.release.recover import recover
+
+        with Ledger.open() as book:
+            return recover(book)
+
+    jobs.start(Job(tr("Looking after the ledger"), work), shown=False, on_result=show)
+
+
+def _folder(*, make: bool = False) -> Path:
+    folder = user_state() / "unsaved"
+    if make:
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise InputError(tr("the folder cannot be made: {reason}", reason=reason), str(folder)) from None
+    return folder
+
+
+def _host() -> str:
+    """Return a name of this machine that fits into a file's name: homes are shared between machines."""
+    return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
+
+
+def _prefix() -> str:
+    from workbench.release.ledger.processes import this_process
+
+    process = this_process()
+    return f"{_host()}-{process['pid']}-{round(process['started'] * 1000)}"
+
+
+def _changed(file: Path) -> float:
+    try:
+        return file.stat().st_mtime
+    except OSError:  # another window has just taken it
+        return 0.0
+
 
 REST_MS = 800
 """How long the plan must rest: a slider that is dragged is not written at every step."""

@@ -63,7 +63,8 @@ def open_table(
     A set of images is recognised by its name, or by being a folder, and opened as one.
 
     Another table takes the place of the plan, so unsaved work is asked about first: ``None`` is returned where the
-    person is still to answer, or wants to keep it. The same table read again keeps what was declared of its columns.
+    person is still to answer, or wants to keep it. The same table read again, or a part of it, keeps what was declared
+    of its columns.
 
     Args:
         session: where the table goes; its ``opening_failed`` tells of an error.
@@ -78,7 +79,7 @@ def open_table(
         open_table(session, jobs, source, options, replace_invalid=replace_invalid)
 
     former = session.open_data
-    same = former is not None and former.source == source
+    same = former is not None and source in (former.source, session.part_of_open)
     if not session.may_replace(again, same):
         return None
     kept = session.plan if same else None
@@ -146,6 +147,7 @@ def load(
     table = read_table(source, options, cancel=cancel, replace_invalid=replaced)
     require_unchanged(source, stamp)
     columns = profile(table, cancel=cancel, emit=emit)
+    _ = table.frame  # pages use all rows: one that is read in parts is loaded here, not on the GUI thread
     declared: tuple[Attribute, ...] = ()
     target = None
     described: Sample | None = None
@@ -175,7 +177,6 @@ def load(
 
 
 def _of_sample(suggested: Suggestion, questions: Questions) -> Suggestion:
-    """Return the suggestion that a sample's first plan makes."""
     why_not = {c: tr(_LEFT_OUT) for c in suggested.needed if c not in questions.needed} | dict(suggested.why_not)
     left = {name: why for name, why in why_not.items() if name not in questions.needed}
     return dataclasses.replace(

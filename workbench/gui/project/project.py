@@ -146,7 +146,7 @@ class Project(QObject):
     def may_leave(self, then: Callable[[], object]) -> bool:
         """Ask about unsaved work, where there is any; return whether to go on at once.
 
-        Where the person wants it saved, ``then`` is called once the file stands: a save that fails loses nothing.
+        Where the person wants it saved, ``then`` is called once the file is written: a save that fails loses nothing.
         """
         self._next = then
         if not self.unsaved:

@@ -163,7 +163,7 @@ def read_project(path: Path) -> ProjectFile:
 
 
 def project_of(raw: dict[str, Any], path: Path) -> ProjectFile:
-    """Return the project that stands in ``path`` as ``raw``; raise as :func:`read_project` does."""
+    """Return the project that is in ``path`` as ``raw``; raise as :func:`read_project` does."""
     from workbench.data.csv.options import ReadOptions
     from workbench.params.codec import require_table
 

@@ -1,44 +1,56 @@
-"""The offer to bring back what a window that did not end well had not saved: once, above the page, in no hurry."""
+"""Offers above the page: bring back unsaved work, or point to where a missing table or images are now."""
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from pathlib import Path
 
-from workbench.gui.project.autosave_tasks import Unsaved, drop, look_for_unsaved, recover_ledger, restore
+from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from workbench.gui.project.autosave import Unsaved, drop, look_for_unsaved, recover_ledger, restore
 from workbench.gui.project.project import Project
-from workbench.gui.project.project_tasks import Saved
+from workbench.gui.project.project_tasks import Saved, SourceMissingError
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import day, tr, tr_sentence
 from workbench.gui.style.stylesheet import MARGIN
-from workbench.gui.widgets.basic import button, label, look
+from workbench.gui.widgets.basic import button, label, look, row
+from workbench.gui.widgets.dialogs import ask_for_folder, ask_for_images, ask_for_table
 
 
-class RestorePanel(QWidget):
-    """One sentence, Restore and Discard; hidden while there is nothing to bring back."""
+class _Offer(QWidget):
+    """A framed line above the page: a sign, one sentence and what can be done; hidden while there is nothing to say."""
 
-    def __init__(self, session: Session, jobs: JobCenter, project: Project) -> None:
+    def __init__(self, name: str, kind: str, sign: QLabel, *actions: QPushButton) -> None:
         super().__init__()
-        self.setObjectName("restore_panel")
-        self._session, self._jobs, self._project = session, jobs, project
-        self._found: Unsaved | None = None
-        self._text = label("", wrap=True, name="restore_text")
-        take = button(tr("Restore"), "restore_take", "link", tip=tr("Open the table with the plan as it was"))
-        take.clicked.connect(self._ask_and_take)
-        leave = button(tr("Discard"), "restore_discard", "link", tip=tr("Remove the unsaved changes for good"))
-        leave.clicked.connect(self._discard)
-        frame = look(QFrame(), "banner-info")
-        inner = QHBoxLayout(frame)
-        inner.setContentsMargins(12, 6, 12, 6)
-        inner.setSpacing(10)
-        inner.addWidget(label("↺", "accent"))
-        inner.addWidget(self._text, 1)
-        inner.addWidget(take)
-        inner.addWidget(leave)
+        self.setObjectName(f"{name}_panel")
+        self._text = label("", wrap=True, name=f"{name}_text")
+        frame = look(QFrame(), kind)
+        line = row(sign, self._text, *actions, spacing=10)
+        line.setContentsMargins(12, 6, 12, 6)
+        line.setStretch(1, 1)
+        frame.setLayout(line)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(MARGIN, 16, MARGIN, 0)
         layout.addWidget(frame)
         self.hide()
+
+    def _say(self, text: str) -> None:
+        self._text.setText(text)
+        self.setAccessibleName(text)
+        self.show()
+
+
+class RestorePanel(_Offer):
+    """One sentence, Restore and Discard; hidden while there is nothing to bring back."""
+
+    def __init__(self, session: Session, jobs: JobCenter, project: Project) -> None:
+        take = button(tr("Restore"), "restore_take", "link", tip=tr("Open the table with the plan as it was"))
+        leave = button(tr("Discard"), "restore_discard", "link", tip=tr("Remove the unsaved changes for good"))
+        super().__init__("restore", "banner-info", label("↺", "accent"), take, leave)
+        self._session, self._jobs, self._project = session, jobs, project
+        self._found: Unsaved | None = None
+        take.clicked.connect(self._ask_and_take)
+        leave.clicked.connect(self._discard)
 
     def look_back(self) -> None:
         """Find out, after the first paint, what an earlier window has left, and what became of its releases."""
@@ -55,15 +67,13 @@ class RestorePanel(QWidget):
         self._found = found
         if found is not None:
             when = f"{day(found.time)}, {found.time:%H:%M}"
-            self._text.setText(
+            self._say(
                 tr(
                     "The last window ended unexpectedly: changes to {title} of {when} were kept.",
                     title=found.title,
                     when=when,
                 )
             )
-            self.setAccessibleName(self._text.text())
-            self.show()
 
     def _report_charges(self, sentences: list[str]) -> None:
         if sentences:
@@ -92,3 +102,46 @@ class RestorePanel(QWidget):
     def _discard(self) -> None:
         self.hide()
         self.forget()
+
+
+class MissingPanel(_Offer):
+    """One sentence, two buttons that choose a file or a folder, and one that leaves it; hidden while nothing lacks."""
+
+    def __init__(self, session: Session, project: Project) -> None:
+        file = button(tr("Choose the file…"), "missing_file", "link", tip=tr("Point to where it is now"))
+        folder = button(tr("Choose the folder…"), "missing_folder", "link", tip=tr("Point to where it is now"))
+        leave = button(tr("Leave it"), "missing_leave", "link", tip=tr("Open nothing; what is open stays"))
+        super().__init__("missing", "banner-warning", label("⚠", "warn"), file, folder, leave)
+        self._project, self._folder = project, folder
+        self._gone: SourceMissingError | None = None
+        self._path: Path | None = None
+        file.clicked.connect(self._ask_for_file)
+        folder.clicked.connect(self._ask_for_folder)
+        leave.clicked.connect(self.hide)
+        project.missing.connect(self._offer)
+        session.table_changed.connect(self.hide)
+
+    def _offer(self, gone: SourceMissingError, path: Path | None) -> None:
+        self._gone, self._path = gone, path
+        images = gone.project.declared is not None
+        name = tr("The unsaved work") if path is None else f"{path.name[:1].upper()}{path.name[1:]}"
+        source = gone.project.source
+        self._say(
+            tr("{name}: its images are not there any more: {source}", name=name, source=source)
+            if images
+            else tr("{name}: its table is not there any more: {source}", name=name, source=source)
+        )
+        self._folder.setVisible(images)
+
+    def _ask_for_file(self) -> None:
+        assert self._gone is not None
+        images = self._gone.project.declared is not None
+        title = tr("Where the images are now") if images else tr("Where the table is now")
+        self._take(ask_for_images(self, title) if images else ask_for_table(self, title))
+
+    def _ask_for_folder(self) -> None:
+        self._take(ask_for_folder(self, tr("Where the images are now")))
+
+    def _take(self, chosen: str) -> None:
+        if chosen and self._gone is not None:
+            self._project.find(self._gone, self._path, chosen)

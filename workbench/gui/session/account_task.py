@@ -1,4 +1,4 @@
-"""Read what the ledger says about the dataset that is open; tell it apart from another one, and name its account."""
+"""Read what the ledger says about the dataset that is open; separate it from another one, and name its account."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _past(release: Release) -> PastRelease | None:
 
 
 def _generalised(noted: PublishedTable) -> PastRelease:
-    """Return a generalised table as the window shows it: its files stand where the noted certificate is beside it."""
+    """Return a generalised table as the window shows it: its files are those beside the noted certificate."""
     from workbench.release.certificate import GENERALISED_FORMAT, certificate_path, read_document
 
     output = Path(noted.output)

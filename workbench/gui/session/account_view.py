@@ -23,7 +23,7 @@ class PastRelease:
         epsilon: what it cost.
         delta: the same.
         output: what was released.
-        files: what of it still stands, each with a word for it; none where it was moved or removed.
+        files: what of it is still there, each with a word for it; none where it was moved or removed.
         model: whether it is a model.
         central: the kind of a central release, such as ``synthetic``, or ``generalised``; empty for any other.
     """

@@ -10,16 +10,57 @@ from decimal import Decimal
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
-from workbench.gui.session.draft_problem import NOT_DECLARED, Problem
+from PySide6.QtCore import QObject, Signal
+
 from workbench.gui.session.error_text import without_place
-from workbench.gui.style.language import day, tr
+from workbench.gui.style.language import again, day, tr, tr_later
 from workbench.params import ParameterError
 from workbench.sanitize.questions import FIRST_EPSILON, Asked, Questions, questions_of
 from workbench.sanitize.writing import PLAIN, Writing
 
-if TYPE_CHECKING:  # sanitize.plan loads polars, which the first paint does not wait for
+if TYPE_CHECKING:
+    from workbench.deep.plan import DpSgdPlan
     from workbench.sanitize.origin import Guess
     from workbench.sanitize.plan import Column, Plan
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that keeps a draft from being a plan.
+
+    Attributes:
+        column: the column; empty for the plan as a whole.
+        field: the attribute of :class:`DraftColumn` or :class:`DraftPlan` it is about; empty for the whole.
+        said: the sentence for the person, in whatever language it was said.
+        open: whether a public fact is merely not declared yet, rather than wrong.
+        code: the code of the error that it is for whoever needs a plan.
+    """
+
+    column: str
+    field: str
+    said: str
+    open: bool = False
+    code: str = ""
+
+    @property
+    def text(self) -> str:
+        """The sentence in the language that is shown now."""
+        return again(self.said)
+
+    def error(self) -> ParameterError:
+        """Return the error for whoever needs a plan."""
+        where = tr("column {name}", name=self.column) if self.column else tr("plan")
+        return ParameterError(self.text, where, code=self.code, field=self.field)
+
+
+NOT_DECLARED = {
+    "lower": tr_later("the lower bound is not declared yet"),
+    "upper": tr_later("the upper bound is not declared yet"),
+    "domain": tr_later("the list of values is not declared yet"),
+    "missing": tr_later("what happens if a value is missing is not declared yet"),
+    "date_order": tr_later("whether its dates have the day or the month first is not declared yet"),
+}
+
 
 OPEN = "?"
 OWN_VALUE = "own-value"
@@ -415,3 +456,26 @@ def _made(draft: DraftColumn) -> tuple[Column | None, Problem | None]:
         return None, Problem(
             draft.name, error.field if error.field in facts else "", without_place(error), code=error.code
         )
+
+
+class NetworkDraft(QObject):
+    """What the Train page was left with, where a person changed it; the project's file keeps it.
+
+    Attributes:
+        plan: the network and its parameters; ``None`` while nobody has changed what the page begins with.
+
+    Signals:
+        changed: another network, or another value of its form.
+    """
+
+    changed = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.plan: DpSgdPlan | None = None
+
+    def set(self, plan: DpSgdPlan | None) -> None:
+        """Take ``plan`` in place of the former one."""
+        if plan != self.plan:
+            self.plan = plan
+            self.changed.emit()

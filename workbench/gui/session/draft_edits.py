@@ -60,7 +60,6 @@ def _as_drafted(draft: DraftPlan) -> bool:
 
 
 def _asked(draft: DraftPlan) -> Iterator[tuple[str, bool, bool]]:
-    """Yield what the share of the target follows."""
     return ((c.name, c.role == "target", c.kind in CLASSES) for c in draft.protected)
 
 

@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.gui.style.language import tr, tr_later
-from workbench.params import Field, ParameterError, Parameters, choice, declared_by, real
+from workbench.params import Field, ParameterError, Parameters, choice, declared_by, real, text
 from workbench.params.codec import require_table
-from workbench.params.field import ChoiceField
-from workbench.risk.distances import HIERARCHICAL
 from workbench.risk.generalise.generalised import METHODS, Method
 from workbench.risk.generalise.losses import LOSSES
 from workbench.risk.generalise.models import MODELS, PrivacyModel
@@ -29,10 +27,7 @@ NOT_ASKED = tr_later("not asked for")
 
 def _asked_by(model: type[PrivacyModel], key: str) -> Field:
     """Return the declaration of a model's parameter for a form: its title is its symbol."""
-    spec = replace(model.declared()[key], symbol="", empty=NOT_ASKED)
-    if isinstance(spec, ChoiceField):  # a sensitive column has no hierarchy here
-        return replace(spec, choices=tuple(word for word in spec.words if word != HIERARCHICAL))
-    return spec
+    return replace(model.declared()[key], symbol="", empty=NOT_ASKED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,23 +57,35 @@ class Wanted(Parameters):
 
 def _more() -> dict[str, tuple[type[PrivacyModel], Any]]:
     """Return the parameters of models that :class:`Wanted` has not, each with its model and default."""
-    here = [model for model in MODELS if model.needs != "population"]
     return {
         one.name: (model, one.default)
-        for model in here
+        for model in MODELS
         for one in fields(model)
         if one.name in model.declared() and one.name not in Wanted.declared()
     }
 
 
+POPULATION = "population"
 MORE: type[Parameters] = make_dataclass(
     "More",  # not translated
-    [(key, Any, declared_by(_asked_by(model, key), default=usual)) for key, (model, usual) in _more().items()],
+    [
+        *((key, Any, declared_by(_asked_by(model, key), default=usual)) for key, (model, usual) in _more().items()),
+        (
+            POPULATION,
+            Any,
+            text(
+                default=None,
+                help=tr_later("a table of the people that the rows are a part of, for k-map and δ-presence"),
+                empty=tr_later("none"),
+                file="table",
+            ),
+        ),
+    ],
     bases=(Parameters,),
     frozen=True,
     kw_only=True,
 )
-"""Every other condition that needs no table beside the open one, by the declarations of its model."""
+"""Every other condition, by the declarations of its model, and the file of the population."""
 MODEL_OF = {key: model for key, (model, _) in _more().items()}
 """The model of each of them."""
 
@@ -107,7 +114,10 @@ class GeneraliseDraft:
             else {"column": name, "builder": way[0].name} | way[1].to_plain()
             for name, way in self.hierarchies.items()
         ]
-        settings = {"generalise": [k | self.settings.to_plain() | self.more.to_plain()]}
+        more = self.more.to_plain()
+        if POPULATION in more:
+            more[POPULATION] = place(more[POPULATION])
+        settings = {"generalise": [k | self.settings.to_plain() | more]}
         return settings | ({"hierarchy": lines} if lines else {})
 
     @classmethod
@@ -122,6 +132,8 @@ class GeneraliseDraft:
         stated = {"k": Wanted().k} if settings is None else {"k": None} | dict(settings)
         own = {key: value for key, value in stated.items() if key in Wanted.declared()}
         others = {key: value for key, value in stated.items() if key not in own}
+        if isinstance(file := others.get(POPULATION), str):
+            others[POPULATION] = place(file)
         if not isinstance(lines, list):
             raise ParameterError(tr("hierarchy is not a list"), where, tr("write each hierarchy as [[hierarchy]]"))
         hierarchies: dict[str, Way | Path] = {}

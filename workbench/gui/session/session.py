@@ -16,11 +16,10 @@ from PySide6.QtGui import QUndoStack
 
 from workbench.data.databases.address import title_of
 from workbench.gui.session.account_view import GENERALISED, AccountView
-from workbench.gui.session.draft import DraftPlan
+from workbench.gui.session.draft import DraftPlan, NetworkDraft
 from workbench.gui.session.draft_edits import answered, in_step
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.file_stamp import Stamp
-from workbench.gui.session.network_draft import NetworkDraft
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.recent_files import RecentFiles
 from workbench.gui.session.undo import PlanEdit
@@ -161,6 +160,7 @@ class Session(QObject):
         recent: the files that were opened last; ``None`` outside a window.
         figures_agreed: the table or images of which the person agreed to see private figures.
         to_draw: the model that a curve was asked for last; empty for none.
+        part_of_open: a file of some rows of the open table, which takes over its plan; empty for none.
         network: the training that is planned for the images that are open.
         release_wanted: whether a release was asked for that no page has taken up yet.
 
@@ -242,7 +242,7 @@ class Session(QObject):
         self.release_wanted = False
         self._to_learn_from: Path | None = None
         self._to_compare: tuple[object, str, float] | None = None
-        self.to_draw = ""
+        self.to_draw = self.part_of_open = ""
         self.paused: tuple[Any, ...] = ()
         self._to_estimate_from: Path | None = None
         self._to_attack: Path | None = None
@@ -293,18 +293,23 @@ class Session(QObject):
         self.release_wanted = False
         self._training = self.run_figures = self._to_learn_from = self._to_estimate_from = self._to_compare = None
         self._to_attack = None
-        self.to_draw = ""
+        self.to_draw = self.part_of_open = ""
         self.undo_stack.clear()
         for signal in (self.table_changed, self.plan_changed, self.questions_changed, self.account_changed):
             signal.emit()
         self.runs_changed.emit()
         self.released_changed.emit()
 
+    def open_part(self, path: Path) -> None:
+        """Open a file of some rows of the open table in its place; the plan stays."""
+        self.part_of_open = str(path)
+        self.open_asked.emit(self.part_of_open)
+
     # -- the plan -------------------------------------------------------------------------------------------------
 
     @property
     def plan(self) -> DraftPlan:
-        """The plan as it stands."""
+        """The plan as it is."""
         return self._plan
 
     @property
@@ -333,8 +338,11 @@ class Session(QObject):
         """What a person set on the page Generalise; ``None`` where nothing differs from how it begins."""
         return self._generalised
 
-    def draft_generalise(self, draft: GeneraliseDraft | None) -> None:
-        """Keep what is set on the page Generalise."""
+    def draft_generalise(self, draft: GeneraliseDraft | None, text: str = "", merge: str = "") -> None:
+        """Keep what is set on the page Generalise; where ``text`` names it, as a step that can be undone."""
+        if text and draft != self._generalised:
+            self.undo_stack.push(PlanEdit(text, self._generalised, draft, self.draft_generalise, merge))
+            return
         before, self._generalised = self._generalised, draft
         if draft != before:
             self.generalise_changed.emit()

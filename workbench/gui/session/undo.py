@@ -29,7 +29,6 @@ class PlanEdit(QUndoCommand):
         return zlib.crc32(self._merge.encode()) & 0x7FFFFFFF if self._merge else -1
 
     def mergeWith(self, other: QUndoCommand) -> bool:  # noqa: N802 - Qt's name
-        """Take a later step of the same drag into this one."""
         if not isinstance(other, PlanEdit) or other._merge != self._merge:
             return False
         self._after = other._after

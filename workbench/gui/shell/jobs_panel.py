@@ -1,6 +1,6 @@
 """The running jobs, below the pages of the rail: progress, time left and Cancel.
 
-They stand in a part of the window that is free, so that no button moves under the pointer when a job begins or ends.
+They are in a part of the window that is free, so that no button moves under the pointer when a job begins or ends.
 """
 
 from __future__ import annotations
@@ -156,11 +156,9 @@ class JobsPanel(QScrollArea):
         return super().eventFilter(watched, event)
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Ask for room for every line."""
         return self._inner.sizeHint()
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Ask for room for one line."""
         needed = self._inner.minimumSizeHint()
         return QSize(needed.width(), min(needed.height(), ONE_JOB))
 

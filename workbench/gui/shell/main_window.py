@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
 
-from PySide6.QtCore import QEvent, Qt, QTimer
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QMimeData, QRectF, Qt, QTimer
+from PySide6.QtGui import (
+    QCloseEvent,
+    QColor,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDragMoveEvent,
+    QDropEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QScrollArea, QStackedWidget, QStatusBar, QVBoxLayout, QWidget
 
 from workbench.data.databases.address import PASSWORD_NEEDED
 from workbench.gui.gauges.budget import BudgetGauge
@@ -16,31 +27,170 @@ from workbench.gui.gauges.memory import MemoryGauge
 from workbench.gui.pages.base import Page, PageFrame
 from workbench.gui.project.autosave import Autosave
 from workbench.gui.project.database_dialog import SEVERAL, DatabaseDialog
-from workbench.gui.project.missing_panel import MissingPanel
 from workbench.gui.project.open_table import open_table
 from workbench.gui.project.project import Project
-from workbench.gui.project.restore_panel import RestorePanel
+from workbench.gui.project.restore_panel import MissingPanel, RestorePanel
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.paused_task import find_paused
 from workbench.gui.session.recent_files import RecentFiles
 from workbench.gui.session.session import Session
 from workbench.gui.session.settings import Settings
 from workbench.gui.shell.banner import Banner
-from workbench.gui.shell.drop_overlay import DropVeil, dragged
 from workbench.gui.shell.help_panel import HelpPanel
 from workbench.gui.shell.jobs_panel import JobsPanel
 from workbench.gui.shell.menus import TEXT_SIZE, Menus
 from workbench.gui.shell.messages import Messages
 from workbench.gui.shell.rail import Rail, Tabs
-from workbench.gui.shell.status_line import StatusLine
 from workbench.gui.shell.tour import TourPanel
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.theme import ThemeSwitch
 from workbench.gui.widgets.basic import look
 from workbench.gui.widgets.explain import ExplainPanel
 from workbench.gui.widgets.stopping import Stop, ask_to_stop, ask_to_stop_all
 from workbench.params import WorkbenchError
-from workbench.render.fonts import scaled
+from workbench.render.fonts import font, scaled
+
+OFFICE = (".xlsx", ".xls", ".ods", ".numbers")
+NO_TABLES = (
+    *(".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".heic", ".mp3", ".mp4", ".mov", ".pdf", ".doc", ".docx"),
+    *(".odt", ".ppt", ".pptx", ".gz", ".7z", ".rar", ".tar", ".exe", ".html", ".json", ".xml"),
+)
+"""What is surely neither a table nor a set of images; the reader decides about everything else, whatever its name."""
+
+PACKED_IMAGES = ("-ubyte.gz", ".bin.gz")
+"""Of what is packed, images alone are read."""
+
+KINDS = tr_later("CSV, TSV, Parquet or Feather file, a set of images, or a project")
+INSET = 12
+
+
+@dataclass(frozen=True)
+class Dragged:
+    """Something that is held over the window.
+
+    Attributes:
+        path: the file, where it is one that can be opened.
+        problem: why it cannot be; empty where it can.
+        use: what a drop does where it does not open the file.
+    """
+
+    path: str = ""
+    problem: str = ""
+    use: str = ""
+
+
+def dragged(data: QMimeData) -> Dragged:
+    """Return what is held; the file itself is not looked at."""
+    urls = data.urls()
+    if not urls:
+        return Dragged(problem=tr("Only files can be dropped here: a {kinds}.", kinds=tr(KINDS)))
+    if len(urls) > 1:
+        return Dragged(problem=tr("{urls} files are held: drop one of them.", urls=len(urls)))
+    if not urls[0].isLocalFile():
+        return Dragged(problem=tr("This is not a file of this computer: save it first, then drop it."))
+    path = urls[0].toLocalFile()
+    name = PurePath(path).name
+    if path.lower().endswith(OFFICE):
+        return Dragged(problem=tr("{name} is a workbook: save it as CSV first, then drop that.", name=name))
+    if path.lower().endswith(NO_TABLES) and not path.lower().endswith(PACKED_IMAGES):
+        return Dragged(
+            problem=tr("{name} is not a table that can be read: drop a {kinds}.", name=name, kinds=tr(KINDS))
+        )
+    return Dragged(path=path)
+
+
+class DropVeil(QWidget):
+    """Covers the window while something is held over it, and says what a drop would do."""
+
+    def __init__(self, session: Session, window: QWidget) -> None:
+        super().__init__(window)
+        self._window = window
+        self.setObjectName("drop_veil")
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._session = session
+        self._held = Dragged()
+        self.hide()
+
+    def show_held(self, held: Dragged) -> None:
+        """Say what a drop of ``held`` would do."""
+        self._held = held
+        self.setAccessibleName(self.words())
+        self.setGeometry(self._window.rect())
+        self.raise_()
+        self.show()
+        self.update()
+
+    def words(self) -> str:
+        """Return what is said."""
+        if self._held.problem:
+            return f"✕ {self._held.problem}"
+        return self._held.use or tr("Drop to open {name}", name=PurePath(self._held.path).name)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        theme, painter = self._session.theme, QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        veil = QColor(theme.window)
+        veil.setAlphaF(0.88)
+        painter.fillRect(self.rect(), veil)
+        ink = QColor(theme.danger if self._held.problem else theme.accent)
+        painter.setPen(QPen(ink, 2, Qt.PenStyle.DashLine))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(INSET, INSET, -INSET, -INSET), 8, 8)
+        painter.setFont(font(18))
+        room = self.rect().adjusted(64, 64, -64, -64)
+        painter.drawText(room, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, self.words())
+
+
+INDENT = 6
+"""Points left and right of the words."""
+
+
+class StatusLine(QStatusBar):
+    """Ends a message that is too long for the window with …, where Qt would cut a letter; its tooltip has all of it.
+
+    An error or a warning covers it by a banner, for which the room is kept, so that no page moves when one appears.
+    """
+
+    def __init__(self, banner: Banner) -> None:
+        super().__init__()
+        self.setObjectName("status_bar")
+        self.setSizeGripEnabled(False)
+        self._banner = banner
+        self.addPermanentWidget(banner, 1)
+        self.messageChanged.connect(self._report_whole)
+
+    @property
+    def shown(self) -> str:
+        """What can be read of the message."""
+        room = self.width() - 2 * INDENT
+        return self.fontMetrics().elidedText(self.currentMessage(), Qt.TextElideMode.ElideRight, room)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Tell at the pointer what no longer fits."""
+        super().resizeEvent(event)
+        self.keep_room()
+        self._report_whole()
+
+    def keep_room(self) -> None:
+        """Keep the height that a banner needs in the present size of text."""
+        self.setFixedHeight(self._banner.reserved + 8)
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self.keep_room()
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        if self._banner.isVisible():
+            return
+        with QPainter(self) as painter:
+            painter.setPen(self.palette().color(self.foregroundRole()))
+            box = QRectF(self.rect()).adjusted(INDENT, 0, -INDENT, 0)
+            painter.drawText(box, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, self.shown)
+
+    def _report_whole(self) -> None:
+        whole = self.currentMessage()
+        self.setToolTip(whole if self.shown != whole else "")
+
 
 SIZE = (1280, 800)
 GAUGES_WIDTH, GAUGES_WIDEST = 256, 340
@@ -274,13 +424,11 @@ class MainWindow(QMainWindow):
         self._gauge_layout.setContentsMargins(0, 8 if below else 12, 12 if below else 16, 0)
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Follow the size of text."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.StyleChange and hasattr(self, "_upper"):
             self._place_gauges()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Find the gauges a place in the width that there is now."""
         super().resizeEvent(event)
         self._place_gauges()
 
@@ -314,11 +462,9 @@ class MainWindow(QMainWindow):
         event.acceptProposedAction()
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:  # noqa: N802 - Qt's name
-        """Show with the pointer, too, whether a drop would be taken."""
         event.setAccepted(not dragged(event.mimeData()).problem)
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:  # noqa: N802 - Qt's name
-        """Lift the veil."""
         self._veil.hide()
 
     def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802 - Qt's name

@@ -55,7 +55,6 @@ class Messages(QObject):
         self._of_step = True
 
     def drop(self) -> None:
-        """Take back the banner, and the line that says the same."""
         if self._banner.isHidden():
             return
         self._banner.hide()
@@ -73,7 +72,6 @@ class Messages(QObject):
         self._status.showMessage(self._shown)
 
     def _moved(self, index: int) -> None:
-        """Follow an edit, an undo or a redo."""
         if self._stopped:
             return
         undone = self._about is not None and index < self._about

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QByteArray, QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QAbstractButton, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from workbench.gui.pages.base import ROOMS, Page, Room
@@ -13,9 +15,31 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Elided, button, label, row, rule
 from workbench.gui.widgets.formatting import count
-from workbench.gui.widgets.icon import SIDE, draw_icon
 from workbench.render.fonts import font, scaled
 from workbench.render.palette import Theme
+
+SIDE = 16
+
+_DRAWING = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {side} {side}"><path d="{path}" '  # not translated
+    'fill="none" stroke="{ink}" stroke-width="1.4" stroke-linecap="round" '
+    'stroke-linejoin="round"/></svg>'
+)
+
+
+def draw_icon(painter: QPainter, path: str, ink: QColor, box: QRectF) -> None:
+    """Draw ``path`` into ``box``."""
+    _renderer(path, ink.name()).render(painter, box)
+
+
+@functools.lru_cache(maxsize=64)
+def _renderer(path: str, ink: str) -> QSvgRenderer:
+    """Return the drawing; read once for each colour, as the rail is painted at every step of the pointer."""
+    drawn = QSvgRenderer(QByteArray(_DRAWING.format(side=SIDE, path=path, ink=ink).encode()))
+    if not drawn.isValid():
+        raise ValueError(f"not the path of an SVG: {path}")
+    return drawn
+
 
 WIDTH, WIDEST = 200, 300
 HEIGHT = 36
@@ -64,7 +88,6 @@ class RailButton(QAbstractButton):
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the size of a line."""
         return QSize(scaled(WIDTH, WIDEST) - 24, scaled(HEIGHT))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
@@ -75,7 +98,6 @@ class RailButton(QAbstractButton):
         super().keyPressEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw the line."""
         theme = self._session.theme
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -123,11 +145,9 @@ class Legend(QWidget):
         session.theme_changed.connect(self.update)
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the size of a line."""
         return QSize(scaled(WIDTH, WIDEST) - 24, scaled(LEGEND_LINE))
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw each dot with its word."""
         theme = self._session.theme
         muted = QColor(theme.muted)
         with QPainter(self) as painter:
@@ -148,7 +168,6 @@ class Legend(QWidget):
 
     @staticmethod
     def _room(word: str, face: QFont) -> float:
-        """Return the width of a dot with its word and the gap behind it."""
         return 2 * DOT + 5 + QFontMetricsF(face).horizontalAdvance(word) + 8
 
 
@@ -255,7 +274,6 @@ class Rail(QWidget):
         return self.width() - 24
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Follow the size of text."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.StyleChange:
             self.setFixedWidth(scaled(WIDTH, WIDEST))
@@ -270,7 +288,6 @@ class Rail(QWidget):
         return [page.name for page in self.pages.values() if page.room == room and not page.under]
 
     def refresh(self) -> None:
-        """Ask every room for its state."""
         opened, noun = self._session.open_data, "row" if self._session.images is None else "image"
         self._table.set_whole(f"{opened.title} · {count(opened.table.rows, noun)}" if opened else tr("no table yet"))
         for line in self.buttons.values():

@@ -297,7 +297,7 @@ def _filled_in(text: str, *, joined: bool = False) -> str | None:
 
 
 def _parted(value: str) -> tuple[str, str]:
-    """Return what stands before an addition of the engine, such as ``, did you mean 'x'?``, and the addition."""
+    """Return what is before an addition of the engine, such as ``, did you mean 'x'?``, and the addition."""
     for found in re.finditer(r"[ ,;:(]", value):
         rest = value[found.start() :]
         if found.start() and (_exact(rest) or _filled_in(rest, joined=True)) is not None:
@@ -325,7 +325,7 @@ def _in_parts(text: str) -> str | None:
 
 
 def _joint(between: str) -> str:
-    """Return what stands between two clauses: French wants a space before a semicolon and a colon."""
+    """Return what is between two clauses: French wants a space before a semicolon and a colon."""
     return f"\u00a0{between}" if _now.code == "fr" and between[0] in ";:" else between
 
 
@@ -416,7 +416,7 @@ _TYPED = re.compile(r"[-+]?[\d.,]+(?:[\s\u00a0\u202f]\d{3})*(?:[.,]\d*)?(?:[eE][
 
 
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+")
-"""What may be thousands or have three decimals, where points stand between thousands."""
+"""What may be thousands or have three decimals, where points are between thousands."""
 
 
 def localised(number: str) -> str:
@@ -432,7 +432,7 @@ def tr_number(value: object, spec: str) -> str:
 
 
 def typed(text: str) -> str:
-    """Return a number that a person typed as code writes it: a comma or a point may stand before the decimals.
+    """Return a number that a person typed as code writes it: a comma or a point may come before the decimals.
 
     A number that could be read in two ways gets commas, so that no entry takes it.
     """
@@ -442,7 +442,7 @@ def typed(text: str) -> str:
     bare = re.sub(r"(?<=\d)[\s\u00a0\u202f](?=\d)", "", text)
     if _now.group == "." and _THOUSANDS.fullmatch(bare):
         return bare.replace(".", ",")  # 20.000 is refused: by the language it is 20000, by a file of code 20
-    if "," in bare and "." in bare:  # the last one stands before the decimals
+    if "," in bare and "." in bare:  # the last one comes before the decimals
         other = "," if bare.rindex(".") > bare.rindex(",") else "."
         bare = bare.replace(other, "")
     return bare.replace(",", ".")
@@ -451,7 +451,7 @@ def typed(text: str) -> str:
 def typed_list(text: str) -> str:
     """Return a list of numbers that a person typed as code writes it, ``0.1, 1, 10``.
 
-    Where a comma may stand before decimals, semicolons part the numbers, or commas with a space behind them, or commas
+    Where a comma may come before decimals, semicolons part the numbers, or commas with a space behind them, or commas
     alone where the decimals have points.
     """
     if ";" in text:

@@ -18,14 +18,7 @@ class BarLines(QWidget):
     """A grid of lines; the bars begin at 0 and share one scale."""
 
     def __init__(self, session: Session, name: str, change: str, figure: str = "") -> None:
-        """Make the grid.
-
-        Args:
-            session: whose colours it takes.
-            name: its object name; the figures of a line are ``NAME_LINE``.
-            change: the heading of the last column.
-            figure: that of the one before; by default of a mean with its standard error.
-        """
+        """Make the grid; the figures of a line are ``NAME_LINE``, headed by ``figure`` and ``change``."""
         super().__init__()
         self.setObjectName(name)
         self._session, self._name = session, name
@@ -41,7 +34,7 @@ class BarLines(QWidget):
     def show_lines(self, lines: list[tuple[str, str, float, float, str, str]], ink: Ink) -> None:
         """Show lines of (name, title, share of the scale, mark, figure, change); their titles wrap.
 
-        The mark is a place between 0 and 1, where the figure that a line is compared with stands; below 0: none.
+        The mark is a place between 0 and 1, of the figure that a line is compared with; below 0: none.
         """
         for part in self._parts:
             self._grid.removeWidget(part)

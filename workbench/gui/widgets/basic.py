@@ -121,7 +121,6 @@ class Segment(QPushButton):
     """One of several that exclude each other; it has room for its words as they are written where it is pressed."""
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Add what bold letters take."""
         bold = QFont(self.font())
         bold.setWeight(QFont.Weight.DemiBold)
         plain = QFont(self.font())
@@ -143,14 +142,7 @@ def button(text: str, name: str, kind: str = "", *, tip: str = "", accessible: s
 def segments(
     parent: QWidget, prefix: str, choices: Iterable[tuple[str, str, str]], show: Callable[[str], object]
 ) -> dict[str, QPushButton]:
-    """Return buttons of which one is checked, by key; one that is pressed gives ``show`` its key.
-
-    Args:
-        parent: holds their group.
-        prefix: of their object names, which end in the key.
-        choices: key, text and tip of each.
-        show: what follows.
-    """
+    """Return buttons by key, of (key, text, tip); one of them is checked, and pressing it gives ``show`` its key."""
     group, made = QButtonGroup(parent), {}
     for key, text, tip in choices:
         segment = made[key] = button(text, f"{prefix}{key}", "segment", tip=tip)
@@ -161,10 +153,7 @@ def segments(
 
 
 class _Once(QObject):
-    """Swallows the second press of a double click."""
-
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        """Keep it from the button, which would take it for a press like any other."""
         return event.type() == QEvent.Type.MouseButtonDblClick
 
 
@@ -329,11 +318,9 @@ class Elided(QLabel):
         self._fit()
 
     def retranslate(self) -> None:
-        """Say the same in another language."""
         self.set_whole(again(self._whole), again(self._stated), wrapped=self.wordWrap())
 
     def resizeEvent(self, event: object) -> None:  # noqa: N802 - Qt's name
-        """Fit the text into the new width."""
         self._fit()
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name

@@ -51,7 +51,6 @@ class ChoiceDelegate(InkDelegate):
         return max(map(metrics.horizontalAdvance, map(tr_sentence, words)), default=0) + PADDING + CHEVRON + 2
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802 - Qt's name
-        """Keep the text clear of the chevron."""
         super().initStyleOption(option, index)
         if index.flags() & Qt.ItemFlag.ItemIsEditable:
             room = option.rect.width() - PADDING - CHEVRON
@@ -72,7 +71,6 @@ class ChoiceDelegate(InkDelegate):
         painter.restore()
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:  # noqa: N802
-        """Return the list."""
         combo = ChoiceBox(parent)
         combo.setObjectName("choice_editor")
         if callable(self._choices):
@@ -86,18 +84,15 @@ class ChoiceDelegate(InkDelegate):
     def updateEditorGeometry(  # noqa: N802 - Qt's name
         self, editor: QWidget, option: QStyleOptionViewItem, index: Index
     ) -> None:
-        """Show every word whole, also where the cell is narrower."""
         place = option.rect
         place.setWidth(max(place.width(), editor.sizeHint().width()))
         editor.setGeometry(place)
 
     def setEditorData(self, editor: QWidget, index: Index) -> None:  # noqa: N802 - Qt's name
-        """Show the present word."""
         assert isinstance(editor, QComboBox)
         editor.setCurrentIndex(max(editor.findData(index.data(Qt.ItemDataRole.EditRole)), 0))
 
     def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: Index) -> None:  # noqa: N802
-        """Take the word, also the present one where other rows are to have it too."""
         assert isinstance(editor, QComboBox)
         if editor.currentData() != index.data(Qt.ItemDataRole.EditRole) or self._chosen:
             model.setData(index, editor.currentData())
@@ -117,7 +112,6 @@ class TextDelegate(InkDelegate):
         self._column = column
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:  # noqa: N802
-        """Return the field."""
         field = QLineEdit(parent)
         field.setObjectName(self._column.field)
         field.setAccessibleName(again(self._column.spoken))
@@ -128,13 +122,11 @@ class TextDelegate(InkDelegate):
         return field
 
     def setEditorData(self, editor: QWidget, index: Index) -> None:  # noqa: N802 - Qt's name
-        """Show what is declared, ready to be replaced."""
         assert isinstance(editor, QLineEdit)
         editor.setText(index.data(Qt.ItemDataRole.EditRole))
         editor.selectAll()
 
     def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: Index) -> None:  # noqa: N802
-        """Take the text if it differs, or if other rows are to have it too."""
         assert isinstance(editor, QLineEdit)
         assert isinstance(model, EditedModel)
         several = len(model.chosen(index.row())) > 1
@@ -186,7 +178,6 @@ class TickDelegate(QStyledItemDelegate):
     def editorEvent(  # noqa: N802 - Qt's name
         self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: Index
     ) -> bool:
-        """Tick by a click or by Space."""
         released = event.type() == QEvent.Type.MouseButtonRelease
         # The right button opens a menu.
         clicked = released and isinstance(event, QMouseEvent) and event.button() == Qt.MouseButton.LeftButton

@@ -99,14 +99,7 @@ class Chart(QWidget):
     height_fixed: ClassVar[bool] = False
 
     def __init__(self, session: Session, name: str = "", accessible: str = "", tip: str = "") -> None:
-        """Make the chart.
-
-        Args:
-            session: whose colours it takes.
-            name: its object name.
-            accessible: what a screen reader says before anything is shown.
-            tip: its tooltip, where no words belong to a place.
-        """
+        """Make the chart; ``accessible`` is what a screen reader says before anything is shown."""
         super().__init__()
         named(self, name or self.name, accessible, tip)
         policy = QSizePolicy.Policy
@@ -137,11 +130,9 @@ class Chart(QWidget):
         return self.words_at(point.x())
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return a size at which it can be read."""
         return self.usual
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the least such size."""
         return self.least
 
     def event(self, event: QEvent) -> bool:
@@ -152,7 +143,6 @@ class Chart(QWidget):
         return super().event(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw the surroundings and the marks."""
         drawing = self.drawing()
         if drawing is None:
             return

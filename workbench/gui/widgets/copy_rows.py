@@ -29,13 +29,7 @@ class CopyRows(QObject):
         *,
         private: bool | Callable[[Sequence[int]], bool],
     ) -> None:
-        """Watch ``view``.
-
-        Args:
-            view: the table.
-            session: shows what was copied.
-            private: whether its rows are, or those of some numbers.
-        """
+        """Watch ``view``; ``private`` says whether its rows are, or those of some numbers."""
         super().__init__(view)
         view.installEventFilter(self)
         self._view, self._session = view, session

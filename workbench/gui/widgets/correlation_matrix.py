@@ -134,7 +134,6 @@ class PairMap(Chart):
         self._mark((row, column))
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
-        """Mark the pair under the pointer."""
         place = self._pair_at(event.position())
         if place is not None:
             self._mark(place)
@@ -145,12 +144,10 @@ class PairMap(Chart):
         return self._words_of(*place) if place else tr(HELP)
 
     def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
-        """Show the frame."""
         super().focusInEvent(event)
         self.update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
-        """Hide the frame."""
         super().focusOutEvent(event)
         self.update()
 
@@ -167,7 +164,6 @@ class PairMap(Chart):
         return self._pairs.names[self._order[self._at[1]]], self._pairs.names[self._order[self._at[0]]]
 
     def _by_change(self) -> list[tuple[int, int]]:
-        """Return the pairs whose change is known, the greatest first."""
         changes = [
             (abs(after - before), (i, j))
             for i in range(1, len(self._order))
@@ -284,14 +280,7 @@ class Correlations(QWidget):
     def __init__(
         self, session: Session, name: str = "preview", drawn: str = tr_later("Sanitised"), advice: str = LOST_ADVICE
     ) -> None:
-        """Make it.
-
-        Args:
-            session: whose colours and target it takes.
-            name: begins the object names of its parts.
-            drawn: the title of the other side.
-            advice: what helps where a correlation with the target is lost.
-        """
+        """Make it; ``advice`` is what helps where a correlation with the target is lost."""
         super().__init__()
         self._session, self._advice = session, advice
         self.map = PairMap(session, f"{name}_pairs", drawn)

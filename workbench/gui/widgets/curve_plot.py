@@ -62,7 +62,6 @@ class _View(CurveView):
         self._mark_text.setPos(at, self.box.viewRange()[1][0])
 
     def place(self, series: int, index: int) -> QPointF:
-        """Return where a point stands in the widget."""
         line = self.figure.series[series]
         at: QPointF = self.box.mapViewToScene(QPointF(math.log10(line.x[index]), line.mean[index]))
         return at
@@ -79,7 +78,6 @@ class _View(CurveView):
         return best if far(best) <= REACH else None
 
     def ring(self, point: tuple[int, int] | None) -> None:
-        """Ring a point, or none."""
         if point is None:
             self._ring.setData([], [])
             return
@@ -87,11 +85,9 @@ class _View(CurveView):
         self._ring.setData([math.log10(line.x[point[1]])], [line.mean[point[1]]])
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
-        """Tell where the pointer is."""
         self.moved.emit(event.position())
 
     def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
-        """Tell of a click of the left button."""
         if event.button() == Qt.MouseButton.LeftButton:
             self.pressed.emit(event.position())
 
@@ -99,7 +95,6 @@ class _View(CurveView):
         """Do nothing: the press was the click."""
 
     def leaveEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Tell that the pointer has gone."""
         self.left.emit()
 
 
@@ -151,7 +146,6 @@ class CurvePlot(QWidget):
         return Decimal(repr(float(self._view.figure.series[self._at[0]].x[self._at[1]])))
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return a size that a curve can be read at."""
         return QSize(640, 360)
 
     def show_figure(self, figure: CurveFigure, theme: Theme, epsilon: Decimal) -> None:
@@ -193,7 +187,7 @@ class CurvePlot(QWidget):
         self._callout.hide()
 
     def place_of(self, series: int, index: int) -> QPointF:
-        """Return where a point stands, for whoever points at it."""
+        """Return where a point is, for whoever points at it."""
         assert self._view is not None
         return self._view.place(series, index)
 
@@ -246,7 +240,6 @@ class CurvePlot(QWidget):
             self._look_at((0, 0))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Go from point to point, or take one."""
         if self._view is None:
             super().keyPressEvent(event)
             return

@@ -33,7 +33,7 @@ def in_short(column: DraftColumn, fact: str) -> str:
 
 
 def _quoted(value: str) -> str:
-    """Return a value as it stands in a list parted by commas, in quotes where it could be taken for something else."""
+    """Return a value as it is in a list parted by commas, in quotes where it could be taken for something else."""
     if not (value != value.strip() or any(mark in value for mark in ',"\n')):
         return value
     return '"' + value.replace('"', '""') + '"'

@@ -35,7 +35,6 @@ def ask_for_data(parent: QWidget) -> str:
 
 
 def _patterns(kind: str) -> str:
-    """Return the names of files that a line of a dialog lists first."""
     return kind.partition("(")[2].partition(")")[0]
 
 
@@ -160,13 +159,11 @@ class Question(QMessageBox):
         entry.changed.connect(follow)
 
     def _left(self, grid: QGridLayout) -> int:
-        """Return the column of the words."""
         words = self.findChild(QLabel, "qt_msgbox_label")
         assert words is not None
         return int(grid.getItemPosition(grid.indexOf(words))[1])  # type: ignore[index]
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw the edge."""
         super().paintEvent(event)
         if self.frameGeometry() == self.geometry():
             with QPainter(self) as painter:
@@ -196,13 +193,13 @@ def choose(
         parent: the widget it is about.
         title: the question in a few words.
         text: what each choice does.
-        verbs: what stands on the button of each choice; its object name is ``confirm_KEY``. Where one of them has the
-            empty key, that is the button that chooses none; then they stand in this order, and Return presses the
+        verbs: the text of the button of each choice; its object name is ``confirm_KEY``. Where one of them has the
+            empty key, that is the button that chooses none; then they have this order, and Return presses the
             first.
-        no: what stands on the button that chooses none, where ``verbs`` have it not.
+        no: the text of the button that chooses none, where ``verbs`` have it not.
         entry: what can be filled in below the text; while it is refused nothing can be chosen.
         moot: takes the question away, with none of them chosen: there is nothing to decide any more.
-        anew: returns text and verbs as they are now, where they can change while the question stands.
+        anew: returns text and verbs as they are now, where they can change while the question is open.
 
     Returns:
         The key of the choice, empty for none of them.

@@ -15,7 +15,7 @@ class NothingYet(QWidget):
     """A sentence in the middle of the page and buttons that lead to the pages that change it."""
 
     def __init__(self, session: Session, name: str, title: str, go_to: str, go_text: str, **more: str) -> None:
-        """Make it; ``more`` names further pages, each with what stands on its button (``NAME_go_PAGE``)."""
+        """Make it; ``more`` names further pages, each with the text of its button (``NAME_go_PAGE``)."""
         super().__init__()
         self.setObjectName(name)
         self._session, self._said = session, ""

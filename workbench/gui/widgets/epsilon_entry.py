@@ -15,7 +15,7 @@ from workbench.gui.widgets.formatting import entered
 
 STEPS = 400
 DIGITS = 15
-"""Most digits of an entry: a double still tells such decimals apart."""
+"""Most digits of an entry: a double still distinguishes such decimals."""
 
 _NUMBER = re.compile(r"(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?\Z", re.ASCII)
 _THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}\Z", re.ASCII)
@@ -57,7 +57,7 @@ class PrivacyEntry(QWidget):
             symbol: the letter the literature uses.
             help_text: the tooltip.
             slider: where the slider begins and ends (default: at the bounds); the field accepts more than it offers.
-            ends: what stands at the two ends of the slider.
+            ends: the texts at the two ends of the slider.
         """
         super().__init__()
         named(self, name, symbol, help_text)
@@ -119,7 +119,7 @@ class PrivacyEntry(QWidget):
             self._show_field()
 
     def problem(self) -> str:
-        """Return what is wrong with what stands in the field; empty where nothing is."""
+        """Return what is wrong with the text of the field; empty where nothing is."""
         return self._problem.text() if self._problem.isVisibleTo(self) else ""
 
     def _parsed(self, text: str) -> Decimal | None:

@@ -135,7 +135,6 @@ class ExplainPanel(Card):
         _bring_into_sight(self)
 
     def retranslate(self) -> None:
-        """Explain the same in another language."""
         if not self.isHidden():
             self.explain(self._asked.epsilon, self._asked.delta, self._asked.about)
 
@@ -147,7 +146,6 @@ class ExplainPanel(Card):
                 self.explain(asked.epsilon, asked.delta)
 
     def _offer_others(self, epsilon: Decimal, *, whole: bool) -> None:
-        """Offer the other amounts of the account by name."""
         session, account = self._session, self._session.account
         plan = of_plan(session).epsilon if session.opened is not None else None
         self._amounts = {}
@@ -214,13 +212,7 @@ class Explainable(QObject):
     """Lets a widget's ε be explained: by its context menu, and by F1 while it has the focus."""
 
     def __init__(self, widget: QWidget, session: Session, asked: Callable[[], Asked | None]) -> None:
-        """Attach to ``widget``.
-
-        Args:
-            widget: what shows the ε.
-            session: shows the explanation.
-            asked: returns the ε shown now (of the current row or point), or ``None``.
-        """
+        """Attach to ``widget``; ``asked`` returns the ε shown now (of the current row or point), or ``None``."""
         super().__init__(widget)
         self.asked = asked
         self._session = session
@@ -230,7 +222,6 @@ class Explainable(QObject):
                 part.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        """Offer the explanation in the context menu."""
         if not isinstance(event, QContextMenuEvent):
             return False
         widget = self.parent()

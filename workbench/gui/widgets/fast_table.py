@@ -103,7 +103,6 @@ class RowNumbers(QHeaderView):
         return self.sectionSizeFromContents(last) if last >= 0 else QSize(0, 0)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Write the numbers in sight."""
         first, last = self.logicalIndexAt(event.rect().top()), self.logicalIndexAt(event.rect().bottom())
         rows = range(first, self.count() if last < 0 else last + 1) if first >= 0 else range(0)
         lines = [
@@ -120,15 +119,6 @@ class RowsTable(QTableView):
     """A view of a :class:`RowsModel`: plain cells of one line, changed ones tinted and bold, none of them edited."""
 
     def __init__(self, session: Session, model: RowsModel, name: str, accessible: str, *, row_height: int) -> None:
-        """Make the view.
-
-        Args:
-            session: whose colours it takes.
-            model: the rows.
-            name: its object name.
-            accessible: what a screen reader says.
-            row_height: pixels of a row.
-        """
         super().__init__()
         named(self, name, accessible)
         self._session, self._rows = session, model
@@ -158,7 +148,6 @@ class RowsTable(QTableView):
             self.setColumnWidth(column, self.fitting(column))
 
     def _fonts(self) -> tuple[QFont, QFont]:
-        """Return the fonts of an unchanged cell and of a changed one."""
         plain = as_in_the_file(self.font())
         bold = QFont(plain)
         bold.setWeight(QFont.Weight.DemiBold)
@@ -193,7 +182,6 @@ class RowsTable(QTableView):
         )
 
     def _tops(self, rows: range) -> range:
-        """Return where each of some rows, all of the same height, begins."""
         top, height = self.rowViewportPosition(rows.start), self.verticalHeader().defaultSectionSize()
         return range(top, top + len(rows) * height, height)
 

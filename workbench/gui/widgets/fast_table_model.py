@@ -27,7 +27,7 @@ LONGEST = 200
 
 
 def presented(cell: str | None) -> str:
-    """Return what stands in a cell for a person."""
+    """Return the text of a cell for a person."""
     if cell is None:
         return MISSING
     return cell if len(cell) <= LONGEST else cell[:LONGEST] + "…"
@@ -99,13 +99,11 @@ class RowsModel(TableModel):
         return [False] * len(rows)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Roles.DisplayRole) -> Any:  # noqa: N802
-        """Return a column's name or a row's number."""
         if orientation == Qt.Orientation.Vertical:
             return tr_number(section + 1, ",") if role == Roles.DisplayRole else None
         return super().headerData(section, orientation, role)
 
     def _plan_changed(self) -> None:
-        """Line up the columns that are numbers now."""
         columns = self._columns_of([column.title for column in self.columns])
         if [column.right for column in columns] != [column.right for column in self.columns]:
             self.columns = columns

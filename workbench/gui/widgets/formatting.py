@@ -61,7 +61,7 @@ def rounded(value: float, digits: int) -> str:
 def at_most(epsilon: Decimal | float) -> str:
     """Return an ε that is paid: in four significant digits at most, the last rounded up.
 
-    So a figure reads the same wherever it stands, and nobody pays more than he reads; :func:`entered` has all digits.
+    So a figure reads the same wherever it is, and nobody pays more than he reads; :func:`entered` has all digits.
     """
     return _shortened(epsilon, ROUND_CEILING)
 
@@ -82,7 +82,7 @@ def in_full(epsilon: Decimal | None) -> str:
 
 
 def exactly(epsilon: Decimal) -> str:
-    """Return what stands behind a shortened ε where nothing can be pointed at; empty where it stands whole."""
+    """Return what is behind a shortened ε where nothing can be pointed at; empty where it is whole."""
     return "" if at_most(epsilon) == entered(epsilon) else f" ({tr('exactly {epsilon}', epsilon=entered(epsilon))})"
 
 

@@ -53,7 +53,6 @@ class KeptFeatures(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Look how much is kept."""
         job = Job(tr("Looking at kept features"), lambda emit, cancel: _state())
         self._jobs.start(job, key="kept features", shown=False, on_result=self._show)
 

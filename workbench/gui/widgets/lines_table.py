@@ -14,7 +14,7 @@ from workbench.gui.widgets.table_model import Cell, Column, TableModel
 from workbench.gui.widgets.table_view import TableView
 
 MOST_SPREAD = 1.8
-"""How much wider than its least width a column gets: figures far apart are hard to read as one line."""
+"""How much wider than its least width a column gets: figures far from each other are hard to read as one line."""
 
 LEAST_SHARE = 0.5
 """How far a column of words gives way to figures before the table is scrolled."""
@@ -55,16 +55,7 @@ class LinesTable(TableView):
         least_share: float = LEAST_SHARE,
         private: bool = False,
     ) -> None:
-        """Make the table.
-
-        Args:
-            session: whose colours it takes.
-            name: its object name.
-            accessible: what a screen reader says.
-            columns: its columns, each with its least width.
-            least_share: how far a column of words gives way to figures before the table is scrolled.
-            private: whether what it shows is.
-        """
+        """Make the table; words give way to figures down to ``least_share`` before the table is scrolled."""
         self.lines = LinesModel(session, columns)
         self._columns, self._least_share = tuple(columns), least_share
         super().__init__(self.lines, name, accessible)
@@ -92,7 +83,6 @@ class LinesTable(TableView):
         return sum(map(self._fitting, range(len(self._columns)))) + bar + 2 * self.frameWidth()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Share out the new width."""
         super().resizeEvent(event)
         self._share_out()
 
@@ -130,5 +120,4 @@ class LinesTable(TableView):
         return max(widest, heading)
 
     def retranslate(self) -> None:
-        """Make room for the headings in the language that is shown now."""
         self._share_out()

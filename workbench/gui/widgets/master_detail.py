@@ -10,7 +10,7 @@ from workbench.gui.session.settings import Settings
 from workbench.gui.widgets.basic import Card, scrolled, stack
 
 WIDE = 1280
-"""Pixels of a page from which the card stands beside the table: the lines of a wider table are tiring to follow."""
+"""Pixels of a page from which the card is beside the table: the lines of a wider table are tiring to follow."""
 
 MASTER, DETAIL = 3, 2
 """How the width is shared then."""
@@ -28,7 +28,7 @@ LEAST_WORDS = 40
 
 
 class Standing(Card):
-    """A card that stands beside its table or below it.
+    """A card that is beside its table or below it.
 
     Attributes:
         usual_height: its height below the table while nobody has moved the border; 0 for a share of what there is.
@@ -44,12 +44,7 @@ class DetailCard(Standing):
     """A card of words and a picture: low and broad below its table, high and narrow beside it."""
 
     def __init__(self, height: int, picture_height: int) -> None:
-        """Make the card.
-
-        Args:
-            height: its height below the table, which a person can change; it keeps it whatever it shows.
-            picture_height: least height of the picture beside the table.
-        """
+        """Make the card; a person can change its height below the table, which it keeps whatever it shows."""
         super().__init__()
         self.usual_height, self._picture_height = height, picture_height
         self._halves = QBoxLayout(QBoxLayout.Direction.LeftToRight)
@@ -59,13 +54,7 @@ class DetailCard(Standing):
         self._picture_width = 0
 
     def fill(self, words: QLayout, picture: QWidget, *, picture_width: int) -> None:
-        """Put in both halves.
-
-        Args:
-            words: what is said and can be pressed.
-            picture: what is drawn.
-            picture_width: pixels of the picture below the table.
-        """
+        """Put in both halves; below the table the picture is ``picture_width`` pixels wide."""
         self._picture, self._picture_width = picture, picture_width
         self._halves.addLayout(words, 1)
         self._halves.addWidget(picture)
@@ -133,7 +122,6 @@ class MasterDetail(QWidget):
         return hint.boundedTo(self._below)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Choose the arrangement that fits the width."""
         super().resizeEvent(event)
         beside = event.size().width() >= WIDE
         if beside != self._beside:
@@ -145,7 +133,6 @@ class MasterDetail(QWidget):
             self._split.setSizes(self._usual())
 
     def _usual(self) -> list[int]:
-        """Return the sizes of both while nobody has moved the border."""
         room = (self.width() if self._beside else self.height()) - GAP
         if not self._beside and self._detail.usual_height:
             return [room - self._detail.usual_height, self._detail.usual_height]

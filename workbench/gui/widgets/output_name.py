@@ -52,7 +52,7 @@ def written_words(opened: OpenTable, path: Path, source_changed: str, *, replace
 
 
 def suggest(session: Session, jobs: JobCenter, field: PathField, ending: str, suffix: str = "") -> None:
-    """Put the first such path at which nothing stands into ``field``, once it is found.
+    """Put the first such path at which nothing is into ``field``, once it is found.
 
     What a person typed or chose stays until something is released into it. A field looks for one name at a time in a
     folder: one that does not answer cannot be left, and would keep a thread for each.

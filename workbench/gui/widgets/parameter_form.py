@@ -63,8 +63,8 @@ class Form(QWidget):
             parameters: the class.
             titles: the words of an attribute where neither its own title nor its name will do.
             given: values of the attributes that are not asked for.
-            across: how many parameters stand side by side; more than one where all are often changed.
-            first: attributes that stand above the others, however rarely they are changed elsewhere.
+            across: how many parameters are side by side; more than one where all are often changed.
+            first: attributes that are above the others, however rarely they are changed elsewhere.
         """
         super().__init__()
         self.setObjectName(name)
@@ -99,12 +99,15 @@ class Form(QWidget):
                 heading.setContentsMargins(0, 8, 0, 0)
                 grid.addWidget(heading, at, 0, 1, 3)
             at = grid.rowCount() if side == 0 else at
-            self._add(grid, at, 3 * side, key, united=united)
-            side = (side + 1) % across
+            self._add(grid, at, 3 * side, key, 3 * across, united=united)
+            side = 0 if _is_file(self._specs[key]) else (side + 1) % across
         self._check()
 
-    def _add(self, grid: QGridLayout, at: int, left: int, key: str, *, united: bool) -> None:
-        """Add title, field, unit and problem of one parameter, from row ``at`` and column ``left`` on."""
+    def _add(self, grid: QGridLayout, at: int, left: int, key: str, end: int, *, united: bool) -> None:
+        """Add title, field, unit and problem of one parameter, from row ``at`` and column ``left`` on.
+
+        That of a file, which is long, goes on to the last column: ``end``.
+        """
         name, spec, title = self.objectName(), self._specs[key], label()
         field = self._make(name, key, spec, self._defaults[key])
         self._labels[key] = title, field
@@ -116,7 +119,7 @@ class Form(QWidget):
         if isinstance(field, QCheckBox):  # no wider than its mark: what looks like its middle is where it is
             grid.addWidget(field, at, left + 1, Qt.AlignmentFlag.AlignLeft)
         elif _is_file(spec):  # the button shares the field's place: a column for it would make the form wider
-            grid.addLayout(row(field, self._beside(name, key, spec)), at, left + 1, 1, 2)
+            grid.addLayout(row(field, self._beside(name, key, spec)), at, left + 1, 1, end - left - 1)
         elif united:
             grid.addWidget(field, at, left + 1)
             grid.addWidget(self._beside(name, key, spec), at, left + 2)
@@ -129,7 +132,6 @@ class Form(QWidget):
         self._fields[key], self._problems[key] = field, problem
 
     def _say(self, key: str) -> None:
-        """Write the title of a parameter and what it means."""
         (title, field), words, help_text = self._labels[key], self._title_of(key), self._help_of(key)
         symbol = self._specs[key].symbol
         title.setText(f"{words}, {symbol}" if symbol else words)
@@ -146,7 +148,6 @@ class Form(QWidget):
         return text[:1].upper() + text[1:]
 
     def retranslate(self) -> None:
-        """Say titles, helps and problems in another language."""
         for key in self._labels:
             self._say(key)
         self._check()
@@ -183,7 +184,6 @@ class Form(QWidget):
         return " ".join(filter(None, (f"{self._help_of(key)}.", usual)))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        """Explain the field that the keys or the pointer come to."""
         if event.type() in LOOKED_AT and watched in self._explains:
             self.explained.emit(self._meaning(self._explains[watched]))
         return False
@@ -224,7 +224,7 @@ class Form(QWidget):
         return line
 
     def _beside(self, name: str, key: str, spec: Field) -> QWidget:
-        """Return what stands behind a field: its unit, or of a path what chooses one."""
+        """Return what is behind a field: its unit, or of a path what chooses one."""
         if not _is_file(spec):
             return label(tr_sentence(spec.unit), "muted", wrap=True)
         words = self._title_of(key)
@@ -259,7 +259,7 @@ class Form(QWidget):
         assert isinstance(field, QLineEdit)
         text = field.text()
         if not text.strip():
-            return spec.check(None, words)
+            return spec.check(() if self._defaults[key] == () else None, words)
         return spec.parse(text if isinstance(spec, TextField) else typed(text), words)
 
     def _write(self, key: str, value: Any) -> None:

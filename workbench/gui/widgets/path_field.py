@@ -39,7 +39,6 @@ class PathField(QLineEdit):
         return self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideMiddle, self._room().width())
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Paint the shortened path in the frame of any other field."""
         shown = self.shown()
         if shown == self.text():
             super().paintEvent(event)

@@ -1,4 +1,4 @@
-"""A release that was made: its files, Open folder and Verify; locked for good."""
+"""A release that was made: its files, Open folder, Verify, certificate and bundle; locked for good."""
 
 from __future__ import annotations
 
@@ -12,17 +12,100 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
 from workbench.gui.session.account_view import GENERALISED
-from workbench.gui.session.document_tasks import Save, save_bundle, save_certificate
 from workbench.gui.session.error_text import sentence
-from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import ReleasedStep
-from workbench.gui.session.verify_task import verify
 from workbench.gui.style.language import day, tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import Card, Elided, button, into_sight, label, look, row
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.formatting import at_most, entered, exactly
+from workbench.jobs import Job
 from workbench.params import WorkbenchError
-from workbench.release.statements import PROMISES_NOTHING
+from workbench.release.statements import CANNOT_KNOW, PROMISES_NOTHING
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+Save = Callable[[JobCenter, Path, Path, Callable[[], object], Callable[[BaseException], None]], JobHandle]
+"""(jobs, release, path, done, on_failure) → the job that writes ``path``."""
+
+
+def save_certificate(
+    jobs: JobCenter, release: Path, path: Path, done: Callable[[], object], on_failure: Callable[[BaseException], None]
+) -> JobHandle:
+    """Write the certificate of ``release``, which is verified first, as PDF or HTML."""
+
+    def work(emit: Emit, cancel: CancelToken) -> None:
+        from workbench.release.documents.written_document import check_document_path, write_document
+        from workbench.release.verify_any import verified
+
+        check_document_path(path)
+        write_document(verified(release, cancel).paper(), path)
+
+    return _start(jobs, Job(tr("Writing the certificate"), work, about=path.name), done, on_failure)
+
+
+def save_bundle(
+    jobs: JobCenter, release: Path, path: Path, done: Callable[[], object], on_failure: Callable[[BaseException], None]
+) -> JobHandle:
+    """Write the bundle of ``release``, which is verified first; it is signed where this user has a key."""
+
+    def work(emit: Emit, cancel: CancelToken) -> None:
+        from workbench.release.bundle.write_bundle import check_bundle_place, write_bundle
+        from workbench.release.ledger.ledger import Ledger
+        from workbench.release.signature.signing_key import own_public_key
+        from workbench.release.verify_any import verified
+
+        check_bundle_place(path)
+        found = verified(release, cancel)
+        with Ledger.read() as ledger:
+            write_bundle(found, path, ledger, signed=own_public_key() is not None)
+
+    return _start(jobs, Job(tr("Writing the bundle"), work, about=path.name), done, on_failure)
+
+
+def _start(
+    jobs: JobCenter, job: Job[None], done: Callable[[], object], on_failure: Callable[[BaseException], None]
+) -> JobHandle:
+    def apply(_result: None) -> None:
+        done()
+
+    return jobs.start(job, key="documents", on_result=apply, on_failure=on_failure)
+
+
+VERIFY_KEY = "verify"
+
+
+def verify(
+    jobs: JobCenter,
+    release: Path,
+    show: Callable[[list[str]], None],
+    on_failure: Callable[[BaseException], None] | None = None,
+    on_cancel: Callable[[], None] | None = None,
+) -> None:
+    """Recompute everything a certificate says; ``show`` gets a sentence for every fault, none where all is well."""
+
+    def work(emit: Emit, cancel: CancelToken) -> list[str]:
+        return faults(release, cancel)
+
+    job = Job(tr("Verifying"), work, about=release.name)
+    handle = jobs.start(job, key=VERIFY_KEY, on_result=show, on_failure=on_failure)
+    if on_cancel is not None:
+        handle.cancelled.connect(on_cancel)
+
+
+def faults(release: Path, cancel: CancelToken | None = None) -> list[str]:
+    """Return a sentence for every way in which ``release`` is not what its certificate and the ledger say."""
+    from workbench.release.ledger.ledger import Ledger
+    from workbench.release.verify import verify_in_ledger
+    from workbench.release.verify_any import ledger_claims, verify_any
+
+    found = verify_any(release, cancel)
+    if found:
+        return found
+    document = ledger_claims(release)
+    with Ledger.open() as book:
+        return verify_in_ledger(document, book)
+
 
 PAPERS = tr_later("PDF (*.pdf);;Web page (*.html)")
 _FAULT = tr_later("A bug in the program; its trace is logged.")
@@ -153,7 +236,6 @@ class ReleasedCard(Card):
         foot.setVisible(bool(self.step.files))
 
     def _offer_ways(self, *ways: Callable[[Path], object] | None) -> None:
-        """Offer what can be done with what was released."""
         rows = not self.step.model and self.step.central in ("", "synthetic", GENERALISED)
         noisy = rows and not self.step.central
         stated = (
@@ -214,7 +296,6 @@ class ReleasedCard(Card):
             self._write(self._paper, Path(path), save_certificate)
 
     def _save_bundle(self) -> None:
-        """Ask where, and write the bundle."""
         path = ask_where_to_save(
             self, tr("Make a bundle: name a new folder"), f"{self._output}.bundle", tr("Folder (*)")
         )
@@ -249,8 +330,6 @@ class ReleasedCard(Card):
             self._verify.setFocus()
 
     def _show(self, faults: list[str]) -> None:
-        from workbench.release.statements import CANNOT_KNOW
-
         self._checked()
         unknown = tr_sentence(CANNOT_KNOW)
         self._result.setToolTip(f"{unknown[:1].upper()}{unknown[1:]}.")

@@ -43,14 +43,7 @@ class Reported:
 
 
 def report_button(session: Session, jobs: JobCenter, name: str, about: Callable[[], Reported | None]) -> QPushButton:
-    """Return the button.
-
-    Args:
-        session: whose plan says which columns an outsider may know.
-        jobs: writes the report.
-        name: its object name.
-        about: returns what the report is about when it is pressed; ``None`` where something is missing.
-    """
+    """Return the button; ``about`` gives what the report is about, or ``None`` where something is missing."""
     tip = tr("Risk, attacks, what ε allows and what is not covered, as PDF or HTML; private")
     made = button(tr("Report…"), name, tip=tip)
 

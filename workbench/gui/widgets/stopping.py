@@ -83,7 +83,6 @@ def _keep(handles: Sequence[JobHandle]) -> str:
 
 
 def _words(handles: Sequence[JobHandle]) -> str:
-    """Return what each choice means, of all jobs together."""
     lost = _lost(handles)
     names = ", ".join(h.title for h in handles)
     running = tr("{names} is running.", names=names)

@@ -139,17 +139,14 @@ class TableModel(QAbstractTableModel):
         self.headerDataChanged.emit(Qt.Orientation.Horizontal, at, at)
 
     def beginResetModel(self) -> None:  # noqa: N802 - Qt's name
-        """Forget the cells, too."""
         super().beginResetModel()
         self._cells.clear()
 
     def endResetModel(self) -> None:  # noqa: N802 - Qt's name
-        """Forget also what was asked for meanwhile."""
         self._cells.clear()
         super().endResetModel()
 
     def refresh(self) -> None:
-        """Tell the view that any cell may differ."""
         self._cells.clear()
         if self.rowCount():
             self.dataChanged.emit(self.index(0, 0), self.index(self.rowCount() - 1, len(self.columns) - 1))
@@ -188,15 +185,12 @@ class TableModel(QAbstractTableModel):
     # -- Qt's interface -----------------------------------------------------------------------------------------------
 
     def rowCount(self, parent: Index = NOWHERE) -> int:  # noqa: N802 - Qt's name
-        """Return the number of rows."""
         return 0 if parent.isValid() else self.height()
 
     def columnCount(self, parent: Index = NOWHERE) -> int:  # noqa: N802 - Qt's name
-        """Return the number of columns."""
         return 0 if parent.isValid() else len(self.columns)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Roles.DisplayRole) -> Any:  # noqa: N802
-        """Return a heading, what it means or its side."""
         if orientation == Qt.Orientation.Horizontal:
             column = self.columns[section]
             match role:

@@ -150,7 +150,6 @@ class TableView(QTableView):
         self._filter_field = field
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Keep a field that lies on the table in its corner."""
         super().resizeEvent(event)
         if self._filter_field is not None:
             self._filter_field.keep_in_corner()
@@ -243,15 +242,7 @@ class TableFilter(QFrame):
     def __init__(
         self, table: TableView, what: str = "columns", tip: str = "", *, needs: bool = True, floats: bool = False
     ) -> None:
-        """Make the filter of ``table``.
-
-        Args:
-            table: what is filtered.
-            what: what its rows are.
-            tip: what the field does; by default what it does with such rows.
-            needs: whether some columns need the person, so that there is a box for them.
-            floats: whether it lies on the table, and not in the page beside it.
-        """
+        """Make the filter of ``table``, with a box for what needs the person, on the table where it ``floats``."""
         super().__init__(table if floats else None)
         self._table, self._floats = table, floats
         table.filtered_by(self)
@@ -288,7 +279,6 @@ class TableFilter(QFrame):
             self.move(area.right() - self.width(), area.bottom() - self.height())
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        """Come into the corner."""
         super().showEvent(event)
         self.keep_in_corner()
 

@@ -49,7 +49,7 @@ def ways() -> tuple[tuple[str, str, str], ...]:
 
 
 def inside(name: str) -> str:
-    """Return the words of a way as they stand inside a sentence."""
+    """Return the words of a way as they are inside a sentence."""
     if name in INSIDE:
         return tr(INSIDE[name])
     return next((tr_sentence(words) for known, words, _ in ways() if known == name), name)
@@ -63,7 +63,7 @@ class WayBar(QWidget):
     """Segments; the way that is chosen is pressed.
 
     Attributes:
-        page: the name of the page that it stands on.
+        page: the name of the page that it is on.
     """
 
     def __init__(self, session: Session, page: str, own: str = "", only: Container[str] | None = None) -> None:
@@ -93,7 +93,6 @@ class WayBar(QWidget):
         self._mark()
 
     def retranslate(self) -> None:
-        """Say the ways in another language, each whole."""
         for name, words, tip in ways():
             if name in self._segments:
                 named(self._segments[name], f"{self.page}_way_{name}", words, tip).setText(words)

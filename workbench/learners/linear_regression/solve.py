@@ -35,8 +35,8 @@ def adaptive_line(gram: NDArray[np.float64], rows: int, deviation: float, streng
 
     Moments about the means are formed first; eigenvalues below 0 can only be noise and are set to 0. The penalty per
     row is strength·(r·√m/2 + 3·r²·m), r being the noise's deviation per row. The slopes are then multiplied by 1 less
-    the part of the explained variance that noise alone would explain (after James & Stein 1961): where nothing can be
-    told from noise, the prediction is the mean.
+    the part of the explained variance that noise alone would explain (after James & Stein 1961): where nothing is
+    more than noise, the prediction is the mean.
 
     Args:
         gram: noisy sums (m + 2, m + 2) in the order 1, x, y.

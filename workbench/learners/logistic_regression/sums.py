@@ -50,7 +50,7 @@ def heights(places: Doubles, weights: Doubles) -> Doubles:
 
 
 def probabilities(heights_: Doubles) -> Doubles:
-    """Return the probabilities of the classes (n, k); each row the same whatever stands beside it."""
+    """Return the probabilities of the classes (n, k); each row the same whatever is beside it."""
     below = heights_.max(axis=1, keepdims=True) - heights_
     odds = _exponentials()[np.rint(np.minimum(below, _FAR) * _FINE).astype(np.int64)]
     total = np.zeros(len(odds))

@@ -30,9 +30,9 @@ from workbench.data.schema import Attribute
 from workbench.learners.base import Answers, Model, PrivateEstimator, composed
 from workbench.learners.checks import checked_numbers, plain_part
 from workbench.learners.encoding import Encoding, grid_of
-from workbench.learners.median_forest.asked_rows import AskedRows
 from workbench.learners.median_forest.blocks import (
     MIDDLE,
+    AskedRows,
     BlockModel,
     Doubles,
     Encoded,

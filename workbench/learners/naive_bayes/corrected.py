@@ -5,8 +5,8 @@ begin from what all rows have in common; of each difference between classes the 
 noise (:mod:`workbench.learners.public_tables`), and adds to a density the variance that is left in its mean. Variances
 are drawn to the common one of all classes, and that to the one of all rows.
 
-Where the target may be missing, rows without a class are told apart as if that were one class more, which is then left
-out: nobody asks for it, and it says nothing about how far the others differ.
+Where the target may be missing, rows without a class are distinguished as if that were one class more, which is then
+left out: nobody asks for it, and it says nothing about how far the others differ.
 """
 
 from __future__ import annotations

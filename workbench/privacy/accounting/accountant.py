@@ -292,7 +292,7 @@ def _check(event: PoissonGaussian, delta: float) -> None:
 
 
 def _around(holds: Callable[[float], bool], start: float, ratio: float) -> tuple[float, float]:
-    """Return (low, high), ``ratio`` apart: ``holds`` at ``high`` and not at ``low``, unless that is the least."""
+    """Return (low, high) of the given ``ratio``: ``holds`` at ``high``, and not at ``low`` unless that is the least."""
     low = high = start
     while not holds(high):
         low, high = high, high * ratio

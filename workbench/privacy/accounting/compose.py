@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from decimal import ROUND_CEILING, Context, Decimal
 
 from workbench.params import ParameterError
-from workbench.privacy.accounting.event import Composed, Cost, CostEvent, PureDp, RowsPerPerson
-from workbench.privacy.accounting.neighbours import group
+from workbench.privacy.accounting.event import Composed, Cost, CostEvent, PureDp, RowsPerPerson, group
 
 EXACT = Context(prec=400, rounding=ROUND_CEILING)
 """Doubles are decimals of at most 17 significant digits within 10^±308: no realistic sum needs more digits."""

@@ -68,7 +68,7 @@ def _composed(leaves: Leaves, slack: float, bound: float, extra: float = 0.0) ->
         finer = 2.0 ** math.floor(math.log2(max(fine * aimed, least)))
         parts: list[Any] = [composed_with_itself(_distribution(leaf, finer), count) for leaf, count in leaves.items()]
         if any(part is None for part in parts):
-            break  # too many cells: what the wider ones gave stands
+            break  # too many cells: what the wider ones gave is used
         cell = finer
         if extra:
             parts.append(_coin(extra, cell))

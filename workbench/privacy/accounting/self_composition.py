@@ -42,7 +42,6 @@ def composed_with_itself(distribution: Any, times: int, most: int = MOST_CELLS) 
 
 
 def _cells(chances: Any, times: int) -> int:
-    """Return how many cells the transform has."""
     from workbench.privacy.accounting.dp_library import common
 
     lower, upper = common.compute_self_convolve_bounds(chances, times, _TAIL)

@@ -1,6 +1,6 @@
 """The ε that published uses of differential privacy state, each with its source.
 
-Only what the organisation itself has published stands here. The figures are of different things (a day, a month, a
+Only what the organisation itself has published is here. The figures are of different things (a day, a month, a
 decade; a device, a person), so that no two of them can be compared without reading of what they are.
 """
 

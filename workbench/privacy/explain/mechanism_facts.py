@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from workbench.params import ParameterError, Parameters, integer, real, texts
-from workbench.privacy.accounting.neighbours import RELATION
+from workbench.privacy.accounting.event import RELATION
 from workbench.privacy.central.mechanisms import Asked, CentralMechanism
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.error_profile import duchi_sd, error_profile

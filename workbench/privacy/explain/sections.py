@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 
 from workbench.params import ParameterError
-from workbench.privacy.accounting.neighbours import group
+from workbench.privacy.accounting.event import group
 from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior
 
 PRIORS = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9)

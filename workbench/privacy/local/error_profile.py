@@ -200,7 +200,6 @@ def _variance_of_mean(channel: Channel, wanted: NDArray[np.float64], values: NDA
 
 
 def _of_names(randomiser: Randomiser, cells: Cells) -> ErrorProfile:
-    """Return the errors of any table over names."""
     channel = randomiser.channel()
     bias, variance, changed, exact = _two_chances(channel) if isinstance(channel, TwoChances) else _any(channel)
     return ErrorProfile(
@@ -227,7 +226,6 @@ def _two_chances(channel: TwoChances) -> tuple[NDArray[np.float64], NDArray[np.f
 
 
 def _any(channel: Channel) -> tuple[NDArray[np.float64], NDArray[np.float64], float, bool]:
-    """Return the same for any table, value by value."""
     size = channel.inputs
     kept = np.array([channel.rows(np.array([cell]))[0, cell] for cell in range(size)])
     cells = np.arange(size)

@@ -55,8 +55,8 @@ class RapporParameters(Parameters):
     def permanent_integers(self) -> tuple[int, int]:
         """Return the chances of a permanent 1 where the Bloom filter has a 1 and where it has a 0, of 2⁶⁴.
 
-        The second, f/2, is rounded towards one half, and the first is its complement: no pair of values is told apart
-        better than f says.
+        The second, f/2, is rounded towards one half, and the first is its complement: no pair of values is
+        distinguished better than f says.
         """
         zero = min(math.ceil(_whole(self.f) / 2), ONE // 2)
         return ONE - zero, zero

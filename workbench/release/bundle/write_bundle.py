@@ -1,4 +1,4 @@
-"""Write a bundle: a folder that appears whole or not at all, of a release that stands and was charged."""
+"""Write a bundle: a folder that appears whole or not at all, of a release that is complete and charged."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ key with the one that its owner told you: python -I verify.py --key NUMBER.
 
 
 def scripts() -> dict[str, bytes]:
-    """Return the scripts that stand in every bundle."""
+    """Return the scripts that are in every bundle."""
     return {name: (resources() / "bundle" / name).read_bytes() for name in SCRIPTS}
 
 

@@ -13,23 +13,26 @@ from workbench.params.errors import one_line
 from workbench.release.documents.release_document import belief_table, figure
 from workbench.release.risk_report import RiskReport
 from workbench.release.statements import CANNOT_KNOW
-from workbench.render.document import Block, Bullets, Document, FactList, Grid, Paragraph, Section
+from workbench.render.document import Block, Bullets, Document, FactList, Grid, Paragraph, Picture, Section
+from workbench.render.values import PRIVATE_BADGE as BADGE
+from workbench.render.values import Bar, BarsFigure, BarsRow
 from workbench.risk.attacks.bound import most_of_coin
 from workbench.risk.attacks.outcome import Outcome, percent
 from workbench.risk.measures import MEASURES
+from workbench.studies.quality.study import Quality
 
-BADGE = "private – not for release"
 _STATUS = (
     "This report is private. Its figures were computed from the rows themselves, without noise, and no ε covers them. "
     "It is for those who may see the rows."
 )
-_MEANING = {
-    "with": "the share of attacks that were right about people who were released",
-    "guess": "the same of somebody who guesses without the release",
-    "others": "the same attack on people who were not released",
-    "risk": "what the attack finds because they were released, with its 95 % interval",
-    "allowed": "the most that ε allows on average",
-}
+_HEADER = ("attack", "with the release", "a guess", "not released", "risk", "ε allows")
+_MEANING = (
+    (_HEADER[1], "the share of attacks that were right about people who were released"),
+    (_HEADER[2], "the same of somebody who guesses without the release"),
+    (_HEADER[3], "the same attack on people who were not released"),
+    (_HEADER[4], "what the attack finds because they were released, with its 95 % interval"),
+    (_HEADER[5], "the most that it can be right on average"),
+)
 NO_ATTACK = (
     "An attack that fails proves nothing: others, with more computing time or more knowledge, may do better. Only ε "
     "holds for attacks that nobody has thought of."
@@ -58,9 +61,8 @@ def risk_document(report: RiskReport) -> Document:
 
 def _sections(report: RiskReport) -> Iterator[Section]:
     yield Section("In short", (Paragraph(_STATUS, "strong"), Bullets(in_short(report))))
-    yield Section("Who could be found in the table", tuple(_risk(report.risk)))
-    if report.released_risk is not None:
-        yield Section("Who could be found in the release", tuple(_risk(report.released_risk)))
+    both = "" if report.released_risk is None else " and in the release"
+    yield Section(f"Who could be found in the table{both}", (_sizes(report), *_risk(report)))
     if report.release:
         yield _attacks(report)
     yield _allowed(report)
@@ -96,17 +98,98 @@ def _found(risk: Mapping[str, Any], where: str) -> str:
     return f"By these columns {risk['unique']:,} of {risk['rows']:,} rows of {where} are unique (k = {risk['k']})."
 
 
-def _risk(figures: Mapping[str, Any]) -> Iterator[Block]:
+def _risk(report: RiskReport) -> Iterator[Block]:
+    """Yield a table for each measure: the figures of the table, and those of the release beside them."""
+    shown = [("the table", report.risk)]
+    if report.released_risk is not None:
+        shown.append(("the release", report.released_risk))
     for measure in MEASURES:
-        if measure.shows in figures:
-            yield Paragraph(measure.title, "strong")
-            yield FactList(tuple((one_line(line.title), one_line(line.value)) for line in measure.lines(figures)))
+        found = [
+            {one_line(line.title).replace(" %", "\u00a0%"): one_line(line.value) for line in measure.lines(figures)}
+            if measure.shows in figures
+            else {}
+            for _, figures in shown
+        ]
+        names = list(dict.fromkeys(name for lines in found for name in lines))
+        if names:
+            rows = tuple((name, *(lines.get(name, "–") for lines in found)) for name in names)
+            header = (measure.title, *(where for where, _ in shown))
+            yield Grid(header, rows, widths=(32, 34, 34) if len(shown) > 1 else (32, 68))
+
+
+def _sizes(report: RiskReport) -> Picture:
+    """Return how many rows are in classes of each size, of the table and of what was released."""
+    shown = [("the table", "sanitized", report.risk)]
+    if report.released_risk is not None:
+        shown.append(("the release", "private", report.released_risk))
+    rows = []
+    for at, first in enumerate(report.risk["classes"]["bars"]):
+        name = f"{first['from']} or more" if first["to"] is None else f"{first['from']} – {first['to']}"
+        if first["from"] == first["to"]:
+            name = f"{first['from']}" if first["from"] > 1 else "1: unique"
+        bars = tuple(Bar.alone(found["classes"]["bars"][at]["rows"] / found["rows"]) for _, _, found in shown)
+        rows.append(BarsRow(name, bars))
+    return _picture(
+        BarsFigure(
+            title="Rows by the size of their class",
+            subtitle="rows that are alike in the columns compared",
+            groups=tuple((name, style) for name, style, _ in shown),
+            rows=tuple(rows),
+        )
+    )
+
+
+def _shares(outcomes: list[tuple[str, Outcome]]) -> Picture:
+    """Return how often each attack was right, with intervals, beside a guess and what ε allows."""
+    controlled = any(outcome.control is not None for _, outcome in outcomes)
+    rows = []
+    for title, outcome in outcomes:
+        rates = [outcome.naive, outcome.main, *([outcome.control] if controlled else [])]
+        bars = tuple(None if rate is None else Bar(rate.value, rate.low, rate.high) for rate in rates)
+        rows.append(BarsRow(title, bars, outcome.allowed))
+    others = (("not released", "private"),) if controlled else ()
+    return _picture(
+        BarsFigure(
+            title="How often attacks were right",
+            subtitle="with 95 % intervals",
+            groups=(("a guess", "majority"), ("with the release", "sanitized"), *others),
+            rows=tuple(rows),
+            mark="the most that ε allows" if any(row.mark is not None for row in rows) else "",
+        )
+    )
+
+
+def _scores(found: Quality) -> Picture:
+    """Return the scores of the released rows, and what held-out rows reach."""
+    rows = tuple(
+        BarsRow(
+            score.title,
+            (None if math.isnan(one.value) else Bar.alone(min(max(one.value, 0.0), 1.0)),),
+            None if math.isnan(one.reached) else min(max(one.reached, 0.0), 1.0),
+        )
+        for score, one in found.found
+    )
+    return _picture(
+        BarsFigure(
+            title="Scores of the released rows",
+            subtitle="100 % at best",
+            groups=(("these rows", "private"),),
+            rows=rows,
+            mark="held-out rows",
+        )
+    )
+
+
+def _picture(figure: BarsFigure) -> Picture:
+    """Return a figure as high as its rows need."""
+    return Picture(figure, 720, 160 + len(figure.rows) * (16 + 14 * len(figure.groups)))
 
 
 def _attacks(report: RiskReport) -> Section:
     blocks: list[Block] = []
     made = [(t.attack.title, t.outcome) for t in report.tried if t.outcome is not None]
     if made:
+        blocks.append(_shares(made))
         rows = tuple(
             (
                 title,
@@ -118,13 +201,12 @@ def _attacks(report: RiskReport) -> Section:
             )
             for title, outcome in made
         )
-        blocks.append(
-            Grid(("attack", "with the release", "a guess", "on others", "risk", "ε allows"), rows, (1, 2, 3, 4, 5))
-        )
-        blocks.append(FactList(tuple(_MEANING.items())))
-    said = Counter(sentence for _, outcome in made for sentence in dict.fromkeys(outcome.words()))
+        blocks.append(Grid(_HEADER, rows, (1, 2, 3, 4, 5)))
+        bounded = any(outcome.allowed is not None for _, outcome in made)
+        blocks.append(FactList(_MEANING if bounded else _MEANING[:-1]))
+    said = Counter(sentence for _, outcome in made for sentence in _beside(outcome))
     for title, outcome in made:
-        own = [sentence for sentence in dict.fromkeys(outcome.words()) if said[sentence] == 1]
+        own = [sentence for sentence in _beside(outcome) if said[sentence] == 1]
         blocks += [Paragraph(title, "strong"), Paragraph(" ".join(own))]
     shared = tuple(sentence for sentence, times in said.items() if times > 1)
     if shared:
@@ -133,6 +215,12 @@ def _attacks(report: RiskReport) -> Section:
     if lacking:
         blocks += [Paragraph("Not made", "strong"), Bullets(lacking)]
     return Section("What attacks got", tuple(blocks))
+
+
+def _beside(outcome: Outcome) -> tuple[str, ...]:
+    """Return what a reader needs beside the table of attacks, which has the other figures."""
+    said = (outcome.words()[0], outcome.why_not, *outcome.remarks)
+    return tuple(dict.fromkeys(filter(None, said)))
 
 
 def _allowed(report: RiskReport) -> Section:
@@ -163,6 +251,7 @@ def _quality(report: RiskReport) -> Section:
     return Section(
         "How good the released rows are",
         (
+            _scores(found),
             Grid(("score, 1 at best", "these rows", "held-out rows", "share", "what it is"), rows, (1, 2, 3)),
             Paragraph(f"Held-out rows: what {found.beside}.", "muted"),
         ),

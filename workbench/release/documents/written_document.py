@@ -8,7 +8,7 @@ from workbench.params import InputError
 from workbench.release.atomic import PartFile, write_error
 from workbench.render.document import Document
 from workbench.render.document_html import page_html
-from workbench.render.document_pdf import pdf_bytes
+from workbench.render.document_pdf import drawn_pictures, pdf_bytes
 
 SUFFIXES = (".pdf", ".html")
 
@@ -44,4 +44,4 @@ def write_document(document: Document, path: Path) -> None:
 
 def document_bytes(document: Document, suffix: str) -> bytes:
     """Return ``document`` as a file that ends in ``suffix``, .pdf or .html."""
-    return pdf_bytes(document) if suffix == ".pdf" else page_html(document).encode()
+    return pdf_bytes(document) if suffix == ".pdf" else page_html(document, drawn_pictures(document)).encode()

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,8 +25,6 @@ Counts = NDArray[np.int64]
 
 _MOST, _FEWEST, _TOGETHER = 1024, 16, 4096
 """Most and fewest values of a column's sample, and about as many of all columns together."""
-_LOOK = 1024
-"""Rows that are looked at for what kind of values a column has."""
 _EVEN = -2.5
 """Standard deviations: counts that vary less than drawn ones by more than this are of a listed column."""
 _REPEATED = 16
@@ -135,71 +132,75 @@ def _masked(data: bytes, key: bytes, tag: bytes) -> bytes:
 
 
 class ColumnMarker:
-    """Makes the marks of a table, a column at a time.
+    """Makes the marks of a table's columns, of the parts that it is given.
 
     Attributes:
-        listed: the positions of the columns so far that are alike in many unrelated tables.
+        listed: the positions of the columns that are alike in many unrelated tables; known at the end.
     """
 
-    def __init__(self, frame: pl.DataFrame) -> None:
-        self._frame = frame
-        self._most = max(_FEWEST, min(_MOST, _TOGETHER // max(frame.width, 1)))
-        self._at = np.unique(np.linspace(0, max(frame.height - 1, 0), min(frame.height, _LOOK)).astype(np.int64))
-        self._possible: list[float] = []
-        self._dates: list[Counts] = []
-        for cells in frame[self._at].iter_columns():
-            numbers, unit = _numbers(cells)
-            self._possible.append(math.inf if numbers is None else _steps(numbers))
-            dense = self._possible[-1] <= _DENSE * frame.height
-            if numbers is not None and unit and dense and len(numbers) == len(self._at):
-                self._dates = [numbers, *_calendar(numbers.astype(f"M8[{unit}]"))]
-        self._rows, self._every = np.zeros(frame.height, np.uint64), True
-        self._marks: list[ColumnMark] = []
-        self.listed: set[int] = set()
-        self._some: list[Words] = []
-
-    def take(self, hashes: Words) -> None:
-        """Take the hashes of the next column's cells."""
-        mark = self._lowest(lambda limit: _counted(_below(hashes, limit)))
-        if self._taken(mark, hashes[self._at]):
-            self._rows += hashes
-
-    def take_cells(self, cells: pl.Series, hashing: CellHash) -> None:
-        """Take the next column of a table with so many rows that not every cell is hashed."""
-        self._every = False
-        some, every = hashing.hashes(cells.gather(self._at)), None
-        if not hashing.plain(cells):
-            every = hashing.hashes(cells)
-
-        def counted(limit: int | None) -> tuple[Words, Counts]:
-            return _counted(hashing.quick_hashes(cells, limit) if every is None else _below(every, limit))
-
-        self._taken(self._lowest(counted, few=len(np.unique(some)) < len(some) // 4), some)
-
-    def _lowest(self, counted: Callable[[int | None], tuple[Words, Counts]], *, few: bool = False) -> ColumnMark:
-        """Return the sample of a column: the values with the lowest hashes, one more than so many of which ends it.
+    def __init__(self, some: pl.DataFrame, wide: pl.DataFrame | None, rows: int, hashing: CellHash) -> None:
+        """Prepare them.
 
         Args:
-            counted: returns the different hashes below a limit, ascending, and how often each one occurs.
-            few: whether too few are expected below the limit that is tried first.
+            some: rows of the table, evenly spaced, by which it is decided what a column is.
+            wide: more of those rows, where there are so many that not every cell is hashed exactly.
+            rows: the number of rows of the table.
+            hashing: of the cells.
         """
-        if self._frame.height > _STEP and not few:
-            values, counts = counted((_STEP << 64) // self._frame.height)
-            if len(values) > self._most:
-                return ColumnMark(int(values[self._most]), values[: self._most], counts[: self._most])
-        values, counts = counted(None)
-        if len(values) > self._most:
-            return ColumnMark(int(values[self._most]), values[: self._most], counts[: self._most])
-        return ColumnMark(0, values, counts)
+        self._height, self._hashing, self._every = rows, hashing, wide is None
+        most = max(_FEWEST, min(_MOST, _TOGETHER // max(some.width, 1)))
+        self._possible: list[float] = []
+        self._dates: list[Counts] = []
+        for cells in some.iter_columns():
+            numbers, unit = _numbers(cells)
+            self._possible.append(math.inf if numbers is None else _steps(numbers))
+            dense = self._possible[-1] <= _DENSE * rows
+            if numbers is not None and unit and dense and len(numbers) == some.height:
+                self._dates = [numbers, *_calendar(numbers.astype(f"M8[{unit}]"))]
+        self._marks: list[ColumnMark] = []
+        self.listed: set[int] = set()
+        self._some = [hashing.hashes(cells) for cells in some.iter_columns()]
+        self._plain = [wide is not None and hashing.plain(cells) for cells in (some if wide is None else wide)]
+        self._lowest = [_Lowest(most) for _ in self._some]
+        # Of plain cells the lowest hashes are looked at first, where so many different ones are expected.
+        few = [rows <= _STEP or len(np.unique(hashes)) < len(hashes) // 4 for hashes in self._some]
+        self._limit = (_STEP << 64) // max(rows, 1)
+        self._below = [
+            _Lowest(most) if plain and not each else None for plain, each in zip(self._plain, few, strict=True)
+        ]
 
-    def _taken(self, mark: ColumnMark, some: Words) -> bool:
-        """Keep the mark of the next column; return whether it has a sample."""
+    def of_column(self, position: int, cells: pl.Series, hashes: Words | None) -> list[Counted]:
+        """Return the lowest hashes of a part of a column, and how often each one occurs; can be called in threads.
+
+        Args:
+            position: of the column.
+            cells: of the part.
+            hashes: of its cells, where they are known.
+        """
+        if not self._plain[position]:
+            return [self._lowest[position].of(self._hashing.hashes(cells) if hashes is None else hashes)]
+        found = [self._lowest[position].of(self._hashing.quick_hashes(cells))]
+        below = self._below[position]
+        return found if below is None else [*found, below.of(self._hashing.quick_hashes(cells, self._limit))]
+
+    def take(self, position: int, found: list[Counted]) -> None:
+        """Take what :meth:`of_column` found."""
+        for lowest, one in zip((self._lowest[position], self._below[position]), found, strict=False):
+            assert lowest is not None
+            lowest.take(one)
+
+    def finish(self) -> None:
+        """Make the marks of all columns, and find the listed ones."""
+        for lowest, below, some in zip(self._lowest, self._below, self._some, strict=True):
+            whole = below is not None and below.full
+            self._taken((below if whole else lowest).mark(), some)  # type: ignore[union-attr]  # whole: it is there
+
+    def _taken(self, mark: ColumnMark, some: Words) -> None:
+        """Keep the mark of the next column."""
         listed = _listed(mark, self._possible[len(self._marks)]) or self._dated(some)
         if listed:
             self.listed.add(len(self._marks))
         self._marks.append(LISTED if listed else mark)
-        self._some.append(some)
-        return not listed
 
     def _dated(self, some: Words) -> bool:
         """Return whether a column goes along with consecutive dates, as their month and their weekday do."""
@@ -213,28 +214,65 @@ class ColumnMarker:
         codes = np.unique(some, return_inverse=True)[1].astype(np.int64)
         return any(len(np.unique(part * len(some) + codes)) == part.max() + 1 for part in self._dates[1:])
 
-    def made(self) -> ColumnMarks:
-        """Return the marks of all columns that were taken."""
-        free = sum(len(mark.values) > 0 for mark in self._marks)
-        if not free:
+    @property
+    def free(self) -> int:
+        """The number of columns that have a sample."""
+        return sum(len(mark.values) > 0 for mark in self._marks)
+
+    def made(self, rows: Words) -> ColumnMarks:
+        """Return the marks of all columns.
+
+        Args:
+            rows: the hashes of all rows without listed columns, where every cell was hashed.
+        """
+        if not self.free:
             return NO_COLUMNS
         whole = LISTED
-        if free > 1 and self._every:
-            self._most = _MOST
-            whole = self._lowest(
-                lambda limit: _counted(self._rows if limit is None else self._rows[self._rows < limit])
-            )
-        return ColumnMarks(self._frame.height, tuple(self._marks), whole, np.stack(self._some, axis=1))
+        if self.free > 1 and self._every:
+            lowest = _Lowest(_MOST)
+            lowest.take(lowest.of(rows))
+            whole = lowest.mark()
+        return ColumnMarks(self._height, tuple(self._marks), whole, np.stack(self._some, axis=1))
 
 
-def _below(hashes: Words, limit: int | None) -> Words:
-    return hashes if limit is None else hashes[hashes < np.uint64(limit)]
+Counted = tuple[Words, Counts]
+"""Different hashes, ascending, and how often each one occurs."""
 
 
-def _counted(hashes: Words) -> tuple[Words, Counts]:
-    """Return the different hashes, ascending, and how often each one occurs."""
-    found = pl.Series("hash", hashes).value_counts(name="times").sort("hash")
-    return found["hash"].to_numpy(), found["times"].to_numpy().astype(np.int64)
+class _Lowest:
+    """The lowest different hashes of those that were taken, one more than are wanted, and how often each occurs.
+
+    A hash that is thrown away once is never among the lowest again: so the numbers are exact.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._found: Counted = np.empty(0, np.uint64), np.empty(0, np.int64)
+
+    @property
+    def full(self) -> bool:
+        """Whether there are more different hashes than are wanted."""
+        return len(self._found[0]) > self._most
+
+    def of(self, hashes: Words) -> Counted:
+        """Return those of some hashes that may be among the lowest; can be called in threads."""
+        values = self._found[0]
+        if len(values) > self._most:
+            hashes = hashes[hashes <= values[-1]]
+        found, counts = np.unique(hashes, return_counts=True)
+        return found[: self._most + 1], counts[: self._most + 1].astype(np.int64)
+
+    def take(self, found: Counted) -> None:
+        """Take what :meth:`of` returned."""
+        values, place = np.unique(np.concatenate([self._found[0], found[0]]), return_inverse=True)
+        counts = np.bincount(place, np.concatenate([self._found[1], found[1]]), len(values)).astype(np.int64)
+        self._found = values[: self._most + 1], counts[: self._most + 1]
+
+    def mark(self) -> ColumnMark:
+        """Return the sample."""
+        values, counts = self._found
+        below = int(values[self._most]) if self.full else 0
+        return ColumnMark(below, values[: self._most], counts[: self._most])
 
 
 def _listed(mark: ColumnMark, possible: float) -> bool:

@@ -119,7 +119,7 @@ def event_body(cost: Cost) -> dict[str, Any]:
 def steps_body(cost: Cost) -> dict[str, Any]:
     """Return the keys of an entry that name the steps of a training; none of other work.
 
-    They stand there whatever the entry says of the event as the account counts it: what is given back of a training
+    They are there whatever the entry says of the event as the account counts it: what is given back of a training
     is worked out from them.
     """
     event, rows = event_of_row(cost.event)

@@ -141,7 +141,7 @@ def write_keys(path: Path, keys: tuple[bytes, ...]) -> None:
     """Replace the key file of the ledger at ``path``, durably.
 
     Raises:
-        InputError: it cannot be written; then the former one stands.
+        InputError: it cannot be written; then the former one stays.
     """
     beside = key_path(path)
     part = beside.with_name(f"{beside.name}.{secrets.token_hex(4)}.part")

@@ -12,21 +12,28 @@ from __future__ import annotations
 import hashlib
 import hmac
 import weakref
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from workbench.data.content.cell_hash import CellHash
 from workbench.data.content.cell_words import Words
 from workbench.data.databases.address import title_of
+from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
-from workbench.release.ledger.column_marks import NO_COLUMNS, ColumnMarker, ColumnMarks
-from workbench.release.ledger.sketch import NO_SKETCHES, Sketches, sketches
+from workbench.params import InputError
+from workbench.release.ledger.column_marks import NO_COLUMNS, ColumnMarker, ColumnMarks, Counted
+from workbench.release.ledger.sketch import LOOK, NO_SKETCHES, Sketcher, Sketches
 
 _CELL, _MISSING, _ESCAPE, _ROW = "\x1f", "\x1e", "\x1d", "\n"
-"""What stands between cells, for a missing one, before an escaped character, and after a row of a fingerprint."""
+"""What is between cells, for a missing one, before an escaped character, and after a row of a fingerprint."""
 _ROWS_AT_ONCE = 1 << 18
+
+_WIDE_LOOK = 1 << 15
+"""Rows that are looked at for whether the cells of a column stand in canonical form, where there are very many."""
 
 _EVERY_ROW = 1 << 20
 """Rows up to which the content mark is of every row; beyond, of their number and the sketch, where there is one."""
@@ -73,49 +80,119 @@ def identify(table: Table, key: bytes, *, former: bool = False) -> Identity:
         key: the ledger's key.
         former: whether the ledger has accounts that only the fingerprint of earlier versions finds.
     """
-    name = hashlib.sha256(key + bytes([former])).digest()
     known = _KNOWN.setdefault(table, {})
-    if name not in known:
-        known[name] = _identify(table, key, former)
+    if (name := _name(key, former)) not in known:
+        marking = Marking(table, key, former=former)
+        for found in each_part(table, marking.of_part):
+            marking.take(found)
+        marking.finish()
     return known[name]
 
 
-def _identify(table: Table, key: bytes, former: bool) -> Identity:
-    hashing, marker = CellHash(key), ColumnMarker(table.frame)
-    every = table.rows <= _EVERY_ROW
-    rows = np.zeros(table.rows if every else 0, np.uint64)
-    for cells in table.frame.iter_columns():
-        if every:
-            hashes = hashing.hashes(cells)
-            rows += hashes
-            marker.take(hashes)
-        else:
-            marker.take_cells(cells, hashing)
-    found = sketches(table.frame, key, marker.listed)
-    if not every and not found.parts:
-        rows = np.zeros(table.rows, np.uint64)
-        for cells in table.frame.iter_columns():
-            rows += hashing.hashes(cells)
-    stated = found.encode() if not every and found.parts else _sums(rows)
-    content = _mark(key, b"content", table.rows.to_bytes(8, "big") + stated)
-    of_file = _mark(key, b"file", table.digest) if table.digest else ""
-    earlier = fingerprint(table, key) if former else ""
-    return Identity(content, of_file, found, marker.made(), earlier, title=title_of(table.source)[:LONGEST_TITLE])
+def _name(key: bytes, former: bool) -> bytes:
+    return hashlib.sha256(key + bytes([former])).digest()
 
 
-def _sums(rows: Words) -> bytes:
+class Marking:
+    """Makes the marks of a table of its parts; whoever reads the parts anyway hands them over."""
+
+    def __init__(self, table: Table, key: bytes, *, former: bool = False) -> None:
+        """Prepare the marks that :func:`identify` returns afterwards; some rows are read for that."""
+        self._table, self._key, self._former, self._hashing = table, key, former, CellHash(key)
+        self._every = table.rows <= _EVERY_ROW
+        some = table.at(_spaced(table.rows, LOOK))
+        wide = None if self._every else table.at(_spaced(table.rows, _WIDE_LOOK))
+        self._marker = ColumnMarker(some, wide, table.rows, self._hashing)
+        self._sketcher = Sketcher(some, table.rows, key, self._hashing) if table.rows else None
+        self._rows: list[Words] = []
+
+    def of_part(self, part: Table) -> _OfPart:
+        """Return what a part adds to the marks; can be called in threads."""
+        frame = part.frame
+        rows = np.zeros(part.rows if self._every else 0, np.uint64)
+        columns = []
+        for position, cells in enumerate(frame.iter_columns()):
+            hashes = self._hashing.hashes(cells) if self._every else None
+            if hashes is not None:
+                rows += hashes
+            columns.append(self._marker.of_column(position, cells, hashes))
+        return _OfPart(rows, columns, self._sketcher.of_part(frame) if self._sketcher is not None else [])
+
+    def take(self, found: _OfPart) -> None:
+        """Take what :meth:`of_part` found."""
+        self._rows.append(found.rows)
+        for position, column in enumerate(found.columns):
+            self._marker.take(position, column)
+        if self._sketcher is not None:
+            self._sketcher.take(found.chosen)
+
+    def finish(self) -> None:
+        """Make the marks; rows are read again only where a column or the rows are of an unusual kind."""
+        table, key, marker = self._table, self._key, self._marker
+        marker.finish()
+        found = NO_SKETCHES if self._sketcher is None else self._sketcher.made(marker.listed, table)
+        rows = np.concatenate([np.empty(0, np.uint64), *self._rows])
+        if self._every:
+            sums = _sums([rows])
+        elif not found.parts:
+            sums = _sums(each_part(table, lambda part: self._hashed(part, range(len(table.names)))))
+        stated = found.encode() if not self._every and found.parts else sums
+        if self._every and marker.free > 1 and marker.listed:
+            listed = each_part(table, lambda part: self._hashed(part, marker.listed))
+            rows -= np.concatenate([np.empty(0, np.uint64), *listed])
+        content = _mark(key, b"content", table.rows.to_bytes(8, "big") + stated)
+        of_file = _mark(key, b"file", table.digest) if table.digest else ""
+        former = _fingerprint_where_it_fits(table, key) if self._former else ""
+        title = title_of(table.source)[:LONGEST_TITLE]
+        made = Identity(content, of_file, found, marker.made(rows), former, title=title)
+        _KNOWN.setdefault(table, {})[_name(key, self._former)] = made
+
+    def _hashed(self, part: Table, columns: Iterable[int]) -> Words:
+        """Return the sum of the hashes of some cells of each row."""
+        rows = np.zeros(part.rows, np.uint64)
+        for position in columns:
+            rows += self._hashing.hashes(part.frame.to_series(position))
+        return rows
+
+
+@dataclass(frozen=True, eq=False)
+class _OfPart:
+    """What a part adds to the marks: the hashes of its rows, of its columns' cells, and the rows for sketches."""
+
+    rows: Words
+    columns: list[list[Counted]]
+    chosen: list[tuple[Words, NDArray[np.int64]]]
+
+
+def _spaced(rows: int, some: int) -> NDArray[np.int64]:
+    """Return so many row indices at most, evenly spaced."""
+    return np.unique(np.linspace(0, max(rows - 1, 0), min(rows, some)).astype(np.int64))
+
+
+def _sums(parts: Iterable[Words]) -> bytes:
     """Return two numbers that do not depend on the order of the rows: two different sums over their hashes."""
-    sums = []
-    for factor in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F):
-        mixed = rows * np.uint64(factor)
-        mixed ^= mixed >> np.uint64(31)
-        mixed *= np.uint64(factor)
-        sums.append(int(np.sum(mixed, dtype=np.uint64)).to_bytes(8, "big"))
-    return b"".join(sums)
+    factors, sums = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F), [0, 0]
+    for rows in parts:
+        for k, factor in enumerate(factors):
+            mixed = rows * np.uint64(factor)
+            mixed ^= mixed >> np.uint64(31)
+            mixed *= np.uint64(factor)
+            sums[k] = (sums[k] + int(np.sum(mixed, dtype=np.uint64))) % 2**64
+    return b"".join(one.to_bytes(8, "big") for one in sums)
 
 
 def _mark(key: bytes, purpose: bytes, stated: bytes) -> str:
     return hmac.new(key, b"privacy-workbench " + purpose + b"\0" + stated, hashlib.sha256).hexdigest()
+
+
+def _fingerprint_where_it_fits(table: Table, key: bytes) -> str:
+    """Return the mark of earlier versions, which read no table that did not fit into memory."""
+    try:
+        return fingerprint(table.replaced(), key)  # the copy forgets the rows again
+    except InputError as error:
+        if error.code != "table-too-large":
+            raise
+        return ""
 
 
 def fingerprint(table: Table, key: bytes) -> str:

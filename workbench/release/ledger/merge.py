@@ -125,7 +125,7 @@ class LedgerMerge(LedgerFigures):
                 self._append("mark", e.dataset, _taken_over(e, source))
             joins += [(e.dataset, same[m]) for m in _marks(e)[:2] if m in same and same[m] != e.dataset]
         for one, two in other.accounts().separations:
-            if one not in known and two not in known:  # a link that stands here is never undone
+            if one not in known and two not in known:  # a link that is here is never undone
                 self._append("separate", one, {"from": two, FROM: {"ledger": source}})
         return joins
 

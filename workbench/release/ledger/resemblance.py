@@ -63,7 +63,6 @@ def log_evidence(new: ColumnMarks, old: ColumnMarks) -> float:
 
 
 def _of_columns(new: ColumnMarks, old: ColumnMarks) -> float:
-    """Return the evidence of the single columns."""
     mine = [k for k, mark in enumerate(new.columns) if len(mark.values)]
     theirs = [mark for mark in old.columns if len(mark.values)]
     near = _likeness([new.columns[k] for k in mine], theirs)
@@ -130,7 +129,6 @@ def _likeness(ones: Sequence[ColumnMark], others: Sequence[ColumnMark]) -> Reals
 
 
 def _log_ratio(one: ColumnMark, rows: int, other: ColumnMark, others: int) -> float:
-    """Return the evidence of one pair of columns."""
     if rows > others:
         one, rows, other, others = other, others, one, rows
     below = min(one.below or 1 << 64, other.below or 1 << 64)

@@ -23,10 +23,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from workbench.data.content.cell_hash import CellHash
 from workbench.data.content.cell_words import Words
-from workbench.data.content.row_choice import Chosen, choose_rows, levels
+from workbench.data.content.row_choice import RowChoice, levels
+from workbench.data.rows_in_parts import each_part
+from workbench.data.table import Table
 
 SHARED = 0.5
 """Share of unique rows above which a table is taken for a version of another."""
@@ -43,7 +46,12 @@ _ROWS_WITHOUT, _FEWEST_WITHOUT, _TOGETHER = 512, 128, 1 << 14
 _WIDEST = _TOGETHER // _FEWEST_WITHOUT
 """Columns of the widest table that has sketches without single columns."""
 
-_LOOK = 1024
+_MOST_WITHOUT = 16 * _ROWS
+"""Rows beyond which nothing is chosen without a column: too many share one rank."""
+_BITS_OF_ALL, _AT_ONCE = 23, 1 << 16
+"""So many bits of the number of rows are looked at where all rows are; rows between two looks for equal ones."""
+
+LOOK = 1024
 _KEY_LIKE = 0.95
 """Share of different values from which on a column may be a key."""
 _ALIKE = 0.2
@@ -147,80 +155,174 @@ def _by_chance(common: int, of: int, tries: int) -> bool:
     return -of * divergence > math.log(_FALSE_ALARM / tries)
 
 
-def sketches(frame: pl.DataFrame, key: bytes, listed: Collection[int] = ()) -> Sketches:
-    """Return the sketches of a table's rows under ``key``; they depend on what the rows hold alone.
+class Sketcher:
+    """Makes the sketches of a table of its parts; they depend on what the rows hold alone, and on no order.
 
-    Args:
-        frame: cells of text.
-        key: 32 bytes.
-        listed: the positions of columns that are alike in many unrelated tables.
+    There may be any number of rows: what is kept of them is bounded.
     """
-    if frame.height == 0:  # blank lines alone
-        return NO_SKETCHES
-    hashing = CellHash(key)
-    look = _Look(frame, hashing, listed)
-    singles: list[tuple[int, ...]] = [(k,) for k in range(frame.width)] if 1 < frame.width <= _WIDEST else []
-    without = [(), *singles, *([look.keys] if 1 < len(look.keys) < frame.width else [])]
-    most = [_ROWS] + [max(_FEWEST_WITHOUT, min(_ROWS_WITHOUT, _TOGETHER // frame.width))] * (len(without) - 1)
-    telling = [k for k, columns in enumerate(without) if look.telling(columns)]
-    if not telling:
-        return NO_SKETCHES
-    wanted = [2 * most[k] for k in telling]
-    choices = choose_rows(frame, key, [without[k] for k in telling], wanted)
-    chosen = {}
-    for k, choice, size in zip(telling, choices, wanted, strict=True):
-        few = choice.index.size < min(size, frame.height)
-        if k == 0 and few:
-            # Most rows share a few ranks, and none of those is low: then all rows are looked at.
-            chosen[k] = choose_rows(frame, key, [()], [frame.height])[0]
-        elif k == 0 or not (few or choice.index.size > 16 * _ROWS):
-            chosen[k] = choice
-    return _made(frame, hashing, {k: (without[k], most[k], choice) for k, choice in chosen.items()}, key)
+
+    def __init__(self, some: pl.DataFrame, rows: int, key: bytes, hashing: CellHash) -> None:
+        """Prepare them.
+
+        Args:
+            some: :data:`LOOK` rows of the table, evenly spaced.
+            rows: the number of its rows.
+            key: 32 bytes.
+            hashing: under that key.
+        """
+        self._some, self._rows, self._key, self._hashing = some, rows, key, hashing
+        self._look = _Look(some, hashing, rows)
+        width, keys = some.width, self._look.keys
+        singles: list[tuple[int, ...]] = [(k,) for k in range(width)] if 1 < width <= _WIDEST else []
+        without = [(), *singles, *([keys] if 1 < len(keys) < width else [])]
+        most = [_ROWS] + [max(_FEWEST_WITHOUT, min(_ROWS_WITHOUT, _TOGETHER // width))] * (len(without) - 1)
+        self._choice = RowChoice(some, rows, key, without, [2 * size for size in most])
+        self._kept = [
+            _Kept(columns, size, 2 * size, least)
+            for columns, size, least in zip(without, most, self._choice.least, strict=True)
+        ]
+
+    def of_part(self, frame: pl.DataFrame) -> list[tuple[Words, NDArray[np.int64]]]:
+        """Return the rows of a part that are chosen for each sketch: their hashes, and how low their ranks are."""
+        return _chosen(frame, self._choice, self._hashing)
+
+    def take(self, found: list[tuple[Words, NDArray[np.int64]]]) -> None:
+        """Take the rows that :meth:`of_part` chose."""
+        for kept, (rows, low) in zip(self._kept, found, strict=True):
+            kept.take(rows, low)
+
+    def made(self, listed: Collection[int], table: Table) -> Sketches:
+        """Return the sketches.
+
+        Args:
+            listed: the positions of columns that are alike in many unrelated tables.
+            table: the rows, which are read again where most of them share a few ranks.
+        """
+        telling = [kept for kept in self._kept if self._look.telling(kept.without, listed)]
+        made = []
+        for kept in telling:
+            if not kept.without and kept.few(self._rows):
+                kept = self._of_all(table)
+            elif kept.without and (kept.few(self._rows) or kept.lost or kept.size > _MOST_WITHOUT):
+                continue
+            made.append(kept.sketch(self._key))
+        return Sketches(tuple(s for s in made if len(s.rows)))
+
+    def _of_all(self, table: Table) -> _Kept:
+        """Return what is kept of all rows; of very many rows, of those with the lowest hashes."""
+        choice = RowChoice(self._some, self._rows, self._key, [()], [self._rows])
+        kept = _Kept((), _ROWS, self._rows, choice.least[0], max(0, self._rows.bit_length() - _BITS_OF_ALL))
+        for ((rows, low),) in each_part(table, lambda part: _chosen(part.frame, choice, self._hashing)):
+            kept.take(rows, low)
+        return kept
 
 
-def _made(
-    frame: pl.DataFrame, hashing: CellHash, wanted: dict[int, tuple[Sequence[int], int, Chosen]], key: bytes
-) -> Sketches:
-    """Return a sketch of each choice of rows: the columns that it leaves out, the most rows it has, the choice."""
-    union = np.unique(np.concatenate([choice.index for _, _, choice in wanted.values()] or [np.empty(0, np.int64)]))
-    whole = len(union) == frame.height
-    rows = np.zeros(len(union), np.uint64)
-    at = {k: np.searchsorted(union, choice.index) for k, (_, _, choice) in wanted.items()}
-    less = {k: np.zeros(len(positions), np.uint64) for k, positions in at.items()}
-    some = frame if whole else frame[union]
+def _chosen(frame: pl.DataFrame, choice: RowChoice, hashing: CellHash) -> list[tuple[Words, NDArray[np.int64]]]:
+    """Return the rows of a part that each choice takes: their hashes without its columns, and how low the ranks are."""
+    found = choice.of_part(frame)
+    union = np.unique(np.concatenate([index for index, _ in found]))
+    at = [np.searchsorted(union, index) for index, _ in found]
+    sums = np.zeros(len(union), np.uint64)
+    less = [np.zeros(len(positions), np.uint64) for positions in at]
+    some = frame if len(union) == frame.height else frame[union]
     for column, cells in enumerate(some.iter_columns()):
         hashes = hashing.hashes(cells)
-        rows += hashes
-        for k, (without, _, _) in wanted.items():
+        sums += hashes
+        for k, without in enumerate(choice.without):
             if column in without:
                 less[k] += hashes[at[k]]
-    made = [_once(rows[at[k]] - less[k], choice, most, key) for k, (_, most, choice) in wanted.items()]
-    return Sketches(tuple(s for s in made if len(s.rows)))
+    return [(sums[at[k]] - less[k], low) for k, (_, low) in enumerate(found)]
 
 
-def _once(rows: Words, choice: Chosen, most: int, key: bytes) -> Sketch:
-    """Return the sketch of those rows that occur once; equal rows have equal ranks, so all of them are here.
+class _Kept:
+    """The rows of one sketch that were chosen so far, each different one once.
 
-    Of a table in which every row stands several times, as in a copy appended to itself, the rarest rows are taken. By
-    chance that happens only where different rows are few.
+    Attributes:
+        without: the columns that the sketch leaves out.
+        size: how many rows there are at the least level or above, equal ones counted.
+        lost: whether rows at the least level were thrown away because there are too many.
     """
-    rows, first, count = np.unique(rows, return_index=True, return_counts=True)
-    rarest = count == 1
-    if count.size and not rarest.any() and np.count_nonzero(count == count.min()) >= _FEWEST_REPEATED:
-        rarest = count == count.min()
-    once, of_rank = rows[rarest], choice.level[first[rarest]]
-    of_hash = levels(once)
-    rank, level = choice.least, 0
-    while np.count_nonzero(of_rank > rank) >= most // 2:
-        rank += 1
-    while np.count_nonzero((of_rank >= rank) & (of_hash >= level)) > most:
-        level += 1
-    kept = (of_rank >= rank) & (of_hash >= level)
-    marks = [
-        r << 56 | h << 48 | int.from_bytes(hashlib.blake2b(row.tobytes(), key=key, digest_size=6).digest(), "little")
-        for row, r, h in zip(once[kept], of_rank[kept].tolist(), of_hash[kept].tolist(), strict=True)
-    ]
-    return Sketch(rank, level, np.sort(np.array(marks, np.uint64)))
+
+    def __init__(self, without: Sequence[int], most: int, wanted: int, least: int, level: int = 0) -> None:
+        """Keep nothing yet.
+
+        Args:
+            without: the columns that are left out.
+            most: rows of the sketch.
+            wanted: the least level is raised as long as so many rows are left.
+            least: leading zero bits of the ranks of the rows that are taken.
+            level: leading zero bits of the hashes of those that are kept.
+        """
+        self.without, self._most, self._wanted, self._least, self._level = without, most, wanted, least, level
+        self._rows, self._low = np.empty(0, np.uint64), np.empty(0, np.int64)
+        self._times = np.empty(0, np.int64)
+        self._sizes = np.zeros(65, np.int64)
+        self._new: list[tuple[Words, NDArray[np.int64]]] = []
+        self._lost_at = -1
+
+    @property
+    def lost(self) -> bool:
+        return self._lost_at >= self._least
+
+    @property
+    def size(self) -> int:
+        return int(self._sizes[self._least :].sum())
+
+    def few(self, rows: int) -> bool:
+        """Return whether fewer rows were chosen than were wanted."""
+        return self.size < min(self._wanted, rows)
+
+    def take(self, rows: Words, low: NDArray[np.int64]) -> None:
+        """Take chosen rows and the levels of their ranks."""
+        self._sizes += np.bincount(low, minlength=65)
+        while self._least < 64 and int(self._sizes[self._least + 1 :].sum()) >= self._wanted:
+            self._least += 1
+        kept = low >= max(self._least, self._lost_at + 1)
+        if self._level:
+            kept &= levels(rows) >= self._level
+        self._new.append((rows[kept], low[kept]))
+        if sum(len(rows) for rows, _ in self._new) > _AT_ONCE:
+            self._merge()
+
+    def _merge(self) -> None:
+        """Join equal rows, and keep no more than a sketch without columns may have."""
+        low = np.concatenate([self._low, *(low for _, low in self._new)])
+        rows = np.concatenate([self._rows, *(rows for rows, _ in self._new)])
+        times = np.concatenate([self._times, *(np.ones(len(low), np.int64) for _, low in self._new)])
+        self._new = []
+        if self.without and len(rows) > 4 * _MOST_WITHOUT and self.size > _MOST_WITHOUT:
+            self._lost_at = self._least
+        kept = low >= max(self._least, self._lost_at + 1)
+        self._rows, first, place = np.unique(rows[kept], return_index=True, return_inverse=True)
+        self._low = low[kept][first]
+        self._times = np.bincount(place, times[kept], len(self._rows)).astype(np.int64)
+
+    def sketch(self, key: bytes) -> Sketch:
+        """Return the sketch of those rows that occur once; equal rows have equal ranks, so all of them are here.
+
+        Of a table in which every row stands several times, as in a copy appended to itself, the rarest rows are taken.
+        By chance that happens only where different rows are few.
+        """
+        self._merge()
+        count, most = self._times, self._most
+        rarest = count == 1
+        if count.size and not rarest.any() and np.count_nonzero(count == count.min()) >= _FEWEST_REPEATED:
+            rarest = count == count.min()
+        once, of_rank = self._rows[rarest], self._low[rarest]
+        of_hash = levels(once)
+        rank, level = self._least, self._level
+        while np.count_nonzero(of_rank > rank) >= most // 2:
+            rank += 1
+        while np.count_nonzero((of_rank >= rank) & (of_hash >= level)) > most:
+            level += 1
+        kept = (of_rank >= rank) & (of_hash >= level)
+        marks = [
+            r << 56
+            | h << 48
+            | int.from_bytes(hashlib.blake2b(row.tobytes(), key=key, digest_size=6).digest(), "little")
+            for row, r, h in zip(once[kept], of_rank[kept].tolist(), of_hash[kept].tolist(), strict=True)
+        ]
+        return Sketch(rank, level, np.sort(np.array(marks, np.uint64)))
 
 
 class _Look:
@@ -230,23 +332,21 @@ class _Look:
         keys: the positions of columns whose cells nearly all differ.
     """
 
-    def __init__(self, frame: pl.DataFrame, hashing: CellHash, listed: Collection[int]) -> None:
-        some = np.unique(np.linspace(0, frame.height - 1, min(frame.height, _LOOK)).astype(np.int64))
-        sample = frame[some]
-        self._cells = [hashing.hashes(cells) for cells in sample.iter_columns()]
+    def __init__(self, some: pl.DataFrame, hashing: CellHash, rows: int) -> None:
+        self._cells = [hashing.hashes(cells) for cells in some.iter_columns()]
         different = [len(np.unique(hashes)) for hashes in self._cells]
-        self.keys = tuple(k for k, count in enumerate(different) if count >= max(2, _KEY_LIKE * len(some)))
-        self._running = {k for k in self.keys if different[k] == len(some) and _runs(sample.to_series(k), frame.height)}
-        self._running |= set(listed)
+        self.keys = tuple(k for k, count in enumerate(different) if count >= max(2, _KEY_LIKE * some.height))
+        self._running = {k for k in self.keys if different[k] == some.height and _runs(some.to_series(k), rows)}
 
-    def telling(self, without: Sequence[int]) -> bool:
+    def telling(self, without: Sequence[int], listed: Collection[int]) -> bool:
         """Return whether a sketch of some columns distinguishes unrelated tables.
 
         It does not where tables that have the same key in common, and nothing else, would agree by chance.
         """
         present = set(range(len(self._cells))) - set(without)
-        free = (present & set(self.keys)) - self._running
-        running = present & self._running
+        listed = self._running | set(listed)
+        free = (present & set(self.keys)) - listed
+        running = present & listed
         if len(free) > 1 or (free and running):
             return True
         if free or running:

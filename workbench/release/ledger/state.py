@@ -21,7 +21,7 @@ from workbench.release.ledger.column_marks import ColumnMarks
 from workbench.release.ledger.counting import Count, Counted, event_of_release, filter_of
 from workbench.release.ledger.entry import Entry, start_of
 from workbench.release.ledger.exact import minus, total
-from workbench.release.ledger.identity import Identity, identify
+from workbench.release.ledger.identity import Identity, Marking, identify
 from workbench.release.ledger.records import CERTIFY, COUNTED, STATUS, Account, Release
 from workbench.release.ledger.sketch import Sketches
 
@@ -64,6 +64,10 @@ class LedgerState(LedgerBook):
         found = identify(table, own, former=self._first_format_entries() > 0)
         beside = tuple(identify(table, key, former=bool(merged.get(start_of(key)))) for key in others)
         return dataclasses.replace(found, others=beside) if beside else found
+
+    def marking(self, table: Table) -> Marking:
+        """Return what makes the marks of a table of its parts, under the ledger's own key, for :meth:`identify`."""
+        return Marking(table, self.keys[0], former=self._first_format_entries() > 0)
 
     def accounts(self) -> Accounts:
         """Return the datasets and their accounts; the same object takes up what is appended later."""

@@ -1,6 +1,6 @@
 """How many steps of an unfinished training count as taken, so that no checkpoint gives any of them back.
 
-The count stands here and not in the checkpoint: of that somebody may keep an older copy. Each claim of steps, each
+The count is kept here and not in the checkpoint: of that somebody may keep an older copy. Each claim of steps, each
 pause and each part that goes on is an entry of the chain, made under the checks of a charge. So a count that was
 altered, an older copy of the ledger and one that was moved away are noticed before another step is taken or given back.
 """

@@ -42,7 +42,7 @@ class Caps(Parameters):
         """Record them; return the account.
 
         Raises:
-            ParameterError: none of ε stands yet that could stay as it is.
+            ParameterError: there is none of ε yet that could stay as it is.
         """
         epsilon, delta = (None if amount is None else exact(amount) for amount in (self.epsilon, self.delta))
         return ledger.set_cap(dataset, epsilon, delta).dataset

@@ -251,7 +251,7 @@ def _finished(chosen: Learner, model: CorrectedModel, released: VerifiedRelease)
 
 
 def _card(chosen: Learner, model: CorrectedModel, released: VerifiedRelease, files: dict[str, bytes]) -> dict[str, Any]:
-    """Return the card: guarantee, and what stands outside it, are the release's."""
+    """Return the card: guarantee, and what is outside it, are the release's."""
     document, facts = released.document, model.facts
     guarantee = document["guarantee"]
     stated = {

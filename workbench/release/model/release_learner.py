@@ -33,7 +33,7 @@ from workbench.signals.events import Emit, ignore
 from workbench.work.noise import Charged, uncharged
 
 _ROOM_OF_AN_EVENT = 200
-"""Bytes of a model and its card for each query and column: a public row that was asked about stands in the model."""
+"""Bytes of a model and its card for each query and column: a public row that was asked about is in the model."""
 
 _NUMBER = 32
 """Bytes of a number in a line of its own."""

@@ -74,7 +74,7 @@ def release_training(
     The folder holds the weights, the card, and the private metrics in a sub-folder that is not for release. The ledger
     notes that private figures of the rows are shown, unless it is quiet, and of test rows that are not public. A run
     that is cancelled stays charged in full once a figure of it was shown: a private one, or its accuracy on public
-    rows, which tells of the private weights. With checkpoints it is paused instead: its reservation stands until it
+    rows, which tells of the private weights. With checkpoints it is paused instead: its reservation stays until it
     goes on, or is given up (:mod:`workbench.release.model.paused_training`).
 
     Args:
@@ -267,7 +267,6 @@ class _Run:
             self.emit(AtStake(lost))
 
     def _trained(self, training: Training) -> Trained:
-        """Return what is to be released."""
         stated: dict[str, Any] = facts(training)
         if self.test is not None and self.test.public:
             measured = int((classes_of(self.test.table, training.features.target) != EMPTY).sum())

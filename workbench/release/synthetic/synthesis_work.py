@@ -174,7 +174,7 @@ def equal_cuts(setting: Setting) -> int:
 
 
 def stated(answered: tuple[Answered, ...], setting: Setting) -> dict[str, Any]:
-    """Return what was measured, as the certificate says it; each entry stands beside the query of the same number."""
+    """Return what was measured, as the certificate says it; each entry belongs to the query of the same number."""
     return {
         **public_facts(setting),
         "measured": [

@@ -1,8 +1,8 @@
 """Distance to the closest record: who was used is nearer to the released rows than who was not.
 
 Both the original and the control rows are compared with the released ones: a person near to some released row is said
-to have been used. Beside it stands how many released rows are nearer to an original row than to any of as many control
-rows: one half, if none was copied.
+to have been used, or one who is nearer to it than to all other people of both tables. Beside it stands how many
+released rows are nearer to an original row than to any of as many control rows: one half, if none was copied.
 """
 
 from __future__ import annotations
@@ -41,18 +41,32 @@ def run(subject: Subject, request: Closest, emit: Emit, cancel: CancelToken) -> 
     rng = np.random.default_rng(request.seed)
     released, used, others = (rows[rng.permutation(len(rows))] for rows in shared.tables)
     used, others = used[: request.attacks], others[: request.attacks]
-    emit(Progress(0, 2, "distances"))
-    away = [_nearest(shared, rows, released, cancel) for rows in (used, others)]
-    ways = tell_all(Seen(-np.concatenate(away)), len(used), subject.guarantee, request.seed)
+    emit(Progress(0, 3, "distances"))
+    people = np.concatenate([used, others])
+    away = _nearest(shared, people, released, cancel)
+    emit(Progress(1, 3, "distances"))
+    seen = Seen(-away, others=-_nearest(shared, people, people, cancel, itself=False))
+    ways = tell_all(seen, len(used), subject.guarantee, request.seed)
     alike = min(len(used), len(others))
-    emit(Progress(1, 2, "distances"))
+    emit(Progress(2, 3, "distances"))
     back = [_nearest(shared, released[: request.attacks], rows[:alike], cancel) for rows in (used, others)]
     nearer = float(np.sum(back[0] < back[1]) + np.sum(back[0] == back[1]) / 2)
     outcome = outcome_of(ways, subject.guarantee, attack=NAME)
     return replace(outcome, figures={**outcome.figures, "nearer": Rate.counted(nearer, len(back[0])).plain()})
 
 
-def _nearest(shared: CommonColumns, rows: Matrix, others: Matrix, cancel: CancelToken) -> Matrix:
-    """Return the distance of each row to the nearest of the others, over all columns."""
-    everything = list(range(len(shared.names)))
-    return np.concatenate([part.min(axis=1) for part in distances(shared, everything, rows, others, cancel)])
+def _nearest(
+    shared: CommonColumns, rows: Matrix, others: Matrix, cancel: CancelToken, *, itself: bool = True
+) -> Matrix:
+    """Return the distance of each row to the nearest of the others, over all columns.
+
+    Where it does not count ``itself``, ``others`` are the same rows.
+    """
+    found, at = np.empty(len(rows)), 0
+    for part in distances(shared, list(range(len(shared.names))), rows, others, cancel):
+        places = np.arange(at, at + len(part))
+        if not itself:
+            part[places - at, places] = np.inf
+        found[places] = part.min(axis=1)
+        at += len(part)
+    return found

@@ -67,21 +67,24 @@ class People:
         Raises:
             InputError: a column is missing, a cell does not fit what the card declares, or there are too few rows.
         """
-        parts = []
-        for table in (members, others):
-            X = rows_of(model, table)
-            stated = task(model.task)
-            y = stated.read(table, model.target)
-            filled = stated.filled(y)
-            if filled.sum() < LEAST:
-                raise InputError(
-                    f"{int(filled.sum())} rows have a {stated.noun} to be predicted, and {LEAST} are needed",
-                    table.source,
-                    "give more rows",
-                )
-            parts.append((X[filled], y[filled]))
-        (X, y), (more_X, more_y) = parts
+        (X, y), (more_X, more_y) = (filled_rows(model, table, LEAST) for table in (members, others))
         return cls(np.concatenate([X, more_X]), np.concatenate([y, more_y]), len(y))
+
+
+def filled_rows(model: OpenedModel, table: Table, least: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return (X, y) of the rows of a table that have something to predict.
+
+    Raises:
+        InputError: a column is missing, a cell does not fit what the card declares, or there are fewer than ``least``.
+    """
+    X = rows_of(model, table)
+    stated = task(model.task)
+    y = stated.read(table, model.target)
+    filled = stated.filled(y)
+    if filled.sum() < least:
+        what = f"{int(filled.sum())} rows have a {stated.noun} to be predicted, and {least} are needed"
+        raise InputError(what, table.source, "give more rows")
+    return X[filled], y[filled]
 
 
 def require_prediction(model: OpenedModel) -> None:
@@ -171,17 +174,22 @@ def infer(
 ) -> tuple[Separation, ...]:
     """Return what each way to guess finds."""
     found, chances = likelihood(model.model, model.target, people.X, people.y)
-    shadows: Shadows | None = None
-    if again is not None:
-        rows, left = len(people.y), len(people.y) - people.members
-        count = max(request.shadows, -(-_ROWS_LEFT_OUT * rows // left))
-        shadows = cast_shadows(again, rows, people.members, count, np.random.default_rng(request.seed), emit, cancel)
+    shadows = None if again is None else shadows_of(people, again, request, emit, cancel)
     return tell_all(Seen(found, chances, shadows), people.members, guarantee, request.seed)
+
+
+def shadows_of(
+    people: People, again: Retrain, request: Membership, emit: Emit = ignore, cancel: CancelToken | None = None
+) -> Shadows:
+    """Return as many models as are asked for, or as every row needs, each made again of as many rows as members."""
+    rows, left = len(people.y), len(people.y) - people.members
+    count = max(request.shadows, -(-_ROWS_LEFT_OUT * rows // left))
+    return cast_shadows(again, rows, people.members, count, np.random.default_rng(request.seed), emit, cancel)
 
 
 def tell_all(seen: Seen, members: int, guarantee: Guarantee, seed: int) -> tuple[Separation, ...]:
     """Return how well each way to guess finds that the first rows are members; all intervals hold together."""
-    able = [way for way in GUESSES if seen.shadows is not None or not way.shadows]
+    able = [way for way in GUESSES if way.can(seen)]
     guesses = []
     for way in able:
         scores = way.score(seen)

@@ -39,6 +39,9 @@ Counts = NDArray[np.int64]
 UNIVARIATE, MULTIVARIATE = "univariate", "multivariate"
 _TRIES = 50
 """Conditions that are tried for each attack that is wanted: a release of noisy rows may have few that hold once."""
+_LIGHTEST, _WEIGHTS, _ROUNDS = 0.05, 60, 100
+"""Weights of conditions where a small control set is continued: the least in parts of a person, how many, and rounds."""
+
 _AT_LEAST, _AT_MOST, _EQUAL, _OTHER, _MISSING = range(5)
 
 
@@ -226,28 +229,25 @@ def _counts(conditions: Sequence[Condition], rows: Matrix, watch: _Watch) -> Cou
 def _singled(matches: Counts, have: int, want: int) -> float:
     """Return how many conditions would single out one of ``want`` people of whom ``have`` were looked at.
 
-    Of ``want`` people that are drawn of ``have``, exactly one is among M with a chance that is known. Where the control
-    set is smaller than the original, that share is continued by the mean of n·w·(1−w)ⁿ⁻¹ over weights w up to one that
-    fits smaller parts of the control set (Giomi et al. 2023, after Cohen & Nissim 2020).
+    Of ``want`` people that are drawn of ``have``, exactly one is among M with a chance that is known. Where the
+    control set is smaller than the original, the mixture of weights w that makes the counts likeliest (by expectation
+    and maximisation, from an even one) says how often n·w·(1−w)ⁿ⁻¹ comes out. Giomi et al. (2023) fit a single number
+    to the shares of smaller samples instead, which varies more.
     """
     if want <= have:
         return float(_alone(matches, have, want).sum())
-    now = float(_alone(matches, have, have).sum())
-    if now == 0:
+    if not (matches == 1).any():
         return 0.0
-    from scipy.optimize import minimize_scalar
+    from scipy.stats import binom
 
-    sizes = np.unique(np.linspace(max(1, have // 10), have, 10).astype(int))
-    seen = np.array([_alone(matches, have, int(size)).sum() for size in sizes])
-
-    def fitted(log_weight: float) -> tuple[float, float]:
-        shape = np.array([_over_weights(int(size), math.exp(log_weight)) for size in sizes])
-        scale = float(seen @ shape / (shape @ shape))
-        return float(((seen - scale * shape) ** 2).sum()), scale
-
-    best = minimize_scalar(lambda w: fitted(w)[0], bounds=(-math.log(1e3 * want), 0.0), method="bounded").x
-    at_most = float(len(matches))
-    return min(now * _over_weights(want, math.exp(best)) / _over_weights(have, math.exp(best)), at_most)
+    values, times = np.unique(matches, return_counts=True)
+    weights = np.concatenate([[0.0], np.geomspace(_LIGHTEST / want, 1.0, _WEIGHTS)])
+    likely = binom.pmf(values[:, None], have, weights)
+    part = np.full(len(weights), 1 / len(weights))
+    for _ in range(_ROUNDS):
+        of_each = likely * part
+        part = times @ (of_each / of_each.sum(axis=1, keepdims=True)) / len(matches)
+    return float(len(matches) * (part * want * weights * (1 - weights) ** (want - 1)).sum())
 
 
 def _alone(matches: Counts, of: int, drawn: int) -> Matrix:
@@ -263,11 +263,6 @@ def _alone(matches: Counts, of: int, drawn: int) -> Matrix:
     met: Matrix = matches.astype(np.float64)
     chance: Matrix = met * np.exp(ways(of - met, drawn - 1) - ways(np.array(float(of)), drawn))
     return chance
-
-
-def _over_weights(n: int, most: float) -> float:
-    """Return the integral of n·w·(1−w)ⁿ⁻¹ over w from 0 to ``most``."""
-    return (1 - (n * most + 1) * (1 - most) ** n) / (n + 1)
 
 
 def _allowed(hits: Counts, strangers: Counts, control: int, rows: int, guarantee: Guarantee, of: int) -> float:

@@ -2,6 +2,9 @@
 
 Rows that are allowed leave with what they have lost so far; those that remain climb further together. In local
 recoding an attribute climbs by one level, in cell suppression to the top at once.
+
+Where a model is about a population, its people climb and leave with the rows that their values are like, so that each
+counts in one class alone. That is strict: a class that was published later may be hers, too, and is judged without her.
 """
 
 from __future__ import annotations
@@ -58,33 +61,40 @@ class _Rest:
 
 def _recoded(search: Search, step: int) -> Outcome:
     problem, goal = search.problem, search.goal
-    for model in goal.models:
-        if model.full_domain:
-            what = f"{type(model).__name__} can be judged only where all rows have the same levels"
-            raise InputError(what, hint="choose the method optimal or greedy")
-    every = problem.part(np.flatnonzero(problem.count))
+    counted = problem.count > 0
+    if any(model.needs == "population" for model in goal.models):
+        counted |= problem.population > 0
+    entries = np.flatnonzero(counted)
     start = np.full((len(problem.count), len(problem.names)), problem.top)
-    rest, node = _Rest(every, np.flatnonzero(problem.count), start), problem.bottom
+    rest, node = _Rest(problem.part(entries), entries, start), problem.bottom
     rest.leave(node, goal.models)
     while rest.rows and node != problem.top:
         search.cancel.check()
         node = _next(rest.problem, node, step, goal.models)
         rest.leave(node, goal.models)
         search.emit(Progress(problem.rows - rest.rows, problem.rows, "recoding"))
-    if rest.rows > goal.limit:
+    outcome = _outcome(search, rest)
+    if outcome is None:
         _pull_back(search, rest)
+        outcome = _outcome(search, rest)
+    if outcome is None:
+        raise InputError(
+            "no recoding was found", hint="allow more suppressed rows, or ask for less", code="no-solution"
+        )
+    search.best = goal.loss.of(outcome), outcome
+    return outcome
+
+
+def _outcome(search: Search, rest: _Rest) -> Outcome | None:
+    """Return what is published; ``None`` where that is not allowed."""
+    problem, goal = search.problem, search.goal
     groups = problem.published(rest.levels)
     judged = groups.occupied
     for model in goal.models:
         judged = model.allows(problem, groups, judged)
     kept = remaining(goal.models, problem, groups, judged)[0]
-    if kept is None or Outcome(problem, groups, kept, rest.levels).suppressed > goal.limit:
-        raise InputError(
-            "no recoding was found", hint="allow more suppressed rows, or ask for less", code="no-solution"
-        )
-    outcome = Outcome(problem, groups, kept, rest.levels)
-    search.best = goal.loss.of(outcome), outcome
-    return outcome
+    found = None if kept is None else Outcome(problem, groups, kept, rest.levels)
+    return None if found is None or found.suppressed > goal.limit else found
 
 
 def _allowed(problem: Problem, node: Node, models: Sequence[PrivacyModel]) -> tuple[Truths, Whole]:

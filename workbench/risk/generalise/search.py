@@ -10,6 +10,7 @@ makes them non-monotone.
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -28,6 +29,9 @@ _EXACT = 1 - 1e-12
 
 MOST_NODES = 10_000_000
 """Nodes of a lattice that is searched whole; each takes some 30 bytes."""
+
+MOST_TRIED = 800
+"""Nodes that the heuristic groups after it has descended."""
 
 _NODES_A_STEP = 16
 
@@ -223,46 +227,51 @@ def _chain(node: Node, top: Node) -> list[Node]:
 
 
 def greedy(search: Search) -> Outcome:
-    """Return a good outcome of a full-domain generalisation, found by climbing and then descending.
+    """Return a good outcome of a full-domain generalisation, found from the top down and then best first.
 
-    Each step up raises the attribute that saves most rows from suppression for what it loses; then every attribute is
-    lowered again as long as that is allowed and loses less.
+    It descends, each time by the attribute after which least is lost, as long as that is allowed. Then of all nodes
+    that are known the one that loses least is left next, for each that is one level away from it in an attribute, or in
+    two: one up, the other down. It ends after some nodes, or with the whole lattice.
     """
-    problem, node = search.problem, search.problem.bottom
-    floor: Lattice = np.broadcast_to(search.goal.loss.floor(problem), _shape(problem))
-    search.judge(node)
-    climbed = sum(problem.top) or 1
-    while search.tried[node].loss is None and node != problem.top:
-        steps = _neighbours(search, node, 1)
-        node = min(steps, key=lambda step: _merit(search, node, step, floor))
-        search.emit(Progress(sum(node), climbed, "searching"))
-    while search.best is not None:
-        node = search._node
-        _neighbours(search, node, -1)
-        if search._node == node:
-            break
+    problem, seen = search.problem, set[Node]()
+    known, excluding = list[tuple[bool, float, int, Node]](), list[Node]()
+
+    def take(node: Node) -> None:
+        if node in seen or any(all(map(int.__le__, node, above)) for above in excluding):
+            return
+        seen.add(node)
+        if search.judge(node):
+            excluding.append(node)
+        found = search.tried[node]
+        gone = math.inf if found.suppressed is None else found.suppressed
+        heapq.heappush(known, (found.loss is None, gone if found.loss is None else found.loss, sum(node), node))
+
+    lowered: list[Node] = [problem.top]
+    while lowered:
+        for node in lowered:
+            take(node)
+        allowed = [node for node in lowered if node in search.tried and search.tried[node].loss is not None]
+        best = min(allowed, key=lambda node: (search.tried[node].loss or 0.0, node), default=problem.bottom)
+        lowered = [node for place in range(len(best)) if (node := _moved(best, place, -1, problem.top)) is not None]
+    most = len(search.tried) + MOST_TRIED
+    while known and len(search.tried) < most:
+        *_, node = heapq.heappop(known)
+        for other in _beside(node, problem.top):
+            take(other)
+        search.emit(Progress(len(search.tried), min(most, problem.nodes), "searching"))
     return search.result()
 
 
-def _neighbours(search: Search, node: Node, step: int) -> list[Node]:
-    """Judge the nodes that are one level above a node, or below it, and return them."""
-    moved = (_moved(node, place, step, search.problem.top) for place in range(len(node)))
-    found = [other for other in moved if other is not None]
-    for other in found:
-        if other not in search.tried:
-            search.judge(other)
-    return found
-
-
-def _merit(search: Search, node: Node, step: Node, floor: Lattice) -> tuple[bool, float]:
-    """Return how good a step is, less is better: what it loses for each row that it saves."""
-    before, after = search.tried[node], search.tried[step]
-    if after.loss is not None:
-        return False, after.loss
-    lost = max(float(floor[step]), after.least) - max(float(floor[node]), before.least)
-    rows = search.problem.rows
-    gone = [rows if t.suppressed is None else t.suppressed for t in (before, after)]
-    return True, max(lost, 1e-12) / max(gone[0] - gone[1], 1e-3)
+def _beside(node: Node, top: Node) -> Iterator[Node]:
+    """Yield the nodes that are one level away in an attribute, or up in one and down in another."""
+    for place in range(len(node)):
+        for step in (-1, 1):
+            moved = _moved(node, place, step, top)
+            if moved is None:
+                continue
+            yield moved
+            turned = (_moved(moved, other, -step, top) for other in range(len(node)) if other != place)
+            yield from (node for node in turned if node is not None)
 
 
 def _moved(node: Node, place: int, step: int, top: Node) -> Node | None:

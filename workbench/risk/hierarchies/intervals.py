@@ -22,7 +22,7 @@ class Intervals(Parameters):
         LevelsField(
             most=20,
             help="the width of the intervals of each level, each a multiple of the one before",
-            empty="by the range of the values",
+            empty="by range",
         ),
         default=None,
     )

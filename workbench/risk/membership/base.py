@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,11 +63,13 @@ class Seen:
         likelihood: how well the released thing fits each row.
         chances: whether that is the logarithm of a probability.
         shadows: the same of others of its kind; ``None`` where none were made.
+        others: how well the nearest of all other rows, used or not, fits each row; ``None`` where it is not known.
     """
 
     likelihood: Likelihood
     chances: bool = False
     shadows: Shadows | None = None
+    others: Likelihood | None = None
 
 
 @dataclass(frozen=True)
@@ -75,14 +78,18 @@ class Guess:
 
     Attributes:
         score: returns a score of each row, higher where membership is likelier; it does not know who is a member.
-        shadows: whether it needs :attr:`Seen.shadows`.
+        needs: which attribute of what is :class:`Seen` it needs beside the likelihood; empty for none.
     """
 
     name: str
     title: str
     about: str
     score: Callable[[Seen], Scores]
-    shadows: bool = False
+    needs: Literal["", "shadows", "others"] = ""
+
+    def can(self, seen: Seen) -> bool:
+        """Return whether all that it needs is seen."""
+        return not self.needs or getattr(seen, self.needs) is not None
 
 
 def cast_shadows(

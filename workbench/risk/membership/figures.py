@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from workbench.params import InputError
-from workbench.privacy.accounting.neighbours import replace_one
+from workbench.privacy.accounting.event import replace_one
 from workbench.privacy.audit import epsilon_of_guesses
 from workbench.risk.attacks.bound import Guarantee, most, most_of_coin
 from workbench.risk.attacks.outcome import LEVEL, Rate

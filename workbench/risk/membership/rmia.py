@@ -33,5 +33,5 @@ RMIA = Guess(
     "Robust attack (RMIA)",
     "How much better the model fits a row than usual is compared with the same of the other rows.",
     _score,
-    shadows=True,
+    needs="shadows",
 )

@@ -169,7 +169,6 @@ def estimate_numbers(
 
 
 def _mean_of_all(name: str, values: Floats, functionals: Functionals) -> ColumnEstimate:
-    """Return the mean where every row has a value."""
     observed = functionals.observed
     centred, middle, scale = centred_values(values, values.size)
     mean, bias = linear_interval(functionals, centred, float(observed.fitted @ centred), -1.0, 1.0)

@@ -136,7 +136,6 @@ class _Fieller:
     noises: tuple[Linear, Linear, Linear]
 
     def admits(self, ratio: float) -> bool:
-        """Whether the ratio may be the true one."""
         linear = self._difference(ratio)
         return abs(self.up - ratio * self.down) <= half_length(self.observed, linear, self._noise(ratio, linear))
 

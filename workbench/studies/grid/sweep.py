@@ -79,7 +79,6 @@ class _Task:
 
     @property
     def stated(self) -> str:
-        """What an error names."""
         return f"{self.setting.network}, repeat {self.repeat}"
 
 

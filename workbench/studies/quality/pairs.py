@@ -95,7 +95,7 @@ def _mean(found: list[Any]) -> float:
 def _found(compared: Compared, cancel: CancelToken) -> Found:
     found = _scored(compared.original, compared.released, cancel)
     value, like, reached = compared.each(
-        lambda one, other: _mean(found if one is compared.original else _scored(one, other, cancel))
+        lambda one, other: _mean(found if compared.is_release(one, other) else _scored(one, other, cancel))
     )
     kinds = {True: "CorrelationSimilarity", False: "ContingencySimilarity"}
     details = [Detail(names, kinds[pair.numeric], pair.score, pair.counts) for names, pair in found]

@@ -54,7 +54,7 @@ class Quality:
 
     @property
     def beside(self) -> str:
-        """What the scores stand beside, in words."""
+        """What the scores are compared with, in words."""
         rows = f"{self.compared.real.count:,}"
         if self.compared.held_out:
             return f"the {rows} rows of the control set reach against the original"

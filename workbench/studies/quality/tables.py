@@ -72,6 +72,10 @@ class Compared:
     target: str | None
     left_out: dict[str, str]
 
+    def is_release(self, one: Rows, other: Rows) -> bool:
+        """Return whether these are the original and the release, whole; with a control set others begin alike."""
+        return one is self.original and other is self.released
+
     def each(self, score: Callable[[Rows, Rows], float]) -> tuple[float, float, float]:
         """Return a score of the release, of as many of its rows as there are held-out ones, and of the held-out."""
         pairs = ((self.original, self.released), (self.seen, self.like), (self.seen, self.real))
@@ -96,7 +100,7 @@ def read_compared(
         control: rows that were not released; without them a half of the original stands for such rows.
         plan: the release's; without one the kinds of columns are taken from the original.
         target: the column to predict.
-        seed: of the halves and of which rows of the release stand beside them.
+        seed: of the halves and of which rows of the release are beside them.
         cancel: looked at between columns.
 
     Raises:

@@ -72,7 +72,7 @@ def _found(order: int, compared: Compared, cancel: CancelToken) -> Found | None:
     found = _distances(compared.original, compared.released, order, cancel)
 
     def score(one: Rows, other: Rows) -> float:
-        known = found if one is compared.original else _distances(one, other, order, cancel)
+        known = found if compared.is_release(one, other) else _distances(one, other, order, cancel)
         return mean_of([1 - far for _, far in known])
 
     names = [tuple(columns[j].name for j in chosen) for chosen, _ in found]

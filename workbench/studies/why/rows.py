@@ -21,7 +21,7 @@ _SPREAD = 0.15
 """Standard deviation of a generated number within its class, where the declared range is 1."""
 
 _APART = 1.2
-"""How far two classes lie apart over all columns, in such deviations: two classes can be told apart in 7 of 8 rows."""
+"""The distance of two classes over all columns, in such deviations: they can be distinguished in 7 of 8 rows."""
 
 _CLASS_TILT = 0.9
 _NOISE_OF_TARGET = 0.1
@@ -58,7 +58,7 @@ def generate(
 
     A number is Gaussian about a place in its declared range that depends on the row's class (or, of a number that is
     to be predicted, on a hidden number of the row), 0.15 of the range wide; a category is drawn with chances that
-    depend on it. The columns together tell two classes apart in about seven rows of eight; a number that is to be
+    depend on it. The columns together distinguish two classes in about seven rows of eight; a number that is to be
     predicted is their weighted sum with some noise.
 
     Args:
@@ -67,7 +67,7 @@ def generate(
         task: the name of the task.
         rows: how many, at least 5.
         seed: repeats them.
-        separate: how far two classes lie apart on average, in deviations; by default as chance has it, about 1.7.
+        separate: the mean distance of two classes, in deviations; by default as chance has it, about 1.7.
     """
     draw = np.random.Generator(np.random.PCG64(seed_of(seed, "generated", len(attributes), rows)))
     numeric = task == REGRESSION or target.numeric

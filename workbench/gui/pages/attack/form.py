@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 OPEN = ("original", "members")
 """What the open table stands for."""
+OTHERS = ("control", "nonmembers")
+"""People who were not used."""
 
 
 class AttackForm(QWidget):
@@ -141,6 +143,17 @@ class AttackForm(QWidget):
         self._target.blockSignals(False)
         self.changed.emit()
 
+    @property
+    def lacks_others(self) -> bool:
+        """Whether people who were not used are asked for, and none are given."""
+        return any(name in OTHERS and not path.text().strip() for name, path in self._paths.items())
+
+    def give_others(self, held: Path) -> None:
+        """Take rows that were held out for people who were not used, where none are given."""
+        for name, path in self._paths.items():
+            if name in OTHERS and not path.text().strip():
+                path.choose(str(held))
+
     def _say_open(self) -> None:
         opened = self._session.opened
         self._open_line.set_whole(
@@ -180,6 +193,11 @@ class AttackForm(QWidget):
             if needed.required and needed.name not in given:
                 if needed is self._of_open:
                     return tr("Open the original table first: Data.")
+                if needed.name in OTHERS:
+                    return tr(
+                        "Choose {what}; or hold out a part of the open table, and train on the rest or release it.",
+                        what=tr_sentence(needed.help),
+                    )
                 return tr("Choose {what}.", what=tr_sentence(needed.help))
         return ""
 

@@ -9,9 +9,9 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QWidget
 
 from workbench.gui.pages.attack import PAGE
-from workbench.gui.pages.attack.form import AttackForm
+from workbench.gui.pages.attack.form import OTHERS, AttackForm
 from workbench.gui.pages.attack.picture import OutcomeChart
-from workbench.gui.pages.attack.tasks import Attacked, run_attack
+from workbench.gui.pages.attack.tasks import Attacked, hold_out, run_attack
 from workbench.gui.pages.run_page import RunPage
 from workbench.gui.session.account_task import AccountRelease, read_releases
 from workbench.gui.session.job_center import JobCenter, JobHandle
@@ -20,9 +20,11 @@ from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, badge, button, label, named, row, scrolled, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.dialogs import ask_where_to_save, choose
 from workbench.gui.widgets.formatting import percent
 from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
+from workbench.gui.widgets.output_name import beside
 from workbench.gui.widgets.report_button import Reported, report_button
 from workbench.gui.widgets.table_model import Cell, Column
 from workbench.release.certificate import is_model
@@ -51,7 +53,14 @@ COLUMNS = (
     ),
     Column(tr_later("Allowed"), help=tr_later("The most that ε allows on average"), width=72, right=True),
 )
-TARGETS, CONTROLS = (attacks.RELEASE, attacks.MODEL), ("control", "nonmembers")
+TARGETS = (attacks.RELEASE, attacks.MODEL)
+PARTS = (10, 20, 50)
+CSV = tr_later("Tables (*.csv)")
+HELD_OUT = tr_later(
+    "The rows are divided at random into two new files: those that are held out, and the rest, which is opened in "
+    "place of this table with its plan. Train on the rest or release it: the people who were held out were not used, "
+    "and an attack is measured on them. Both files are private."
+)
 INVITATION = tr_later(
     "Choose a release and an attack. What it finds about people who were released is compared with a guess, with "
     "people who were not released, and with the most that the ε of the release allows."
@@ -66,6 +75,7 @@ class AttackPage(RunPage):
         self._done: list[Attacked] = []
         self._releases: tuple[AccountRelease, ...] = ()
         self._forms: dict[str, AttackForm] = {}
+        self._held: Path | None = None
         self.attack = named(ChoiceBox(), "attack_kind", tr("Attack"), tr("What the attacker tries"))
         for known in attacks.ATTACKS:
             self.attack.addItem(tr_sentence(known.title), known.name)
@@ -93,6 +103,13 @@ class AttackPage(RunPage):
         self.set_run(tr("Attack"), "attack_run", tr("Run the attack (Ctrl+Return)"), cancel)
         self._report = report_button(session, jobs, "attack_report", self._reported)
         self.foot.insertWidget(1, self._report)
+        self._hold = button(
+            tr("Hold out…"),
+            "attack_hold_out",
+            tip=tr("Divide the open table at random: one part to train on or to release, the other to attack with"),
+        )
+        self._hold.clicked.connect(self._hold_out)
+        self.foot.insertWidget(1, self._hold)
         self.set_onward(tr("Releases →"), "attack_to_releases", "released", tr("Everything that was released"))
         self.attack.currentIndexChanged.connect(self._choose)
         session.table_changed.connect(self.in_sight(self.refresh))
@@ -127,10 +144,27 @@ class AttackPage(RunPage):
             return
         self.follow(run_attack(self.session, self.jobs, form.attack, request, form.given(), form.target, self._take))
 
+    def _hold_out(self) -> None:
+        """Ask how many rows and where to, then divide the open table; the part that is kept takes its place."""
+        opened = self.session.opened
+        assert opened is not None
+        parts = {str(part): percent(part / 100) for part in PARTS}
+        chosen = choose(self, tr("Hold out a part of {table}?", table=opened.title), tr(HELD_OUT), parts)
+        suggested = str(beside(opened, "kept", ".csv"))
+        path = ask_where_to_save(self, tr("Save the rows that are kept as"), suggested, tr(CSV)) if chosen else ""
+        if path:
+            hold_out(self.session, self.jobs, int(chosen), Path(path), self._take_held)
+
+    def _take_held(self, kept: Path, held: Path) -> None:
+        self._held = held
+        for form in self._forms.values():
+            form.give_others(held)
+        self.session.open_part(kept)
+
     def _reported(self) -> Reported | None:
         """Return the release that is chosen with its original, and the control set where one is given."""
         given = self.form.given()
-        release, control = (given.get(names[0]) or given.get(names[1]) for names in (TARGETS, CONTROLS))
+        release, control = (given.get(names[0]) or given.get(names[1]) for names in (TARGETS, OTHERS))
         opened = self.session.opened
         if opened is None or not isinstance(release, Path):
             return None
@@ -140,6 +174,7 @@ class AttackPage(RunPage):
         """Show what can be pressed, and why."""
         form = self.form
         self._report.setVisible(self._reported() is not None)
+        self._hold.setVisible(self.session.opened is not None and form.lacks_others)
         missing = form.missing()
         self.show_buttons("", ready=not missing and form.value() is not None, done=False)
         self.set_note(missing or tr_sentence(NOT_COVERED), wrapped=True)
@@ -179,6 +214,8 @@ class AttackPage(RunPage):
             aimed = self.session.to_attack
             if aimed is not None and made.takes(attacks.MODEL if is_model(aimed) else attacks.RELEASE):
                 made.choose(aimed)
+            if self._held is not None:
+                made.give_others(self._held)
             made.changed.connect(self.refresh)
             self._fields.addWidget(made)
         for form in self._forms.values():  # those that are hidden ask for no room, which would be scrolled to

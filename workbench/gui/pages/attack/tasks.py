@@ -1,4 +1,4 @@
-"""Run an attack in a job."""
+"""Run an attack, or hold out rows for one, in a job."""
 
 from __future__ import annotations
 
@@ -32,6 +32,28 @@ class Attacked:
     title: str
     target: str
     outcome: Outcome
+
+
+def hold_out(
+    session: Session, jobs: JobCenter, percent: int, kept: Path, show: Callable[[Path, Path], None]
+) -> JobHandle:
+    """Divide the open table at random into the file ``kept`` and one of the rows that are held out, beside it."""
+    opened, held = session.opened, kept.with_name(f"{kept.stem}-held-out.csv")
+    assert opened is not None
+
+    def work(emit: Emit, cancel: CancelToken) -> None:
+        import numpy as np
+
+        from workbench.release import attacked
+
+        attacked.hold_out(opened.table, percent, kept, held, np.random.default_rng())
+
+    def done(_: None) -> None:
+        if session.opened is opened:
+            show(kept, held)
+
+    title = tr("Holding out rows of {table}", table=opened.title)
+    return jobs.start(Job(title, work), key=f"{KEY}-hold-out", on_result=done)
 
 
 def run_attack(

@@ -44,8 +44,6 @@ SHADES, PALEST = 72, 0.08
 
 
 class _CalculatorChart(Chart):
-    """A chart that is one of a row on a whole page."""
-
     margins = QMarginsF(44, 26, 10, 20)
     usual, least, letters = QSize(230, 160), QSize(140, 108), 11
 
@@ -164,8 +162,6 @@ class HeatChart(_CalculatorChart):
 
 
 def _present(column: int, row: int) -> mark.Mark:
-    """Return a frame around the present cell."""
-
     def paint(on: mark.Canvas) -> None:
         on.smooth("text")
         on.painter.drawRect(QRectF(on.at(column, row + 1), on.at(column + 1, row)))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QBuffer, QIODevice, QTimer
-from PySide6.QtWidgets import QGridLayout, QWidget
+from PySide6.QtCore import QBuffer, QIODevice, Qt, QTimer, Signal
+from PySide6.QtWidgets import QGridLayout, QLineEdit, QSlider, QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.calculator import PAGE
 from workbench.gui.pages.calculator.charts import EpsilonChart, HeatChart, line_of
-from workbench.gui.pages.calculator.figure_slider import FigureSlider
 from workbench.gui.pages.calculator.tasks import (
     AXES,
     ExactFigures,
@@ -24,15 +24,112 @@ from workbench.gui.pages.calculator.tasks import (
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
-from workbench.gui.widgets.basic import Card, Facts, button, caption, label, look, stack
+from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence, typed
+from workbench.gui.widgets.basic import Card, Facts, button, caption, hold, label, look, mark_wrong, named, row, stack
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.explain import Asked, explain_button
-from workbench.gui.widgets.formatting import at_most
+from workbench.gui.widgets.formatting import at_most, plain
 from workbench.params import WorkbenchError
 
-if TYPE_CHECKING:  # it loads numpy
+if TYPE_CHECKING:
     from workbench.privacy.accounting.run_curves import TrainingRun
+
+POSITIONS = 1_000_000
+FIELD = 92
+
+
+class FigureSlider(QWidget):
+    """A number above 0 between two bounds; the field takes every number between them, the slider a million.
+
+    Signals:
+        changed: another valid value.
+    """
+
+    changed = Signal()
+
+    def __init__(self, name: str, title: str, tip: str, low: float, high: float, value: float, *, whole: bool) -> None:
+        """Make the slider ``NAME_slider`` with its field ``NAME_field``."""
+        super().__init__()
+        named(self, name, title, tip)
+        self._low, self._high, self._whole, self._value = low, high, whole, value
+        self.field = named(
+            QLineEdit(),
+            f"{name}_field",
+            tr("{title}, from {low} to {high}", title=title, low=plain(low), high=plain(high)),
+            tip,
+        )
+        hold(self.field, FIELD)
+        self.field.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.slider = named(
+            QSlider(Qt.Orientation.Horizontal), f"{name}_slider", tr("{title} on a log scale", title=title), tip
+        )
+        self.slider.setRange(0, POSITIONS)
+        self.slider.setSingleStep(POSITIONS // 400)
+        self.slider.setPageStep(POSITIONS // 20)
+        self._problem = label("", "problem", wrap=True, name=f"{name}_problem")
+        self._problem.hide()
+        head = QWidget()
+        head.setLayout(row(label(title, "muted"), None, self.field))
+        self.setLayout(stack(head, self.slider, self._problem, spacing=2))
+        self.field.editingFinished.connect(self._entered)
+        self.slider.valueChanged.connect(self._dragged)
+        self._show()
+
+    def value(self) -> float:
+        """Return the last valid value."""
+        return self._value
+
+    def set_value(self, value: float) -> None:
+        """Show ``value`` without a signal."""
+        self._value = min(max(value, self._low), self._high)
+        self._show()
+
+    def _show(self) -> None:
+        self.slider.blockSignals(True)
+        share = math.log(self._value / self._low) / math.log(self._high / self._low)
+        self.slider.setValue(round(share * POSITIONS))
+        self.slider.blockSignals(False)
+        self._write()
+
+    def _write(self) -> None:
+        self.field.setText(f"{self._value:.0f}" if self._whole else plain(self._value))
+        self.slider.setAccessibleDescription(self.field.text())
+        mark_wrong(self.field, False)
+        self._problem.hide()
+
+    def _dragged(self, position: int) -> None:
+        value = self._low * (self._high / self._low) ** (position / POSITIONS)
+        value = float(round(value)) if self._whole else float(f"{value:.4g}")
+        if value != self._value:
+            self._value = value
+            self._write()
+            self.changed.emit()
+
+    def _entered(self) -> None:
+        text = typed(self.field.text()).replace(",", "")
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if self._whole and value == value and value != round(value):
+            value = math.nan
+        if not self._low <= value <= self._high:
+            low, high = plain(self._low), plain(self._high)
+            self._problem.setText(
+                tr("Give a whole number from {low} to {high}.", low=low, high=high)
+                if self._whole
+                else tr("Give a number from {low} to {high}.", low=low, high=high)
+            )
+            self._problem.show()
+            mark_wrong(self.field, True)
+            return
+        if value != self._value:
+            self._value = value
+            self._show()
+            self.changed.emit()
+        else:
+            self._write()
+
 
 PER_FRAME_MS = 40
 """While a slider moves, figures are asked for at most so often."""
@@ -49,7 +146,7 @@ TITLES = {
     "delta": tr_later("ε against δ"),
 }
 FILES = tr_later("Picture (*.png);;Figures (*.csv)")
-STANDS = tr_later("Nothing is read or charged here: ε follows from public figures alone.")
+NOTHING_READ = tr_later("Nothing is read or charged here: ε follows from public figures alone.")
 
 
 class CalculatorPage(PageFrame):
@@ -104,7 +201,7 @@ class CalculatorPage(PageFrame):
         for slider in self.sliders.values():
             slider.changed.connect(self._moved)
         self.set_primary(tr("Take these values to Train"), "calculator_to_train", self._to_train)
-        self.set_note(tr(STANDS))
+        self.set_note(tr(NOTHING_READ))
         session.table_changed.connect(self._table_changed)
         self._table_changed()
 

@@ -17,13 +17,14 @@ from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import TICKABLE, Cell, Column, EditedModel
 from workbench.render.comparison_figure import free_style
 from workbench.render.palette import SIGNS, STYLES
+from workbench.risk.attacks.outcome import Outcome
 from workbench.studies.curve import MOST_REGIMES
 from workbench.studies.metrics import ACCURACY, Metric
 
 TOO_MANY = tr_later("At most {most} lines can be drawn together: untick one of them first.")
 PIN_HELP = tr_later("Tick a line to draw it in the picture; at most seven are drawn together")
 NOT_DRAWN = tr_later("This model cannot be drawn, because its card states no accuracy on a public test table")
-PIN, FIGURE = 0, 4
+PIN, FIGURE, MEMBERSHIP = 0, 4, 5
 WAYS = tr_later("Without privacy, on a sanitised table, with privacy built in, or a model that was released")
 EPSILONS = tr_later("The values of ε that a study has tested, or the ε that a released model was charged")
 COLUMNS = (
@@ -31,6 +32,14 @@ COLUMNS = (
     Column(tr_later("Way of training"), help=WAYS, width=158, grows=0.15),
     Column("ε", help=EPSILONS, width=86, right=True),
     Column(tr_later("Figure"), width=148, right=True),
+    Column(
+        tr_later("Membership"),
+        help=tr_later(
+            "How often an attacker names the one of two people who was used (0.5: by chance), with its 95 % interval"
+        ),
+        width=140,
+        right=True,
+    ),
     Column(
         tr_later("Repeats"),
         help=tr_later("Random splits of the rows that the figure is a mean of"),
@@ -62,12 +71,16 @@ STATUS = {"charged": tr_later("charged"), "settled": tr_later("settled")}
 
 NONE = Cell("–", "muted")
 
+Point = tuple[str, float | None]
+"""The key of a line, and its ε."""
+
 
 class RunsModel(EditedModel):
     """All lines and which of them are pinned.
 
     Attributes:
         lines: the lines, in the order in which they came.
+        attacked: what attacks on lines found.
         pins: the keys of the pinned lines in the order in which they were pinned, each with the style it is drawn in.
 
     Signals:
@@ -80,6 +93,7 @@ class RunsModel(EditedModel):
         pin = Column(tr("Pin"), self._pin, tr(PIN_HELP), width=58, tick=self._take_pin)
         super().__init__(session, (pin, *COLUMNS))
         self.lines: tuple[Line, ...] = ()
+        self.attacked: Mapping[Point, Outcome] = {}
         self.pins: dict[str, str] = {}
 
     def show_runs(self, lines: tuple[Line, ...], metric: Metric | None, epsilon: float | None) -> None:
@@ -89,7 +103,9 @@ class RunsModel(EditedModel):
         known = {line.key for line in lines}
         self.pins = {key: style for key, style in self.pins.items() if key in known}
         self._name_figure(metric)
-        self.show_lines([cells(line, metric, epsilon) for line in lines], same=same)
+        found = [self.attacked.get(point_of(line, epsilon)) for line in lines]
+        rows = [cells(line, metric, epsilon, one) for line, one in zip(lines, found, strict=True)]
+        self.show_lines(rows, same=same)
 
     def _name_figure(self, metric: Metric | None) -> None:
         title, help_text = tr("Figure"), ""
@@ -113,6 +129,11 @@ class RunsModel(EditedModel):
         """Return the pinned lines in the order of the pins, each with its style."""
         by_key = {line.key: line for line in self.lines}
         return [(by_key[key], style) for key, style in self.pins.items()]
+
+    def shows_private(self, line: Line) -> bool:
+        """Whether something of a line was computed from private rows."""
+        attacked = any(key == line.key for key, _ in self.attacked)
+        return not line.made_up and (line.study is not None or attacked)
 
     def name_at(self, at: int) -> str:
         """Return the words that a line is found by."""
@@ -183,14 +204,21 @@ class RunsTable(SettingsTable):
 
     def _private(self, rows: Sequence[int]) -> bool:
         """Whether some of these rows were computed from private ones."""
-        lines = [self._runs.lines[row] for row in rows]
-        return any(line.study is not None and not line.made_up for line in lines)
+        return any(self._runs.shows_private(self._runs.lines[row]) for row in rows)
 
 
-def cells(line: Line, metric: Metric | None, epsilon: float | None) -> tuple[Cell, ...]:
+def point_of(line: Line, epsilon: float | None) -> Point:
+    """Return what is attacked of a line: the model at the listed ε, unless it is the same at each."""
+    fixed = line.study is None or line.study.without_privacy
+    return line.key, None if fixed else epsilon
+
+
+def cells(
+    line: Line, metric: Metric | None, epsilon: float | None, attacked: Outcome | None = None
+) -> tuple[Cell, ...]:
     """Return the cells of a line, its figure of ``metric`` at ``epsilon``; that of the first column is the pin's."""
     model, way, dataset = (Cell(text, tip=text, key=text.casefold()) for text in (line.model, line.way, line.dataset))
-    figures = _epsilon(line), _figure(line, metric, epsilon), _repeats(line)
+    figures = _epsilon(line), _figure(line, metric, epsilon), _membership(line, attacked), _repeats(line)
     time = Cell(_moment(line.time), tip=line.time, exact=line.time, key=line.time)
     return (NONE, model, way, *figures, dataset, time, _delta(line), _place(line))
 
@@ -280,6 +308,20 @@ def _public_figure(line: Line, metric: Metric) -> Cell:
         public=tr(PUBLIC),
     )
     return Cell(_short(stated[0]), tip=tip, exact=repr(stated[0]), key=stated[0])
+
+
+def _membership(line: Line, attacked: Outcome | None) -> Cell:
+    if attacked is None:
+        return NONE._replace(tip=tr("Not attacked at this ε: select the line and press Attack"))
+    found, allowed = attacked.figures, attacked.figures["allowed_figures"]
+    value, low, high = (tr_number(found[key], ".2f") for key in ("auc", "auc_low", "auc_high"))
+    bound = tr_sentence(attacked.why_not) if allowed is None else ""
+    if allowed is not None:
+        most = tr_number(allowed["auc"], ".2f")
+        bound = tr("ε = {epsilon} allows {most} at the most.", epsilon=at_most(attacked.guarantee.epsilon), most=most)
+    whose = tr(MADE_UP) if line.made_up else tr(PRIVATE)
+    trained = tr("It was trained again on one half of the rows, and the others were not used.")
+    return Cell(f"{value} ({low}–{high})", tip=f"{bound} {trained} {whose}", exact=repr(found["auc"]), key=found["auc"])
 
 
 def _repeats(line: Line) -> Cell:

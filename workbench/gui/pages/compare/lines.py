@@ -15,7 +15,7 @@ from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.release.model.released_models import ReleasedModel
 from workbench.render.comparison_figure import Drawn
 from workbench.studies.comparison import StudyLine, study_lines
-from workbench.studies.grid.compared import SweepStudyLine, sweep_study_lines
+from workbench.studies.grid.lines import SweepStudyLine, sweep_study_lines
 from workbench.studies.metrics import ACCURACY, Metric
 from workbench.studies.results import Row
 

@@ -13,13 +13,14 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.compare import PAGE
-from workbench.gui.pages.compare.tasks import read_sweep
+from workbench.gui.pages.compare.tasks import ATTACKED, attack_line, hindrance, read_sweep
 from workbench.gui.pages.curve_actions import CURVE_FILES, PointFacts, PointPanel, copy_curve, save_curve
 from workbench.gui.pages.curve_words import figure_words, in_language
-from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.model_task import read_models
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
+from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, badge, button, label, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_sweep, ask_where_to_save
@@ -40,6 +41,9 @@ LOWEST = 290
 """Pixels of the picture below the table."""
 
 HINT = tr_later("Tick lines in the table to draw them together: at most seven.")
+ATTACK_TIP = tr_later(
+    "Train the selected line again on one half of the rows, and see how well an attacker tells them from the others"
+)
 EMPTY = tr_later(
     "The studies that you run in Curves and the models that you release in Train are listed here "
     "in one table, to be sorted, filtered and drawn together."
@@ -68,10 +72,11 @@ class ComparePage(PageFrame):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
         # These know numpy and pyqtgraph, which the descriptor of the page does not wait for.
-        from workbench.gui.pages.compare.compare_table import RunsModel, RunsTable
+        from workbench.gui.pages.compare.compare_table import MEMBERSHIP, RunsModel, RunsTable
         from workbench.gui.widgets.curve_plot import CurvePlot
 
         self._models: tuple[ReleasedModel, ...] = ()
+        self._membership = MEMBERSHIP
         self._drawn: list[Line] = []
         self._left_out = 0
         self.figure: CurveFigure | None = None
@@ -95,7 +100,11 @@ class ComparePage(PageFrame):
         self._sweep = button(tr("Open a sweep…"), "compare_sweep", tip=tip)
         self._sweep.clicked.connect(self._ask_for_sweep)
         self._badge = badge()
+        self._attack = button(tr("Attack"), "compare_attack", tip=tr(ATTACK_TIP))
+        self._attack.clicked.connect(self._start_attack)
+        self._attacking: JobHandle | None = None
         self._arrange()
+        self.foot.addWidget(self._attack)
         self.set_primary(
             tr("Release →"), "compare_to_release", lambda: session.go("release"), tr("Publish what you decided on")
         )
@@ -104,6 +113,7 @@ class ComparePage(PageFrame):
         self.measure.activated.connect(lambda: self._choose(self.measure))
         self.epsilon.activated.connect(lambda: self._choose(self.epsilon))
         self.runs.pinned.connect(self._pin)
+        self.table.chosen_changed.connect(self._say)
         self.plot.chosen.connect(self._ask_about_point)
         self._kept: dict[ChoiceBox, object] = {}
         session.table_changed.connect(self._forget)
@@ -216,6 +226,8 @@ class ComparePage(PageFrame):
         self._draw()
 
     def _show_lines(self, lines: tuple[Line, ...]) -> None:
+        self.runs.attacked = {run.result.point: run.result.outcome for run in self.session.runs if run.kind == ATTACKED}
+        self.table.setColumnHidden(self._membership, not self.runs.attacked)
         self.runs.show_runs(lines, self._metric(), self.epsilon.currentData())
         self.table.sort_again()
 
@@ -235,7 +247,7 @@ class ComparePage(PageFrame):
         for part in (self._copy, self._save):
             part.setVisible(bool(self.runs.lines))
             part.setEnabled(self.figure is not None)
-        private = any(line.study is not None and not line.made_up for line in self.runs.lines)
+        private = any(map(self.runs.shows_private, self.runs.lines))
         # One badge a page: a picture has its own.
         self._badge.setVisible(private and (self.figure is None or not self.figure.badge))
         self._hint.setText(
@@ -281,12 +293,34 @@ class ComparePage(PageFrame):
                 metric=self.measure.currentText(),
             )
             stated = f"{stated} {left_out}"
-        self.set_note(stated if self.runs.lines else "")
+        line, running = self._current(), self._attacking is not None and self._attacking.running
+        hindered = tr("Select a line first.") if line is None else hindrance(self.session, line)
+        self._attack.setVisible(bool(self.runs.lines))
+        self._attack.setEnabled(running or not hindered)
+        self._attack.setText(tr("Cancel") if running else tr("Attack"))
+        self._attack.setAccessibleName(self._attack.text())
+        self._attack.setToolTip("" if running else hindered or tr(ATTACK_TIP))
+        if line is not None and hindered:
+            stated = f"{stated} {hindered}"
+        self.set_note(stated if self.runs.lines else "", wrapped=True)
+
+    def _current(self) -> Line | None:
+        at = self.table.currentIndex().row()
+        return self.runs.lines[at] if 0 <= at < len(self.runs.lines) else None
+
+    def _start_attack(self) -> None:
+        """Attack the current line, or stop that."""
+        line, epsilon = self._current(), self.epsilon.currentData()
+        if self.escape() or line is None:
+            return
+        if line.made_up or figures_first.may_show(self, self.session):
+            self._attacking = attack_line(self.session, self.jobs, line, epsilon)
+            self._attacking.ended.connect(self._say)
+            self._say()
 
     def _asked(self) -> Asked | None:
         """Return the ε of the current line: the charged one, or of a study the one that its figure is of."""
-        at = self.table.currentIndex().row()
-        line = self.runs.lines[at] if 0 <= at < len(self.runs.lines) else None
+        line = self._current()
         if line is None or line.kind == "none":
             return None
         if line.release is not None:
@@ -320,7 +354,10 @@ class ComparePage(PageFrame):
         self.panel.show_point(facts, self.plot.place_of(*point))
 
     def escape(self) -> bool:
-        """Close the panel of a point."""
+        """Stop an attack, else close the panel of a point."""
+        if self._attacking is not None and self._attacking.running:
+            self._attacking.cancel()
+            return True
         return self.panel.close_it()
 
     def _show_asked(self) -> None:

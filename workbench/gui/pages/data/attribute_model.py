@@ -183,7 +183,7 @@ class AttributeModel(PlanModel):
         if wrong is not None:
             return cell._replace(text="✕ " + wrong.text, look="danger", tip=wrong.reason, value=wrong.text)
         text, from_data = in_short(column, fact), column.bounds_origin == "data"
-        # The sign stands first: the end of a long list is cut off.
+        # The sign comes first: the end of a long list is cut off.
         cell = cell._replace(text=text or tr(OPEN_TEXT), tip="" if bound else text, value=written(column, fact))
         if bound and column.crossed:
             return cell._replace(text=f"✕ {text}", look="danger", tip=self.problem_of(at))

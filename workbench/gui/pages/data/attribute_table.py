@@ -2,27 +2,148 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QAbstractItemDelegate, QAbstractItemView, QWidget
 
-from workbench.gui.pages.data.attribute_edits import role_edit
-from workbench.gui.pages.data.attribute_model import BARS, LOWER, UPPER, AttributeModel
-from workbench.gui.pages.data.attribute_paste import pasted
+from workbench.data.schema import KINDS, ROLES
+from workbench.gui.pages.data.attribute_edits import Edit, role_edit
+from workbench.gui.pages.data.attribute_model import BARS, KIND, LOWER, NAME, NO_ROLE, ROLE, UPPER, AttributeModel
+from workbench.gui.pages.data.facts import changes, kind_changes, read, role_changes
 from workbench.gui.pages.data.histogram import HistogramDelegate
-from workbench.gui.session.draft import DraftColumn
+from workbench.gui.session.draft import DraftColumn, DraftPlan
 from workbench.gui.session.draft_edits import of_all, protect_changes
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.style.stylesheet import ROW
+from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import EDITABLE
+from workbench.params import ParameterError
+from workbench.params.field import did_you_mean
+
+PLACES = (NAME, ROLE, KIND, LOWER, UPPER)
+TITLES = {
+    NAME: tr_later("attribute"),
+    ROLE: tr_later("role"),
+    KIND: tr_later("kind"),
+    LOWER: tr_later("lower bound or values"),
+    UPPER: tr_later("upper bound"),
+}
+
+
+def pasted(
+    plan: DraftPlan,
+    names: Sequence[str],
+    place: int,
+    block: Sequence[Sequence[str]],
+    kind_of: Callable[[str], str],
+    decimal: str = ".",
+) -> Edit:
+    """Return the plan with a block of cells over its columns; an empty cell changes nothing.
+
+    Args:
+        plan: the plan.
+        names: the columns that the rows of the block are for, from the current one down; a block of one row is for
+            all of them. Where the block begins with names, these say which column each row is for.
+        place: the column of the table in which the block begins.
+        block: its cells.
+        kind_of: the kind that a column seems to have, by its name.
+        decimal: the decimal mark of the file.
+
+    Raises:
+        ParameterError: a cell is refused; row and column are named.
+    """
+    width = max(map(len, block), default=0)
+    if not width:
+        raise ParameterError(tr("the clipboard holds no cells"), hint=tr("copy a block of cells first"))
+    if place not in PLACES or place + width > len(PLACES):
+        what = tr("the block is {width} wide, which do not fit from here on", width=count(width, "column"))
+        raise ParameterError(what, hint=tr("start further left"))
+    if place == NAME:
+        targets = [cells[0] for cells in block]
+    else:
+        targets = list(names) if len(block) == 1 else list(names[: len(block)])
+    rows = list(block) * len(targets) if len(block) == 1 and place != NAME else list(block)
+    if len(rows) > len(targets):
+        what = tr(
+            "the block has {rows}, and there are {targets} from here on",
+            rows=count(len(rows), "row"),
+            targets=count(len(targets), "column"),
+        )
+        raise ParameterError(what, hint=tr("start further up"))
+    drafts: Mapping[str, DraftColumn] = {c.name: c for c in plan.columns}
+    for at, (name, cells) in enumerate(zip(targets, rows, strict=True), start=1):
+        if name not in drafts:
+            raise ParameterError(
+                tr(
+                    "row {row}: the table has no column {name}{did_you_mean}",
+                    row=at,
+                    name=repr(name),
+                    did_you_mean=tr_sentence(did_you_mean(name, drafts)),
+                )
+            )
+        for step, text in enumerate(cells):
+            where = place + step
+            if where == NAME or not text:
+                continue
+            try:
+                made = _taken(plan.column(name), where, text, kind_of, decimal)
+            except ParameterError as error:
+                what = tr(
+                    "row {row} ({name}), {fact}: {problem}",
+                    row=at,
+                    name=name,
+                    fact=tr(TITLES[where]),
+                    problem=tr_sentence(error.what),
+                )
+                raise ParameterError(what, hint=error.remedies) from None
+            if made.get("role") == "target":
+                plan = plan.with_target(None)
+            plan = plan.with_columns({name: made})
+    return tr("paste {rows} of facts", rows=count(len(rows), "row")), plan
+
+
+def _taken(
+    column: DraftColumn, place: int, text: str, kind_of: Callable[[str], str], decimal: str
+) -> Mapping[str, Any]:
+    if place == ROLE:
+        role = None if text == NO_ROLE else _one_of(text, ROLES)
+        back = protect_changes(column, kind_of(column.name)) if role == "target" and column.action == "drop" else {}
+        return {**back, "role": role} if role == "target" else role_changes(column, role, kind_of(column.name))
+    if not column.protected:
+        raise ParameterError(
+            tr("the column is not released, and needs no facts"), hint=tr("tick it among the questions")
+        )
+    if place == KIND:
+        kind = _one_of(text, KINDS)
+        return kind_changes(column, kind) if kind != column.kind else {"kind": kind}
+    fact = {LOWER: "lower", UPPER: "upper"}[place] if column.numeric else "domain" if place == LOWER else ""
+    if fact not in column.needs:
+        raise ParameterError(
+            tr("a column of kind {kind} has no such fact", kind=tr(column.kind or "")), hint=tr("leave the cell empty")
+        )
+    return changes(column, fact, read(column, fact, text, decimal))
+
+
+def _one_of(text: str, known: Sequence[str]) -> str:
+    """Return the word that ``text`` is, as the plan or as the window writes it."""
+    found = next((word for word in known if text.lower() in (word, tr(word).lower())), None)
+    if found is None:
+        near = tr_sentence(did_you_mean(text, known))
+        raise ParameterError(
+            tr("{text} is not known{did_you_mean}", text=repr(text), did_you_mean=near),
+            hint=tr("write {words}", words=", ".join(map(tr, known))),
+        )
+    return found
+
 
 NOT_RELEASED, RELEASED = tr_later("Not Released"), tr_later("Release It Protected")
-ROLES = (
+ROLE_TITLES = (
     ("identifier", tr_later("Identifier: Not Released")),
     ("quasi-identifier", tr_later("Quasi-identifier")),
     ("sensitive", tr_later("Sensitive")),
@@ -59,7 +180,7 @@ class AttributeTable(SettingsTable):
         tip = tr("Leave the selected columns out, or release them again")
         self._drop = self.add_action("drop", tr(NOT_RELEASED), self.toggle_drop, tip)
         self.customContextMenuRequested.connect(self._word_drop)
-        for role, words in ROLES:
+        for role, words in ROLE_TITLES:
             name = f"role_{(role or 'none').replace('-', '_')}"
             self.add_action(name, tr(words), partial(self._take_role, role), tr("The role of the selected columns"))
         self.add_action("target", tr("Use as Target"), self._take_target, tr("The column that models predict"))
@@ -116,7 +237,6 @@ class AttributeTable(SettingsTable):
             self._sort(-1, Qt.SortOrder.AscendingOrder)
 
     def retranslate(self) -> None:
-        """Say the cells in another language."""
         self.attributes.refresh()
 
     # -- what is still to be declared ---------------------------------------------------------------------------------

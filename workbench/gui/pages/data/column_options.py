@@ -9,6 +9,7 @@ from typing import Any
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QVBoxLayout, QWidget
 
+from workbench.data.schema import Attribute
 from workbench.gui.pages.data.attribute_edits import way_edit
 from workbench.gui.pages.data.attribute_model import AttributeModel
 from workbench.gui.session.draft import OPEN, DraftColumn
@@ -244,8 +245,6 @@ class ReadingFacts(QWidget):
             self._fill_other(self._column)
 
     def _take_cells(self) -> None:
-        from workbench.data.schema import Attribute
-
         if self._column is None:
             return
         text = self.cells.text().strip()

@@ -1,4 +1,4 @@
-"""What stands below the attribute table: the chosen attribute, why it is looked at, and what can be done about it."""
+"""What is below the attribute table: the chosen attribute, why it is looked at, and what can be done about it."""
 
 from __future__ import annotations
 
@@ -108,7 +108,6 @@ class AttributeDetail(DetailCard):
         self.refresh()
 
     def refresh(self) -> None:
-        """Show the present state of the attribute."""
         if not 0 <= self._at < self._attributes.rowCount():
             return
         column, profile = self._attributes.column_at(self._at), self._attributes.profile_at(self._at)
@@ -142,7 +141,6 @@ class AttributeDetail(DetailCard):
         return self._attributes.edited_with(self._at)
 
     def retranslate(self) -> None:
-        """Say the same in another language."""
         self.refresh()
 
     # -- what the buttons do --------------------------------------------------------------------------------------

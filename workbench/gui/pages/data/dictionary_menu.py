@@ -2,19 +2,119 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QToolButton
 
-from workbench.gui.pages.data.dictionary_tasks import Imported, export_dictionary, import_dictionary
 from workbench.gui.session.draft import DraftPlan
-from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import look, named
 from workbench.gui.widgets.dialogs import DICTIONARIES, ask_for_dictionary, ask_where_to_save
 from workbench.gui.widgets.formatting import count
+from workbench.jobs import Job
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+KEY = "dictionary"
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What an import makes of a draft.
+
+    Attributes:
+        title: the file.
+        plan: the draft with what it declares.
+        columns: how many columns it declares something of.
+        unknown: one sentence about columns that the table does not have, or empty.
+    """
+
+    title: str
+    plan: DraftPlan
+    columns: int
+    unknown: str
+
+
+def import_dictionary(
+    path: Path, plan: DraftPlan, jobs: JobCenter, session: Session, apply: Callable[[DraftPlan, Imported], None]
+) -> JobHandle:
+    """Read ``path`` over ``plan``; a file that is wrong anywhere changes nothing and is reported."""
+    profiles = session.opened.profile if session.opened is not None else ()
+    kinds = {p.name: p.kind for p in profiles}
+
+    def work(emit: Emit, cancel: CancelToken) -> Imported:
+        return declared(path, plan, kinds)
+
+    job = Job(tr("Importing"), work, about=path.name)
+    return jobs.start(job, key=KEY, on_result=lambda made: apply(plan, made), on_failure=session.report)
+
+
+def declared(path: Path, plan: DraftPlan, kinds: Mapping[str, str]) -> Imported:
+    """Return ``plan`` with what the dictionary in ``path`` declares; runs in a worker.
+
+    Args:
+        path: the dictionary.
+        plan: the draft as it is.
+        kinds: the kind that each column seems to have, for one that comes back and of which no kind is declared.
+
+    Raises:
+        InputError: the file is wrong, or contradicts what the plan declares.
+    """
+    from workbench.sanitize.data_dictionary import load_dictionary
+    from workbench.sanitize.dictionary_changes import changes, not_in_table, with_guesses
+
+    entries = load_dictionary(path)
+    columns = {c.name: c for c in plan.columns}
+    made = {}
+    for entry in entries:
+        column = columns.get(entry.name)
+        if column is None or not entry.declares:
+            continue
+        # A column whose kind nobody has looked at was dropped for its rows, not because nobody needs it.
+        unseen = "action" in column.guessed and column.kind is None
+        changed = changes(entry, column, drop_guessed=unseen)
+        if entry.date_order is None:  # what the rows call for stays asked, whatever the column is called
+            changed.pop("date_order", None)
+        guessed = with_guesses(entry, column.guessed)
+        if changed.get("action") == "protect" and (changed.get("kind") or column.kind) is None:
+            changed["kind"], guessed = kinds.get(entry.name, "category"), ("kind", *guessed)
+        made[entry.name] = {**changed, "guessed": tuple(dict.fromkeys(guessed))}
+    result = plan.with_columns(made)
+    target = next((e.name for e in entries if e.role == "target" and e.name in made), None)
+    if target is not None:
+        result = result.with_target(target)
+    result.problems()  # makes the grid of every column here rather than on the GUI thread
+    stated = not_in_table(entries, list(columns))
+    return Imported(path.name, result, len(made), f"{stated[:1].upper()}{stated[1:]}." if stated else "")
+
+
+def export_dictionary(path: Path, plan: DraftPlan, jobs: JobCenter, session: Session) -> JobHandle:
+    """Write what ``plan`` declares; what was read off the rows is left out, and the person is informed."""
+
+    def work(emit: Emit, cancel: CancelToken) -> tuple[str, ...]:
+        from workbench.release.atomic import write_output
+        from workbench.sanitize.data_dictionary import write_dictionary
+
+        text, left_out = write_dictionary(plan.writable().to_raw()["column"])
+        write_output(path, text.encode())
+        return left_out
+
+    def notify(left_out: tuple[str, ...]) -> None:
+        from workbench.sanitize.data_dictionary import left_out_in_words
+
+        stated = left_out_in_words(left_out)
+        more = tr_sentence(f"{stated[:1].upper()}{stated[1:]}.") if stated else ""
+        said = tr("Exported {name}.", name=path.name)
+        session.notify("warning" if stated else "info", f"{said} {more}".rstrip())
+
+    job = Job(tr("Exporting"), work, about=path.name)
+    return jobs.start(job, key=KEY, on_result=notify, on_failure=session.report)
+
 
 TIP = tr_later(
     "A CSV with the header name,role,kind,lower,upper,values,missing,date_order: what is publicly known of each "

@@ -30,11 +30,11 @@ PUBLIC = tr_later("Everybody may know this list, whatever these rows contain")
 
 @dataclass(frozen=True)
 class Listed:
-    """What stands in the editor.
+    """What is in the editor.
 
     Attributes:
         values: the different values in the order of their first line.
-        twice: those that stand in more than one line.
+        twice: those that are in more than one line.
         spaced: those that begin or end with a space.
         with_commas: lines that hold a comma, a semicolon or a tab, of which each part may be meant as a value.
     """

@@ -80,14 +80,14 @@ def _day(text: str, order: str | None, words: str) -> float:
 
 
 def _names(text: str) -> list[str]:
-    """Return the values of a list parted by commas or lines; what stands in quotes is taken as it is."""
+    """Return the values of a list parted by commas or lines; what is in quotes is taken as it is."""
     return [quoted.replace('""', '"') if mark else bare.strip() for mark, quoted, bare in _NAME.findall(text)]
 
 
 def changes(column: DraftColumn, fact: str, value: Any) -> dict[str, Any]:
     """Return what declaring one fact changes of a column.
 
-    A fact read off the rows never stands beside a declared one: declaring the first of two opens the other again.
+    A fact read off the rows is never kept beside a declared one: declaring the first of two opens the other again.
     """
     out: dict[str, Any] = {fact: value}
     if column.bounds_origin == "data":

@@ -32,7 +32,7 @@ class Remedy:
     """What accepting a suspicion does.
 
     Attributes:
-        verb: what stands on the button.
+        verb: the text of the button.
         words: the step for the Edit menu.
         changes: what differs of the column; empty where the person is led to where it is said.
         leads: where to: ``dialect``, the form of how the file is read, or ``rows``, the maximum rows per person.

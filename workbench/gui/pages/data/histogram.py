@@ -70,7 +70,6 @@ class HistogramDelegate(QStyledItemDelegate):
     def helpEvent(  # noqa: N802 - Qt's name
         self, event: QHelpEvent, view: QAbstractItemView, option: QStyleOptionViewItem, index: Index
     ) -> bool:
-        """Name the bar under the pointer."""
         bars = self._bars(index)
         share = (event.pos().x() - _inside(option).left()) / _inside(option).width()
         words = words_of(bars, int(share * len(bars))) if bars and 0 <= share < 1 else ""

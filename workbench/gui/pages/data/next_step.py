@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from workbench.gui.session.blocking import FOUND, open_facts
 from workbench.gui.session.draft import DraftPlan
+from workbench.gui.session.draft_edits import GUESSED_FACTS
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
@@ -41,12 +42,7 @@ class NextStep:
 
 
 def next_step(session: Session, *, at_dialect: bool) -> NextStep | None:
-    """Return what comes next; ``None`` while nothing is open.
-
-    Args:
-        session: what is open, and its plan.
-        at_dialect: whether the form of how the file is read is shown.
-    """
+    """Return what comes next; ``None`` while nothing is open. ``at_dialect``: how the file is read is shown."""
     if session.images is not None:
         return NextStep(_images_note(session.images), tr(TRAIN), TRAIN_TIP)
     return None if session.opened is None else _of_table(session.opened, session.plan, at_dialect=at_dialect)
@@ -89,8 +85,6 @@ def _of_table(opened: OpenTable, plan: DraftPlan, *, at_dialect: bool) -> NextSt
 
 def guessed_in_words(plan: DraftPlan) -> str:
     """Return what was guessed of the columns and nobody has confirmed."""
-    from workbench.gui.session.draft_edits import GUESSED_FACTS
-
     groups: dict[tuple[str, ...], list[str]] = {}
     for guess in plan.guesses():
         groups.setdefault(guess.facts, []).append(guess.of)

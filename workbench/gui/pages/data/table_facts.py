@@ -82,7 +82,6 @@ class WholeTable(QWidget):
         self._keep_height()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        """Take the height of the sentences in their final typeface."""
         super().showEvent(event)
         QTimer.singleShot(0, self, self._keep_height)
 
@@ -93,13 +92,11 @@ class WholeTable(QWidget):
         self.setMinimumHeight(max(least, self.minimumSizeHint().height()))
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Keep the field beside its title where text is written larger or smaller."""
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
             self._title.setMaximumWidth(self._title.fontMetrics().horizontalAdvance(tr(TITLE)) + 4)
 
     def retranslate(self) -> None:
-        """Say the same in another language."""
         self.refresh()
 
     def ask_for_rows(self) -> None:
@@ -108,7 +105,6 @@ class WholeTable(QWidget):
         self.rows.selectAll()
 
     def refresh(self) -> None:
-        """Show the present plan."""
         plan = self._session.plan
         self.rows.setText(str(plan.rows_per_person))
         mark_wrong(self.rows, wrong=False)

@@ -116,8 +116,8 @@ def column_view(released: VerifiedRelease, name: str, confidence: float, cancel:
     import numpy as np
 
     from workbench.sanitize.estimates import estimate_column
+    from workbench.sanitize.estimates.likelihood import likely_shape
     from workbench.sanitize.estimates.quantiles import estimate_quantiles
-    from workbench.sanitize.estimates.shape import likely_shape
 
     column = released.column(name)
     counts = np.bincount(released.cells(name), minlength=column.randomiser.outputs)

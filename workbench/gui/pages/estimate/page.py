@@ -127,7 +127,6 @@ class EstimatePage(PageFrame):
         return self._handle or self._paired
 
     def refresh(self) -> None:
-        """Show what can be pressed."""
         job = self.job
         running, stopping = job is not None, job is not None and job.stopping
         assert self.primary is not None
@@ -153,7 +152,6 @@ class EstimatePage(PageFrame):
             self._say_found(self._found)
 
     def escape(self) -> bool:
-        """Stop an estimate that runs."""
         job = self.job
         if job is None or job.stopping:
             return False
@@ -164,12 +162,10 @@ class EstimatePage(PageFrame):
     # -- which release --------------------------------------------------------------------------------------------
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802 - Qt's name
-        """Take a file of this computer."""
         if any(url.isLocalFile() for url in event.mimeData().urls()):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802 - Qt's name
-        """Take a released file, its certificate, or both, and estimate."""
         event.acceptProposedAction()
         self.take_files([Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()])
 
@@ -186,7 +182,6 @@ class EstimatePage(PageFrame):
             self._estimate()
 
     def _offer(self, release: Path) -> None:
-        """Estimate from a release that was just made."""
         self.take_files([release])
 
     def _browse(self) -> None:

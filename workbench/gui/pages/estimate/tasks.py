@@ -11,6 +11,7 @@ from workbench.gui.pages.estimate.figures import ColumnView, Figure, as_csv, col
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.style.language import tr
 from workbench.jobs import Job
+from workbench.params import ParameterError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Progress
 
@@ -117,7 +118,6 @@ def export_figures(
     """Write the figures to ``target`` as CSV, all digits."""
 
     def work(emit: Emit, cancel: CancelToken) -> Path:
-        from workbench.params import ParameterError
         from workbench.release.atomic import write_output
 
         beside = released, released.with_name(f"{released.name}.certificate.json")

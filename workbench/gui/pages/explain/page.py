@@ -2,27 +2,104 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QScrollArea, QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.explain import PAGE
-from workbench.gui.pages.explain.guide_card import GuideCard, PublishedCard
-from workbench.gui.pages.explain.shuffle_study import ShuffleStudy
-from workbench.gui.pages.explain.trust_picture import TrustPicture
-from workbench.gui.pages.explain.word_table import WordTable
+from workbench.gui.pages.explain.cards import GuideCard, PublishedCard, TrustPicture, WordTable
+from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_sentence, typed
-from workbench.gui.widgets.basic import Card, hold, label, look, mark_wrong, named, row, stack
+from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence, typed
+from workbench.gui.widgets.bar_lines import BarLines
+from workbench.gui.widgets.basic import Card, button, hold, label, look, mark_wrong, named, row, stack
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Asked, BeliefCurve, Explainable, of_plan
 from workbench.gui.widgets.formatting import entered
-from workbench.params import ParameterError
-from workbench.params.field import RealField
+from workbench.jobs import Job
+from workbench.params import ParameterError, WorkbenchError
+from workbench.params.field import IntegerField, RealField
 from workbench.privacy.explain.sections import Section, sections
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+if TYPE_CHECKING:
+    from workbench.studies.shuffled import TrustStudy
+
+_PEOPLE = IntegerField(help=tr_later("how many people report"), at_least=2, upto=10**9)
+MODELS = {"central": tr_later("Central"), "shuffled": tr_later("Shuffled"), "local": tr_later("Local")}
+USUAL_DELTA = 1e-6
+
+
+class ShuffleStudy(QWidget):
+    """The number of people, a button, and what came of it."""
+
+    def __init__(self, session: Session, jobs: JobCenter, epsilon: Callable[[], float]) -> None:
+        """Make it; ``epsilon`` returns that of the page."""
+        super().__init__()
+        self._session, self._jobs, self._epsilon = session, jobs, epsilon
+        self.people = named(QLineEdit("10000"), "shuffle_people", tr("People"), tr("How many people report"))
+        hold(self.people, 96)
+        self._run = button(
+            tr("Simulate at this ε"), "shuffle_run", tip=tr("Made-up people, eight values each; no table is read")
+        )
+        self._run.clicked.connect(self.start)
+        self.errors = BarLines(session, "shuffle_error", tr("of a mean (0 to 1)"), tr("error of a share"))
+        self.errors.hide()
+        self._words = label("", wrap=True, name="shuffle_words")
+        self._words.hide()
+        fields = QWidget()
+        fields.setLayout(row(label(tr("people"), "muted"), self.people, 8, self._run, None))
+        self.setLayout(stack(fields, self.errors, self._words, spacing=8))
+
+    def start(self) -> None:
+        """Simulate it at the ε of the page."""
+        try:
+            rows = _PEOPLE.parse(typed(self.people.text()), tr("the people"))
+        except ParameterError as error:
+            self._say(sentence(error))
+            mark_wrong(self.people, True)
+            return
+        mark_wrong(self.people, False)
+        epsilon = self._epsilon()
+
+        def work(emit: Emit, cancel: CancelToken) -> TrustStudy:
+            from workbench.studies.shuffled import compare_trust, local_epsilon
+
+            local = local_epsilon(epsilon, rows, USUAL_DELTA)
+            return compare_trust(local, rows, USUAL_DELTA, emit=emit, cancel=cancel)
+
+        self._run.setEnabled(False)
+        job = Job(tr("Simulating shuffled reports"), work)
+        handle = self._jobs.start(job, key="shuffle", on_result=self._show, on_failure=self._failed)
+        handle.ended.connect(lambda: self._run.setEnabled(True))
+
+    def _show(self, found: TrustStudy) -> None:
+        most = max(error for error, _ in found.shares.values())
+        figures = [(model, found.shares[model][0], found.mean[model][0]) for model in found.shares]
+        lines = [
+            (model, tr(MODELS[model]), share / most, -1.0, tr_number(share, ".2g"), tr_number(mean, ".2g"))
+            for model, share, mean in figures
+        ]
+        self.errors.show_lines(lines, "accent")
+        self.errors.show()
+        self._say(" ".join(tr_sentence(said) for said in found.sentences))
+
+    def _say(self, text: str) -> None:
+        self._words.setText(text)
+        self._words.show()
+
+    def _failed(self, error: BaseException) -> None:
+        if isinstance(error, WorkbenchError):
+            self._say(sentence(error))
+        else:
+            self._session.report(error)
+
 
 LOW, HIGH = Decimal("0.001"), Decimal(1000)
 _DELTA = RealField(
@@ -30,7 +107,7 @@ _DELTA = RealField(
 )
 _CURVE_HEIGHT = 210
 _WIDE = 1500
-"""Points from which the cards stand in two columns: a line of text is not read across a whole wide screen."""
+"""Points from which the cards are in two columns: a line of text is not read across a whole wide screen."""
 
 
 class SectionCard(Card):
@@ -117,7 +194,6 @@ class ExplainPage(PageFrame):
         self._follow(*asked)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Take one column or two."""
         super().resizeEvent(event)
         wide = event.size().width() >= _WIDE
         if wide != self._wide:
@@ -137,7 +213,7 @@ class ExplainPage(PageFrame):
         self._halves.setSpacing(12 if wide else 0)
 
     def refresh(self) -> None:
-        """Show every section for the ε and δ that stand in the fields."""
+        """Show every section for the ε and δ of the fields."""
         delta = self._read_delta()
         if delta is None:
             return
@@ -147,7 +223,7 @@ class ExplainPage(PageFrame):
         self._curve.show_epsilon(epsilon)
 
     def _read_delta(self) -> Decimal | None:
-        """Return δ, or ``None`` while the field is refused; the reason stands below it."""
+        """Return δ, or ``None`` while the field is refused; the reason is shown below."""
         stated, found = "", None
         try:
             found = Decimal(repr(_DELTA.parse(typed(self.delta.text()), "δ")))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
 
 from workbench.gui.pages.generalise.tasks import Levels
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
-from workbench.gui.widgets.basic import button, label, named, row, stack
+from workbench.gui.widgets.basic import Elided, button, label, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.lines_table import LinesTable
@@ -23,6 +23,9 @@ from workbench.risk.hierarchies import BUILDERS, Builder, file_name
 
 FILES = tr_later("Hierarchies (*.csv);;All files (*)")
 TYPING_MS = 300
+NONE = "none"
+NO_HIERARCHY = tr_later("none")
+WHY_ONE = tr_later("Of a sensitive column, t with the distance hierarchical alone takes a hierarchy.")
 MOST_VALUES = 2000
 """Lines of a hierarchy that are shown."""
 
@@ -43,13 +46,11 @@ class HierarchyEditor(QWidget):
     """Edits the hierarchy of one column: how it is made, its levels, import and export.
 
     Signals:
-        wanted: (builder, parameters) the column's hierarchy is to be made so.
-        chosen: (path) it is to be read from this file.
+        wanted: (way, path or None) the column's hierarchy is to be made so, read from this file, or taken away.
         saved: (path) it is to be written there.
     """
 
-    wanted = Signal(object, object)
-    chosen = Signal(object)
+    wanted = Signal(object)
     saved = Signal(object)
 
     def __init__(self, session: Session) -> None:
@@ -57,7 +58,7 @@ class HierarchyEditor(QWidget):
         self._column = ""
         self._form: Form | None = None
         self._levels: Levels | None = None
-        self.heading = label("", "heading", name="generalise_column")
+        self.heading = Elided(kind="heading", name="generalise_column")
         self.builder = named(
             ChoiceBox(), "generalise_builder", tr("How the hierarchy is made"), tr("How the hierarchy is made")
         )
@@ -72,29 +73,44 @@ class HierarchyEditor(QWidget):
         bring.clicked.connect(self._import)
         self._export = button(tr("Export…"), "generalise_export", tip=tr("Write this hierarchy as such a file"))
         self._export.clicked.connect(self._save)
+        self._why = label(tr(WHY_ONE), "muted", wrap=True, name="generalise_why_one")
+        self._why.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.problem = label("", "problem", wrap=True, name="generalise_hierarchy_problem")
         self._forms = stack(spacing=0)
         self.levels = TextTable(session, "generalise_levels", tr("What each value becomes, level by level"))
         head = QWidget()
-        head.setLayout(row(self.heading, 8, self.builder, None, bring, self._export))
+        line = row(self.heading, self.builder, bring, self._export)
+        line.setStretch(0, 1)
+        head.setLayout(line)
         holder = QWidget()
         holder.setLayout(self._forms)
-        self.setLayout(stack(head, holder, self.problem, self.levels, spacing=6))
+        self.setLayout(stack(head, holder, self._why, self.problem, self.levels, spacing=6))
         layout = self.layout()
         assert isinstance(layout, QVBoxLayout)
-        layout.setStretch(3, 1)
+        layout.setStretch(2, 1)
+        layout.setStretch(4, 1)
         self._typing = QTimer(self, singleShot=True, interval=TYPING_MS)
         self._typing.timeout.connect(self._make)
         self.show_column("", None)
 
-    def show_column(self, name: str, levels: Levels | None) -> None:
-        """Show the hierarchy of a column; none while it is being made."""
-        anew = name != self._column or (levels is not None and self._way(levels) != self._way(self._levels))
+    def show_column(self, name: str, levels: Levels | None, *, optional: bool = False) -> None:
+        """Show the hierarchy of a column; none while it is being made, or where a column need not have one."""
+        bare = optional and levels is None
+        self._why.setVisible(bare)
+        self.levels.setVisible(not bare)
+        none = self.builder.findData(NONE)
+        if optional and none < 0:
+            self.builder.insertItem(0, tr(NO_HIERARCHY), NONE)
+        elif none >= 0 and not optional:
+            self.builder.removeItem(none)
+        anew = name != self._column or self._way(levels) != self._way(self._levels)
         self._column, self._levels = name, levels
-        self.heading.setText(name)
+        self.heading.set_whole(name)
         self.refuse("")
         self._export.setEnabled(levels is not None)
         if levels is None:
+            self._show_form(None)
+            self.builder.setCurrentIndex(self.builder.findData(NONE))
             self.levels.show_rows((), ())
             return
         self.builder.setCurrentIndex(max(self.builder.findData(self._way(levels)), 0))
@@ -119,15 +135,15 @@ class HierarchyEditor(QWidget):
 
     @staticmethod
     def _way(levels: Levels | None) -> str:
-        return "" if levels is None or levels.way is None else levels.way[0].name
+        return NONE if levels is None else "" if levels.way is None else levels.way[0].name
 
-    def _show_form(self, levels: Levels) -> None:
+    def _show_form(self, levels: Levels | None) -> None:
         if self._form is not None:
             self._forms.removeWidget(self._form)
             self._form.setParent(None)
             self._form.deleteLater()
             self._form = None
-        if levels.way is None:
+        if levels is None or levels.way is None:
             return
         builder, parameters = levels.way
         across = 2 if len(builder.parameters.declared()) > 1 else 1
@@ -141,23 +157,25 @@ class HierarchyEditor(QWidget):
 
     def _choose(self, _index: int) -> None:
         builder = self._present()
-        if builder is None:
+        if self.builder.currentData() == NONE:
+            self.wanted.emit(None)
+        elif builder is None:
             self._import()
         elif builder.name != self._way(self._levels):
             self._typing.stop()
-            self.wanted.emit(builder, builder.parameters())
+            self.wanted.emit((builder, builder.parameters()))
 
     def _make(self) -> None:
         builder, value = self._present(), None if self._form is None else self._form.value()
         if builder is not None and value is not None:
-            self.wanted.emit(builder, value)
+            self.wanted.emit((builder, value))
 
     def _import(self) -> None:
         path = QFileDialog.getOpenFileName(self, tr("Import a hierarchy"), "", tr(FILES))[0]
         if path:
-            self.chosen.emit(Path(path))
-        elif self._levels is not None:
-            self.builder.setCurrentIndex(max(self.builder.findData(self._way(self._levels)), 0))
+            self.wanted.emit(Path(path))
+        else:
+            self.builder.setCurrentIndex(self.builder.findData(self._way(self._levels)))
 
     def _save(self) -> None:
         path = ask_where_to_save(self, tr("Export the hierarchy"), file_name(self._column), FILES)

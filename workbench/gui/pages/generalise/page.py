@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtWidgets import QLineEdit, QStackedWidget, QWidget
 
 from workbench.data.schema import QUASI, SENSITIVE
 from workbench.gui.pages.generalise import PAGE, tasks
-from workbench.gui.pages.generalise.hierarchy_editor import FILES, HierarchyEditor, TextTable
+from workbench.gui.pages.generalise.hierarchy_editor import FILES, NO_HIERARCHY, HierarchyEditor, TextTable
 from workbench.gui.pages.generalise.lattice import OF_NODES, LatticeChart, loss_words, node_lines
 from workbench.gui.pages.generalise.tasks import Found, Levels
 from workbench.gui.pages.run_page import RunPage
 from workbench.gui.session.error_text import sentence
-from workbench.gui.session.generalise_draft import MODEL_OF, MORE, GeneraliseDraft, Wanted
+from workbench.gui.session.generalise_draft import MODEL_OF, MORE, POPULATION, GeneraliseDraft, Wanted
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
@@ -28,17 +29,20 @@ from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.output_name import beside, remember_folder
 from workbench.gui.widgets.parameter_form import Form
 from workbench.gui.widgets.table_model import Cell, Column
-from workbench.params import Parameters, WorkbenchError
+from workbench.params import WorkbenchError
+from workbench.release.ledger.study_note import BEFORE
 from workbench.release.statements import PROMISES_NOTHING
+from workbench.risk.distances import HIERARCHICAL
 from workbench.risk.generalise.generalised import chosen_models
 from workbench.risk.generalise.losses import LOSSES
 from workbench.risk.generalise.models import PrivacyModel, models_of
+from workbench.risk.generalise.models.closeness import Closeness
 from workbench.risk.generalise.problem import Asked
 from workbench.risk.hierarchies.hierarchy import semicolons
 
 if TYPE_CHECKING:
     from workbench.release.generalised.generalised_file import Published
-    from workbench.risk.hierarchies import Builder
+    from workbench.risk.hierarchies.folder import Way
 
 LIST_WIDTH = 340
 HIERARCHIES, LATTICE, TABLE, FAILURES = "hierarchies", "lattice", "table", "failures"
@@ -51,16 +55,14 @@ OF_COLUMNS = (
 NO_QUASI = tr_later("Say in Data which columns an outsider may know: their role is quasi-identifier.")
 AS_THEY_ARE = tr_later("The first rows as they are")
 AS_PUBLISHED = tr_later("The same rows as they would be published")
-BY_COMMAND = tr_later(
-    "The command generalize has k-map and δ-presence, too, which need a table of the population, and for t the "
-    "distance hierarchical, which needs a hierarchy of the sensitive column."
-)
 TABLES = tr_later("Tables (*.csv *.csv.gz *.tsv *.xlsx *.parquet *.feather *.jsonl)")
 
 
 TITLES_OF_MORE = {key: model.title for key, model in MODEL_OF.items()} | {
     "recursive_c": tr_later("recursive (c, ℓ): c"),
     "recursive_l": tr_later("recursive (c, ℓ): ℓ"),
+    "presence_upto": tr_later("δ-presence: up to"),
+    "presence_from": tr_later("δ-presence: from"),
     "distance": tr_later("distance for t"),
     "enhanced": tr_later("enhanced β"),
 }
@@ -72,7 +74,6 @@ class GeneralisePage(RunPage):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
         self._levels: dict[str, Levels] = {}
-        self._draft = GeneraliseDraft()
         self._found: Found | None = None
         self._published_as: Path | None = None
         self._searched: object = None
@@ -82,14 +83,12 @@ class GeneralisePage(RunPage):
         )
         titles = {"suppression": tr_later("left out at the most"), "l": "ℓ", "loss": tr_later("loss")}
         self.form = Form("generalise_form", Wanted, titles=titles, across=3)
-        self.form.changed.connect(self._set)
+        self.form.changed.connect(lambda: self._set(self.form))
         self.more = Form("generalise_more", MORE, titles=TITLES_OF_MORE, across=3)
-        self.more.changed.connect(self._set)
+        self.more.changed.connect(lambda: self._set(self.more))
         self._unfolded = False
         self._fold = button("", "generalise_fold", "link")
         self._fold.clicked.connect(self._turn_fold)
-        self._more = QWidget()
-        self._more.setLayout(stack(self.more, label(tr(BY_COMMAND), "muted", wrap=True), spacing=6))
         self._problem = label("", "problem", wrap=True, name="generalise_problem")
         self._said = label("", wrap=True, name="generalise_said")
         self._badge = badge()
@@ -99,7 +98,6 @@ class GeneralisePage(RunPage):
         self.columns.selectionModel().currentRowChanged.connect(lambda _now, _former: self._show_column())
         self.editor = HierarchyEditor(session)
         self.editor.wanted.connect(self._make)
-        self.editor.chosen.connect(self._read)
         self.editor.saved.connect(self._write)
         self.chart = LatticeChart(session)
         self.nodes = LinesTable(session, "generalise_nodes", tr("The best nodes"), OF_NODES, private=True)
@@ -110,7 +108,7 @@ class GeneralisePage(RunPage):
         self._whole = QWidget()
         fold = QWidget()
         fold.setLayout(row(self._fold, None))
-        asked = Card(self.form, fold, self._more, self._problem, pad=12)
+        asked = Card(self.form, fold, self.more, self._problem, pad=12)
         self._whole.setLayout(stack(asked, self._card(), spacing=12))
         layout = self._whole.layout()
         assert layout is not None
@@ -142,6 +140,7 @@ class GeneralisePage(RunPage):
         session.table_changed.connect(self._forget)
         session.plan_changed.connect(self.in_sight(self._follow))
         session.account_changed.connect(self.in_sight(self.refresh))
+        session.generalise_changed.connect(self._show_draft)
         self._forget()
 
     def _card(self) -> Card:
@@ -200,12 +199,19 @@ class GeneralisePage(RunPage):
         stated = ""
         if isinstance(wanted, Wanted) and self.more.value() is not None:
             try:
-                needs = [model for model in chosen_models(self._models()) if model.needs == "sensitive"]
-                if needs and not self.asked.sensitive:
+                models = chosen_models(self._models())
+                needs = {model.needs: tr_sentence(model.title) for model in reversed(models)}
+                if "sensitive" in needs and not self.asked.sensitive:
                     stated = tr(
                         "{condition} is about a sensitive column: give one that role in Data.",
-                        condition=tr_sentence(needs[0].title),
+                        condition=needs["sensitive"],
                     )
+                elif "population" in needs and self._people is None:
+                    stated = tr(
+                        "{condition} needs a table of the population: choose one.", condition=needs["population"]
+                    )
+                elif bare := self._without_hierarchy(models):
+                    stated = tr("The distance hierarchical needs a hierarchy of {column}: make one below.", column=bare)
                 elif wanted.loss == "classification" and self.session.target is None:
                     stated = tr("The loss classification predicts a column: choose it in Data.")
             except WorkbenchError as error:
@@ -219,6 +225,11 @@ class GeneralisePage(RunPage):
         """Return every model with what its fields say, none of which is refused."""
         return models_of(vars(self.form.value()) | vars(self.more.value()))
 
+    def _without_hierarchy(self, models: Sequence[PrivacyModel]) -> str:
+        """Return a sensitive column that a distance needs a hierarchy of; empty where none does."""
+        wanted = any(isinstance(model, Closeness) and model.distance == HIERARCHICAL for model in models)
+        return next((name for name in self.asked.sensitive if wanted and name not in self._in_use), "")
+
     def _turn_fold(self) -> None:
         self._unfolded = not self._unfolded
         self.refresh()
@@ -230,20 +241,47 @@ class GeneralisePage(RunPage):
         number = 0 if given is None else sum(model.asked for model in models_of(vars(given)))
         title = tr("More conditions ({number})", number=tr_number(number, ",")) if number else tr("More conditions")
         self._fold.setText(f"{title} {'▾' if shown else '▸'}")
-        self._more.setVisible(shown)
+        self.more.setVisible(shown)
 
     def _present(self) -> object:
-        levels = {name: id(one.hierarchy) for name, one in self._levels.items()}
+        levels = {name: id(one.hierarchy) for name, one in self._in_use.items()}
         return self.form.value(), self.more.value(), self.asked, levels
 
     # -- hierarchies --------------------------------------------------------------------------------------------------
 
+    @property
+    def _draft(self) -> GeneraliseDraft:
+        return self.session.generalised or GeneraliseDraft()
+
+    @property
+    def _people(self) -> str | None:
+        """The file of the population."""
+        chosen: str | None = getattr(self._draft.more, POPULATION)
+        return chosen
+
+    @property
+    def _in_use(self) -> dict[str, Levels]:
+        """The hierarchies that a search takes: a sensitive column has one only where a person chose it."""
+        asked = self.asked
+        return {
+            name: one
+            for name, one in self._levels.items()
+            if name in asked.quasi or (name in asked.sensitive and name in self._draft.hierarchies)
+        }
+
+    def _to_make(self) -> dict[str, Way | Path | None]:
+        """Return what is not made yet, or was made in another way than the one that is chosen now."""
+        chosen, levels, people = self._draft.hierarchies, self._levels, self._people
+        wanted = [*self.asked.quasi, *(name for name in self.asked.sensitive if name in chosen)]
+        made = {name for name, one in levels.items() if (one.chosen, one.people) == (chosen.get(name), people)}
+        return {name: chosen.get(name) for name in wanted if name not in made}
+
     def _follow(self) -> None:
-        """Make a hierarchy for each column that is known by now and has none yet."""
-        new = [name for name in self._names(QUASI) if name not in self._levels]
+        """Make the hierarchies that are missing."""
+        new = self._to_make()
         if new and self.session.opened is not None:
-            ways = {name: self._draft.hierarchies.get(name) for name in new}
-            tasks.make(self.session, self.jobs, ways, self._take_levels, kept=True)
+            refuse = None if self._people is None else self.editor.refuse_error
+            tasks.make(self.session, self.jobs, new, self._people, self._take_levels, refuse, kept=True)
         self.refresh()
 
     def _take_levels(self, levels: dict[str, Levels]) -> None:
@@ -251,46 +289,64 @@ class GeneralisePage(RunPage):
         for name, error in refused.items():
             said = tr("The hierarchy of {name} is not the one that was chosen: {why}", name=name, why=sentence(error))
             self.session.notify("warning", said)
-        if refused:
-            self._keep(hierarchies={n: way for n, way in self._draft.hierarchies.items() if n not in refused})
         self._levels |= levels
+        if refused:
+            self._keep("", hierarchies={n: way for n, way in self._draft.hierarchies.items() if n not in refused})
         self.refresh()
 
     def _take_chosen(self, levels: dict[str, Levels]) -> None:
         """Take hierarchies that the person asked for; those that the values suggest are made anew each time."""
-        chosen = {name: one.way or one.file for name, one in levels.items()}
-        self._keep(hierarchies={**self._draft.hierarchies, **chosen})
-        self._take_levels(levels)
-
-    def _set(self) -> None:
-        """Keep the settings, unless one is refused."""
-        settings, more = self.form.value(), self.more.value()
-        if settings is not None and more is not None:
-            self._keep(settings=settings, more=more)
+        former = self._draft.hierarchies
+        self._levels |= levels
+        for name, one in levels.items():
+            before = former.get(name)
+            same = one.way is not None and isinstance(before, tuple) and before[0] is one.way[0]
+            words = tr("change the hierarchy of {name}", name=name)
+            self._keep(words, f"{PAGE.name} of {name}" if same else "", hierarchies={**former, name: one.chosen})
         self.refresh()
 
-    def _keep(self, **changes: object) -> None:
-        self._draft = replace(self._draft, **changes)  # type: ignore[arg-type]
-        self.session.draft_generalise(None if self._draft == GeneraliseDraft() else self._draft)
+    def _set(self, form: Form) -> None:
+        """Keep the settings, unless one is refused, as a step that can be undone."""
+        settings, more = self.form.value(), self.more.value()
+        if settings is not None and more is not None:
+            former = vars(self._draft.settings) | vars(self._draft.more)
+            now = vars(settings) | vars(more)
+            for key in (key for key in type(form.value()).declared() if now[key] != former[key]):
+                field = form.field(key)
+                merge = f"{PAGE.name} {key}" if isinstance(field, QLineEdit) else ""
+                self._keep(tr("change {title}", title=field.accessibleName()), merge, settings=settings, more=more)
+        self.refresh()
+
+    def _keep(self, step: str, merge: str = "", **changes: object) -> None:
+        draft = replace(self._draft, **changes)  # type: ignore[arg-type]
+        self.session.draft_generalise(None if draft == GeneraliseDraft() else draft, step, merge)
+
+    def _show_draft(self) -> None:
+        """Show what is set now, after an undo, too."""
+        for form, value in ((self.form, self._draft.settings), (self.more, self._draft.more)):
+            if form.value() != value:
+                form.set_value(value)
+        self._follow()
 
     def _selected(self) -> str:
-        names, at = self._names(QUASI), self.columns.currentIndex().row()
-        return names[at] if 0 <= at < len(names) else next(iter(names), "")
+        chosen = self.columns.currentIndex().siblingAtColumn(0).data()
+        return str(chosen) if chosen is not None else next(iter(self.asked.quasi), "")
 
     def _show_column(self) -> None:
         name = self._selected()
-        self.editor.show_column(name, self._levels.get(name))
+        self.editor.show_column(name, self._in_use.get(name), optional=name in self.asked.sensitive)
 
-    def _make(self, builder: Builder, parameters: Parameters) -> None:
-        way = {self._selected(): (builder, parameters)}
-        tasks.make(self.session, self.jobs, way, self._take_chosen, self.editor.refuse_error)
-
-    def _read(self, path: Path) -> None:
-        way = {self._selected(): path}
-        tasks.make(self.session, self.jobs, way, self._take_chosen, self.editor.refuse_error)
+    def _make(self, way: Way | Path | None) -> None:
+        name = self._selected()
+        if way is None:
+            left = {n: one for n, one in self._draft.hierarchies.items() if n != name}
+            self._keep(tr("change the hierarchy of {name}", name=name), hierarchies=left)
+        else:
+            given = {name: way}, self._people, self._take_chosen, self.editor.refuse_error
+            tasks.make(self.session, self.jobs, *given)
 
     def _write(self, path: Path) -> None:
-        text, said = self._levels[self._selected()].hierarchy.to_text, tr("The hierarchy is in {path}.", path=str(path))
+        text, said = self._in_use[self._selected()].hierarchy.to_text, tr("The hierarchy is in {path}.", path=str(path))
         tasks.write(self.session, self.jobs, path, text, tr("Writing a hierarchy"), said)
 
     def _write_mapping(self) -> None:
@@ -306,13 +362,13 @@ class GeneralisePage(RunPage):
 
     def start(self) -> None:
         """Search for the levels."""
-        wanted, names = self.value(), self._names(QUASI)
+        wanted = self.value()
         if wanted is None or not figures_first.may_show(self, self.session):
             return
         self._searched, self._refusal = self._present(), ""
-        levels = {name: self._levels[name].hierarchy for name in names}
-        given = self.session, self.jobs, self.asked, levels, self._models(), wanted.how
-        self.follow(tasks.search(*given, self._take, self._refused))
+        levels = {name: one.hierarchy for name, one in self._in_use.items()}
+        wish = tasks.Wish(self.asked, levels, self._models(), wanted.how, self._people)
+        self.follow(tasks.search(self.session, self.jobs, wish, self._take, self._refused))
 
     def _take(self, found: Found) -> None:
         self._found, self._published_as = found, None
@@ -368,7 +424,7 @@ class GeneralisePage(RunPage):
         self._whole.setVisible(not missing)
         self._show_fold()
         wanted = None if missing else self.value()
-        ready = wanted is not None and all(name in self._levels for name in self._names(QUASI))
+        ready = wanted is not None and not self._to_make()
         done = self._found is not None and self._searched == self._present()
         self.show_buttons(missing, ready=ready, done=done)
         self._mapping.setVisible(done and not self.running)
@@ -380,19 +436,28 @@ class GeneralisePage(RunPage):
         elif done and not missing:
             note = tr("Not differential privacy: look at what it reveals.")
         elif figures_first.is_first(self.session) and not missing:
-            note = tr(figures_first.BESIDE)
+            note = tr_sentence(BEFORE)
         self.set_note(note, wrapped=True)
 
     def _show_columns(self) -> None:
-        names, found = self._names(QUASI), self._found
+        quasi, found = self.asked.quasi, self._found
         lines = []
-        for name in names:
-            levels = self._levels.get(name)
-            by = "…" if levels is None else tr("a file") if levels.way is None else tr_sentence(levels.way[0].title)
+        for name in (*quasi, *self.asked.sensitive):
+            levels, known = self._in_use.get(name), name in quasi
+            waits = known or name in self._draft.hierarchies
+            by = (
+                (tr("a file") if levels.way is None else tr_sentence(levels.way[0].title))
+                if levels is not None
+                else "…"
+                if waits
+                else tr(NO_HIERARCHY)
+            )
             level = None if found is None else found.made.levels.get(name)
             stated = "" if level is None else str(level) if isinstance(level, int) else f"{level[0]}–{level[1]}"
             height = "" if levels is None else str(levels.hierarchy.height)
-            lines.append((Cell(name, tip=name), Cell(by), Cell(height), Cell(stated)))
+            tip = name if known else tr("{name}: sensitive", name=name)
+            look = "" if known else "muted"
+            lines.append((Cell(name, look, tip), Cell(by, look), Cell(height), Cell(stated)))
         at = max(self.columns.currentIndex().row(), 0)
         self.columns.lines.show_lines(lines, same=True)
         self.columns.make_room()
@@ -433,12 +498,9 @@ class GeneralisePage(RunPage):
 
     def _forget(self) -> None:
         self.forget()
-        self._draft = self.session.generalised or GeneraliseDraft()
-        self.form.set_value(self._draft.settings)
-        self.more.set_value(self._draft.more)
         self._levels, self._found, self._searched, self._published_as = {}, None, None, None
         self._show()
-        self._follow()
+        self._show_draft()
 
 
 def _under(heading: str, table: QWidget) -> QWidget:

@@ -18,7 +18,6 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
 if TYPE_CHECKING:  # these load numpy, which the first paint does not wait for
-    from workbench.data.table import Table
     from workbench.release.generalised.generalised_file import Published
     from workbench.risk.generalise.accuracy import Accuracy
     from workbench.risk.generalise.failures import Failure
@@ -35,13 +34,31 @@ MOST_ROWS = 500
 
 @dataclass(frozen=True)
 class Levels:
-    """The hierarchy of a column, and the way in which it was made, or the file that it was read from."""
+    """The hierarchy of a column.
+
+    Attributes:
+        way: in which it was made; ``None`` where it was read from a file.
+        chosen: the way or file that a person chose; ``None`` where it is as the values suggest.
+        people: the file of the population, whose values it has as well.
+        refused: why it is not made in the way that was kept.
+    """
 
     way: Way | None
     hierarchy: Hierarchy
-    file: Path | None = None
+    chosen: Way | Path | None = None
+    people: str | None = None
     refused: WorkbenchError | None = None
-    """Why it is not made in the way that was kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class Wish:
+    """What a search is to find; ``population`` is the file of one."""
+
+    asked: Asked
+    hierarchies: Mapping[str, Hierarchy]
+    models: tuple[PrivacyModel, ...]
+    method: Method
+    population: str | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,12 +77,15 @@ def make(
     session: Session,
     jobs: JobCenter,
     ways: Mapping[str, Way | Path | None],
+    people: str | None,
     show: Callable[[dict[str, Levels]], None],
     refuse: Callable[[BaseException], None] | None = None,
     *,
     kept: bool = False,
 ) -> JobHandle:
     """Make the hierarchies of columns, each in its way or, where that is ``None``, as the values suggest.
+
+    They have the values of the open table, the declared ones, and those of the population in the file ``people``.
 
     A way that was ``kept`` from another day and does not suit the values any more gives way to what they suggest.
     """
@@ -74,19 +94,25 @@ def make(
     declared = {column.name: column for column in session.plan.columns}
 
     def work(emit: Emit, cancel: CancelToken) -> dict[str, Levels]:
+        from workbench.data.read import read_table
+        from workbench.risk.hierarchies.builder import in_order
         from workbench.risk.hierarchies.folder import values_of
         from workbench.risk.hierarchies.suggested import suggested
 
         found = {}
+        population = None if people is None else read_table(people, cancel=cancel)
         for name, way in ways.items():
             cancel.check()
-            values = values_of(opened.table, name, declared.get(name))
+            more = [] if population is None or name not in population.names else values_of(population, name)
+            own = in_order(list({*values_of(opened.table, name), *more}))
+            values = in_order(list({*own, *values_of(opened.table, name, declared.get(name))}))
             try:
-                found[name] = _levels(name, way or suggested(values), values, opened.table)
+                found[name] = replace(_levels(name, way or suggested(values), values, own), chosen=way, people=people)
             except WorkbenchError as error:
                 if not kept or way is None:
                     raise
-                found[name] = replace(_levels(name, suggested(values), values, opened.table), refused=error)
+                made = _levels(name, suggested(values), values, own)
+                found[name] = replace(made, people=people, refused=error)
         return found
 
     def take(found: dict[str, Levels]) -> None:
@@ -97,16 +123,15 @@ def make(
     return jobs.start(Job(tr("Making hierarchies"), work), key=key, on_result=take, on_failure=refuse)
 
 
-def _levels(name: str, way: Way | Path, values: list[str], table: Table) -> Levels:
+def _levels(name: str, way: Way | Path, values: list[str], own: list[str]) -> Levels:
+    """Return the hierarchy of ``values``; a file need not have what is declared and is not among its ``own``."""
     from workbench.risk.hierarchies import read_hierarchy
-    from workbench.risk.hierarchies.folder import values_of
 
     if not isinstance(way, Path):
         return Levels(way, way[0].build(values, way[1]))
-    own = values_of(table, name)  # a file need not have what is declared and does not occur
     hierarchy = read_hierarchy(way).without_header(name, own)
     hierarchy.of(own, name)
-    return Levels(None, hierarchy, way)
+    return Levels(None, hierarchy)
 
 
 def write(session: Session, jobs: JobCenter, path: Path, text: Callable[[], str], title: str, said: str) -> JobHandle:
@@ -123,26 +148,29 @@ def write(session: Session, jobs: JobCenter, path: Path, text: Callable[[], str]
 def search(
     session: Session,
     jobs: JobCenter,
-    asked: Asked,
-    hierarchies: Mapping[str, Hierarchy],
-    models: tuple[PrivacyModel, ...],
-    method: Method,
+    wish: Wish,
     show: Callable[[Found], None],
     refuse: Callable[[BaseException], None],
 ) -> JobHandle:
-    """Search for the levels; the ledger notes first that private figures are shown."""
+    """Search for the levels; the ledger notes first that private figures are shown, of the population's table, too."""
     opened = session.opened
     assert opened is not None
     epsilon = float(session.plan.epsilon)
 
     def work(emit: Emit, cancel: CancelToken) -> Found:
+        from workbench.data.read import read_table
         from workbench.release.ledger.study_note import note_study
+        from workbench.release.own_release import note_unless_released
         from workbench.risk.generalise.accuracy import accuracy
         from workbench.risk.generalise.failures import failures
         from workbench.risk.generalise.generalised import generalise
 
+        people = None if wish.population is None else read_table(wish.population, cancel=cancel)
         note_study(opened.table, "generalise", emit=emit)
-        made = generalise(opened.table, asked, hierarchies, models, method, None, emit, cancel)
+        if people is not None:
+            note_unless_released(people, "generalise", None, emit)
+        hierarchies, models = wish.hierarchies, wish.models
+        made = generalise(opened.table, wish.asked, hierarchies, models, wish.method, people, emit, cancel)
         rows = made.published_rows[:MOST_ROWS]
         after = made.frame(rows=rows)
         before = opened.table.frame.select(after.columns)[rows.tolist()]

@@ -56,7 +56,6 @@ class HelpPage(PageFrame):
         self._choose(name)
 
     def retranslate(self) -> None:
-        """List and show the topics in the language that was chosen."""
         item = self._list.currentItem()
         topic = "" if item is None else item.data(TOPIC)
         self._narrow(self._search.text())

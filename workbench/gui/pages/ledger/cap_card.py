@@ -55,7 +55,7 @@ class DeltaCap(QLineEdit):
         self.textEdited.connect(lambda: mark_wrong(self, bool(self.problem())))
 
     def show_present(self, cap: Decimal | None) -> None:
-        """Show the cap that stands, unless the person is typing another."""
+        """Show the cap that holds, unless the person is typing another."""
         if not self.hasFocus():
             self.setText("" if cap is None else entered(cap))
             mark_wrong(self, wrong=False)
@@ -154,7 +154,6 @@ class CapCard(Card):
         self.refresh()
 
     def refresh(self) -> None:
-        """Show the account of the table that is open."""
         opened, account = self.session.open_data, self.session.account
         table = self.session.images is None
         self._caption.setText(

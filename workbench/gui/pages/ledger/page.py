@@ -9,16 +9,16 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy, QStackedWidget, QWidget
 
 from workbench import learners
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.ledger import PAGE
 from workbench.gui.pages.ledger.cap_card import CapCard
-from workbench.gui.pages.ledger.shown_figures import CapsAndFigures
 from workbench.gui.pages.ledger.tasks import (
     AccountLine,
     LedgerLine,
@@ -32,13 +32,76 @@ from workbench.gui.pages.ledger.timeline import Spending, Timeline
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence
-from workbench.gui.widgets.basic import Card, button, caption, label, look, row
+from workbench.gui.widgets.basic import Card, button, caption, label, look, row, segments
 from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, count, entered, in_full, moment
 from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.table_model import Cell, Column
 from workbench.gui.widgets.table_view import TableFilter
+
+if TYPE_CHECKING:
+    from workbench.release.ledger.figures import ShownFigures
+
+CAPS, FIGURES = "caps", "figures"
+
+COLUMNS = (
+    Column(tr_later("First shown (UTC)"), width=150),
+    Column(tr_later("Dataset"), width=190),
+    Column(tr_later("Private figures"), width=350),
+)
+
+LEAST_HEIGHT = 52
+"""Points of the headings and a line, where the window is as small as can be: more is scrolled."""
+
+ABOUT = tr_later(
+    "Studies of the rows, a draw of them, or a training that was watched. They cost nothing; but "
+    "settings that are chosen by them reveal more of the rows than ε says, and the card of a "
+    "model that is trained later says that they were shown."
+)
+
+
+class CapsAndFigures(Card):
+    """The caps, or which private figures were shown; without any of these the caps alone."""
+
+    def __init__(self, session: Session, caps: LinesTable) -> None:
+        """Make it; ``caps`` is the table of caps."""
+        super().__init__()
+        accessible = tr("Which private figures were shown, the newest first")
+        self._figures = LinesTable(session, "ledger_figures", accessible, COLUMNS)
+        self._stack = QStackedWidget()
+        self._views = {CAPS: caps, FIGURES: self._figures}
+        self._caption = label(tr("CAPS"), "caption")
+        titles = (
+            (CAPS, tr("Caps"), tr("Cap and what remains, per dataset")),
+            (FIGURES, tr("Private figures shown"), tr(ABOUT)),
+        )
+        self._segments = segments(self, "ledger_show_", titles, self.show_view)
+        for view in self._views.values():
+            view.setMinimumHeight(LEAST_HEIGHT)
+            self._stack.addWidget(view)
+        self.body.addLayout(row(self._caption, *self._segments.values(), None))
+        self.body.addWidget(self._stack, 1)
+        self.show_figures((), ())
+
+    def show_view(self, key: str) -> None:
+        """Show the caps, or the figures."""
+        self._segments[key].setChecked(True)
+        self._stack.setCurrentWidget(self._views[key])
+
+    def show_figures(self, figures: Sequence[ShownFigures], datasets: Sequence[Cell]) -> None:
+        """List what was shown, with the cell of the dataset of each, in order; without any there is no choice."""
+        lines = [
+            (Cell(moment(one.time), tip=one.time), dataset, Cell(words, tip=f"{words}. {tr(ABOUT)}"))
+            for one, dataset, words in zip(figures, datasets, [tr_sentence(f.words) for f in figures], strict=True)
+        ]
+        self._figures.lines.show_lines(lines[::-1])
+        self._caption.setVisible(not figures)
+        for segment in self._segments.values():
+            segment.setVisible(bool(figures))
+        if not figures or not any(segment.isChecked() for segment in self._segments.values()):
+            self.show_view(CAPS)
+
 
 NAME = 6
 """Digits of a dataset's name in the ledger that are shown."""
@@ -152,13 +215,11 @@ class LedgerPage(PageFrame):
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Read the ledger and show it."""
         self._account.refresh()
         if self.isVisible():
             read_ledger(self.jobs, self._show, self._not_read)
 
     def retranslate(self) -> None:
-        """Take back what the verification said in another language."""
         self._say_checked("")
 
     def _say_checked(self, text: str, kind: str = "") -> None:
@@ -174,7 +235,7 @@ class LedgerPage(PageFrame):
 
     def _show(self, view: LedgerView) -> None:
         if view != self._view:
-            self._say_checked("")  # what was verified is not what stands there now
+            self._say_checked("")  # what was verified is not what is there now
         self._view = view
         present, names = self.session.account.dataset, self._names(view)
         self._empty.setVisible(not view.releases)
@@ -222,7 +283,6 @@ class LedgerPage(PageFrame):
         )
 
     def _show_spending(self) -> None:
-        """Show what the releases in sight have spent."""
         view = self._view
         if view is not None:
             shown = [view.releases[row] for row in sorted(self._releases.in_sight())]
@@ -304,13 +364,12 @@ def _spending(view: LedgerView, releases: Sequence[LedgerLine], names: Mapping[s
 
 
 def _titles(view: LedgerView, names: Mapping[str, tuple[str, str]]) -> dict[str, str]:
-    """Return what a person calls each account, with enough of its id to tell two of the same name apart."""
+    """Return what a person calls each account, with enough of its id to distinguish two of the same name."""
     stated = {a.dataset: names.get(a.dataset, ("", "")) for a in view.accounts}
     return {dataset: f"{title} {dataset[:NAME]}".lstrip() for dataset, (title, _released) in stated.items()}
 
 
 def _stated(account: AccountLine, cell: Cell) -> Cell:
-    """Return the name of an account with what is special about it."""
     stated = []
     if account.group:
         stated.append(

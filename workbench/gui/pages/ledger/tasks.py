@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -14,11 +15,13 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_number
 from workbench.gui.widgets.formatting import entered
 from workbench.jobs import Job
+from workbench.params import ParameterError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Notice
 
 if TYPE_CHECKING:  # it loads numpy and polars, which the first paint does not wait for
     from workbench.release.ledger.figures import ShownFigures
+    from workbench.release.ledger.ledger import Ledger
 
 KEY = "ledger"
 
@@ -154,9 +157,6 @@ def export_ledger(jobs: JobCenter, target: Path, done: Callable[[Path], None]) -
     """Write every entry of the ledger to ``target`` as JSON."""
 
     def work(emit: Emit, cancel: CancelToken) -> Path:
-        import json
-
-        from workbench.params import ParameterError
         from workbench.release.atomic import write_output
         from workbench.release.ledger.ledger import Ledger
 
@@ -172,81 +172,70 @@ def export_ledger(jobs: JobCenter, target: Path, done: Callable[[Path], None]) -
     jobs.start(Job(tr("Exporting the ledger"), work), on_result=done)
 
 
-def set_cap(session: Session, jobs: JobCenter, dataset: str, epsilon: Decimal, delta: Decimal | None = None) -> None:
-    """Set the caps of ``dataset``, the one the person was asked about; that of δ stays where none is given."""
+def _change(
+    session: Session,
+    jobs: JobCenter,
+    title: str,
+    change: Callable[[Ledger], object],
+    stated: str,
+    done: Callable[[], None] = lambda: None,
+) -> None:
+    """Change the ledger in a job; then say so, and show the account as it is now."""
 
     def work(emit: Emit, cancel: CancelToken) -> None:
         from workbench.release.ledger.ledger import Ledger
 
         with Ledger.open() as book:
-            book.set_cap(dataset, epsilon, delta)
+            change(book)
 
     def apply(_: None) -> None:
-        cap = tr_number(epsilon.normalize(), "f")
-        session.notify(
-            "info",
-            tr("The cap is ε = {cap} now; the ledger has recorded it.", cap=cap)
-            if delta is None
-            else tr(
-                "The cap is ε = {cap} and δ = {delta} now; the ledger has recorded it.", cap=cap, delta=entered(delta)
-            ),
-        )
+        session.notify("info", stated)
         read_account(session, jobs)
+        done()
 
-    jobs.start(Job(tr("Setting the cap"), work), on_result=apply)
+    jobs.start(Job(title, work), on_result=apply)
+
+
+def set_cap(session: Session, jobs: JobCenter, dataset: str, epsilon: Decimal, delta: Decimal | None = None) -> None:
+    """Set the caps of ``dataset``, the one the person was asked about; that of δ stays where none is given."""
+    cap = tr_number(epsilon.normalize(), "f")
+    stated = (
+        tr("The cap is ε = {cap} now; the ledger has recorded it.", cap=cap)
+        if delta is None
+        else tr("The cap is ε = {cap} and δ = {delta} now; the ledger has recorded it.", cap=cap, delta=entered(delta))
+    )
+    _change(session, jobs, tr("Setting the cap"), lambda book: book.set_cap(dataset, epsilon, delta), stated)
 
 
 def set_count(session: Session, jobs: JobCenter, dataset: str, *, by_filter: bool) -> None:
     """Choose how the releases of ``dataset`` are counted."""
 
-    def work(emit: Emit, cancel: CancelToken) -> None:
+    def change(book: Ledger) -> None:
         from workbench.release.ledger.counting import FILTER, SUM
-        from workbench.release.ledger.ledger import Ledger
 
-        with Ledger.open() as book:
-            book.count_by(dataset, FILTER if by_filter else SUM)
+        book.count_by(dataset, FILTER if by_filter else SUM)
 
-    def apply(_: None) -> None:
-        session.notify(
-            "info",
-            tr("The releases are counted by a Rényi filter now; the ledger has recorded it.")
-            if by_filter
-            else tr("The releases are counted by their sum now; the ledger has recorded it."),
-        )
-        read_account(session, jobs)
-
-    jobs.start(Job(tr("Choosing the count"), work), on_result=apply)
+    stated = (
+        tr("The releases are counted by a Rényi filter now; the ledger has recorded it.")
+        if by_filter
+        else tr("The releases are counted by their sum now; the ledger has recorded it.")
+    )
+    _change(session, jobs, tr("Choosing the count"), change, stated)
 
 
 def join_group(session: Session, jobs: JobCenter, dataset: str, other: str) -> None:
     """Let ``dataset`` share the account of ``other``, whose table is about the same people."""
 
-    def work(emit: Emit, cancel: CancelToken) -> None:
+    def change(book: Ledger) -> None:
         from workbench.release.ledger.account_finder import GROUP
-        from workbench.release.ledger.ledger import Ledger
 
-        with Ledger.open() as book:
-            book.link_version(dataset, other, GROUP)
+        book.link_version(dataset, other, GROUP)
 
-    def apply(_: None) -> None:
-        session.notify("info", tr("Both tables share one account now; the ledger has recorded it."))
-        read_account(session, jobs)
-
-    jobs.start(Job(tr("Sharing an account"), work), on_result=apply)
+    stated = tr("Both tables share one account now; the ledger has recorded it.")
+    _change(session, jobs, tr("Sharing an account"), change, stated)
 
 
 def accept_copy(session: Session, jobs: JobCenter, done: Callable[[], None]) -> None:
     """Record that the ledger goes on although entries are missing in it."""
-
-    def work(emit: Emit, cancel: CancelToken) -> None:
-        from workbench.release.ledger.ledger import Ledger
-
-        with Ledger.open() as book:
-            book.accept()
-
-    def apply(_: None) -> None:
-        session.notify("info", tr("The ledger goes on from this copy, and has recorded it."))
-        read_account(session, jobs)
-        done()
-
-    jobs.start(Job(tr("Accepting the ledger"), work), on_result=apply)
+    stated = tr("The ledger goes on from this copy, and has recorded it.")
+    _change(session, jobs, tr("Accepting the ledger"), lambda book: book.accept(), stated, done)

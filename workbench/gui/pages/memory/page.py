@@ -105,7 +105,6 @@ class MemoryPage(RunPage):
         self.refresh()
 
     def start(self) -> None:
-        """Work out what is asked."""
         study, networks = self.choices.study(), self.choices.networks()
         if study is None or not networks:
             return
@@ -128,7 +127,6 @@ class MemoryPage(RunPage):
         self.refresh()
 
     def refresh(self) -> None:
-        """Show what can be pressed, and why."""
         study, networks, chosen = self.choices.study(), self.choices.networks(), self.found.selected
         self._problem.setText("" if self._failure is None else sentence(self._failure))
         self._problem.setVisible(self._failure is not None)

@@ -31,7 +31,7 @@ REMARKS_HEIGHT = 72
 """Points that the remarks have: more are scrolled to."""
 
 WIDE = 1000
-"""Points of the card from which chart and table stand side by side."""
+"""Points of the card from which chart and table are side by side."""
 
 NARROWEST = 120
 """Points that the list of charts keeps where text is large."""
@@ -122,7 +122,6 @@ class StudyCard(Card):
         self.draw()
 
     def retranslate(self) -> None:
-        """Say what was found in another language."""
         if self.result is not None:
             self.table.lines.show_lines(_table_cells(self.result), same=True)
             self._remarks.setText("\n".join(map(tr_sentence, self.result.remarks)))
@@ -151,7 +150,6 @@ class StudyCard(Card):
         copy_curve(self._session, self.plot, chart=True)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Show both where there is room."""
         super().resizeEvent(event)
         self._arrange()
 
@@ -175,7 +173,6 @@ class StudyCard(Card):
 
 
 def _table_cells(result: StudyResult) -> list[tuple[Cell, ...]]:
-    """Return a line of the table for each setting."""
     highest = max(one.peak for one in result.rows)
 
     def cells(one: StudyRow) -> tuple[Cell, ...]:

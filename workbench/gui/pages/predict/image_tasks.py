@@ -85,7 +85,7 @@ def export_predictions(
 
 
 def reads_words(model: OpenModel) -> str:
-    """Return which images a network reads, and which classes it tells apart; empty of a model that reads tables."""
+    """Return which images a network reads, and which classes it distinguishes; empty of a model that reads tables."""
     from workbench.release.model.image_predictions import shape_read
 
     shape, classes = shape_read(model), model.target.values() if not model.target.numeric else ()

@@ -53,7 +53,6 @@ class ImagesCard(Card):
         return None if self._session.images is None else ImageSource(self._session.images)
 
     def refresh(self) -> None:
-        """Show which images."""
         images, source = self._session.images, self.source
         self._open.setVisible(images is not None and bool(self._paths))
         if source is None:

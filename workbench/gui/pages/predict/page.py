@@ -194,7 +194,6 @@ class PredictPage(PageFrame):
         return self._handle or self._training.job
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        """Look for a model of this session, and for a name for the file."""
         super().showEvent(event)
         self._suggest_model()
         read_models(self.jobs, "predict", self._list_models, self.session.report)
@@ -239,7 +238,6 @@ class PredictPage(PageFrame):
         )
 
     def drop(self, path: str) -> bool:
-        """Take a file of rows, or images, to predict for."""
         if not self.drop_words(path) or self._handle is not None:
             return False
         if self._predicts_images:
@@ -264,7 +262,6 @@ class PredictPage(PageFrame):
         self.refresh()
 
     def refresh(self) -> None:
-        """Show what can be done, and what stands in the way."""
         opened, running, images = self.session.opened, self._handle is not None, self._predicts_images
         self._of_table.setVisible(not images)
         self._images.setVisible(images)
@@ -306,7 +303,6 @@ class PredictPage(PageFrame):
             (self._cancel if running and not stopping else self).setFocus() if running else self.take_keys()
 
     def escape(self) -> bool:
-        """Stop a prediction or a training that runs."""
         if self._handle is None or self._handle.stopping:
             return self._training.stop()
         self._handle.cancel()
@@ -362,7 +358,6 @@ class PredictPage(PageFrame):
             self._training.take_keys()
 
     def _take(self, folder: Path) -> None:
-        """Take a model that was just trained."""
         keys = self.has_keys(self._training.start, self._training.cancel)
         self._training.hide()
         self._learn.show()
@@ -390,7 +385,6 @@ class PredictPage(PageFrame):
             self._target.choose(chosen)
 
     def _open(self) -> None:
-        """Open the model that the field names."""
         text = self._folder.text().strip()
         if self._model is not None and str(self._model.folder) == text:
             return

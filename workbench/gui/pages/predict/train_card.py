@@ -95,7 +95,6 @@ class TrainCard(Card):
             self._look()
 
     def take_keys(self) -> None:
-        """Take the keyboard, to name a release or to start."""
         (self.start if self.start.isEnabled() else self._release).setFocus()
 
     def stop(self) -> bool:
@@ -107,7 +106,6 @@ class TrainCard(Card):
         return True
 
     def refresh(self) -> None:
-        """Show what can be pressed."""
         running = self._handle is not None
         stopping = self._handle is not None and self._handle.stopping
         ready = self._found is not None and self._target.count() > 0 and bool(self._folder.text().strip())
@@ -155,7 +153,6 @@ class TrainCard(Card):
             self._folder.choose(chosen)
 
     def _look(self) -> None:
-        """Find out what the release that is named offers."""
         text = self._release.text().strip()
         if self._found is not None and str(self._found.release) == text:
             return

@@ -134,7 +134,7 @@ class PreviewPage(PageFrame):
         self.show_view(SPREAD)
 
     def _ask_first(self) -> QWidget:
-        """Return what stands in place of the draw while no private figure of the table was shown."""
+        """Return what is shown in place of the draw while no private figure of the table was shown."""
         stated = label(tr_sentence(BEFORE), wrap=True, name="preview_before")
         stated.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         other = label(tr(WITHOUT), "muted", wrap=True, name="preview_without")
@@ -249,7 +249,6 @@ class PreviewPage(PageFrame):
             self._ask()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw what has changed while the page was out of sight."""
         super().showEvent(event)
         if self._view in self._stale and self._views.currentWidget() is self._whole:
             self._ask()
@@ -353,7 +352,7 @@ class PreviewPage(PageFrame):
         self._say(PAIRS, tr("draw {draw}, {pairs}", draw=self.draw, pairs=self.correlations.show_pairs(pairs)))
 
     def _show_column(self, column: PreviewColumn) -> None:
-        from workbench.gui.pages.preview.recovered_task import preview_recovered
+        from workbench.gui.pages.preview.tasks import preview_recovered
 
         self.distribution.show_column(column)
         part = 100 * column.changed / column.rows if column.rows else 0.0

@@ -2,17 +2,62 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QSizePolicy, QWidget
 
-from workbench.gui.pages.preview.preview_model import DrawModel
 from workbench.gui.pages.preview.tasks import PreviewRows
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import Card, label, row
-from workbench.gui.widgets.fast_table import LOOKED_AT, RowsTable
+from workbench.gui.widgets.fast_table import LOOKED_AT, RowsTable, tint
+from workbench.gui.widgets.fast_table_model import RowsModel
+from workbench.gui.widgets.table_model import Index
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+
+class DrawModel(RowsModel):
+    """Rows of a preview as text, shape (rows, columns), and which of them a draw has changed."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._changed: dict[str, NDArray[np.bool_]] = {}
+        self._bold = QFont()
+        self._bold.setWeight(QFont.Weight.DemiBold)
+
+    def show_draw(self, frame: pl.DataFrame | None, changed: dict[str, NDArray[np.bool_]] | None = None) -> None:
+        """Show the rows of a draw and mark what it has changed."""
+        self._changed = changed or {}
+        self.show_frame(frame)
+
+    def changes(self, rows: range, column: int) -> list[bool]:
+        """Whether each of some neighbouring cells of a column became another one in the draw."""
+        changed = self._changed.get(self.name_of(column))
+        return super().changes(rows, column) if changed is None else changed[rows.start : rows.stop].tolist()
+
+    def is_changed(self, row: int, column: int) -> bool:
+        """Whether a cell became another one in the draw."""
+        return self.changes(range(row, row + 1), column)[0]
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return what Qt asks for about a cell."""
+        roles = Qt.ItemDataRole
+        if role == roles.AccessibleTextRole:
+            cell = str(index.data())
+            return tr("{cell}, changed", cell=cell) if self.is_changed(index.row(), index.column()) else cell
+        if role == roles.BackgroundRole and self.is_changed(index.row(), index.column()):
+            return QColor(tint(self.session.theme))
+        if role == roles.FontRole and self.is_changed(index.row(), index.column()):
+            return self._bold
+        return super().data(index, role)
+
 
 NOT_COPIED = tr_later("A preview is private and never leaves this page: release the table to have a copy of it.")
 
@@ -34,7 +79,6 @@ class PreviewTable(RowsTable):
         self.horizontalHeader().setDefaultSectionSize(88)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Refuse to copy."""
         if event.matches(QKeySequence.StandardKey.Copy) or event.matches(QKeySequence.StandardKey.Cut):
             self.copy_refused.emit()
             return
@@ -73,7 +117,7 @@ class Sides(QWidget):
             top.setContentsMargins(8, 4, 8, 0)
             card.body.addLayout(top)
             card.body.addWidget(view, 1)
-            # Neither side is wider for what stands in its head.
+            # Neither side is wider for the text of its head.
             card.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Expanding)
             layout.addWidget(card, 1)
         for view, other in ((self.left, self.right), (self.right, self.left)):

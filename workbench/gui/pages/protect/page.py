@@ -135,7 +135,6 @@ class ProtectPage(PageFrame):
             self._ask()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        """Ask for what has changed while the page was out of sight."""
         super().showEvent(event)
         self.table.sort_again()  # not while a person drops a column here: its row would move away
         self._ask()

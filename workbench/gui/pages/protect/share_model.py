@@ -108,7 +108,7 @@ class ShareModel(PlanModel):
         return bool(column.problems()) or column.action == "keep" or taken or _warned(self.outlook_at(at))
 
     def shares(self) -> dict[str, Decimal]:
-        """Return the shares as they stand; empty where the locked ones do not fit into ε."""
+        """Return the shares as they are; empty where the locked ones do not fit into ε."""
         return self._split
 
     def asked_at(self, at: int) -> Asked | None:

@@ -172,7 +172,6 @@ class Outlook:
         return tr("off by {error}", error=self._measured(error))
 
     def _measured(self, length: float) -> str:
-        """Return a length on the attribute's line in words."""
         text = rounded(length, 3)
         return tr("{length} days", length=text) if self.column.kind == "date" else text
 

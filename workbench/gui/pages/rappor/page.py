@@ -8,9 +8,16 @@ from decimal import Decimal
 from PySide6.QtWidgets import QWidget
 
 from workbench.gui.pages.rappor import PAGE
-from workbench.gui.pages.rappor.live_plots import CANDIDATES, LinePlot, Setting, plots
+from workbench.gui.pages.rappor.live_plots import (
+    CANDIDATES,
+    BarsPicture,
+    HeatPicture,
+    LinePlot,
+    RocPicture,
+    Setting,
+    plots,
+)
 from workbench.gui.pages.rappor.parameters_card import ParametersCard
-from workbench.gui.pages.rappor.pictures import BarsPicture, HeatPicture, RocPicture
 from workbench.gui.pages.rappor.tasks import Shown, decoded, simulate
 from workbench.gui.pages.release_account import RUNNING, left_words, release_hindrance, short_words
 from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseWords, known_error
@@ -97,7 +104,6 @@ class ResultsView(QWidget):
         self._stated.setText(_words(found))
 
     def retranslate(self) -> None:
-        """Say what was found in the language that is shown now."""
         if self._found is not None:
             self.show_released(self._found)
 
@@ -213,7 +219,6 @@ class RapporPage(ReleasePage):
         self._chose_source(first=chosen is None)
 
     def _chose_source(self, *, first: bool = True) -> None:
-        """Take a preset's own parameters."""
         kind, _, name = str(self._source.currentData()).partition(":")
         if kind == "preset" and first:
             known = next(known for known in PRESETS if known.name == name)
@@ -231,7 +236,6 @@ class RapporPage(ReleasePage):
         return (name, "") if kind == "column" else (None, name)
 
     def refresh(self) -> None:
-        """Show what can be pressed, what it costs, and what prevents it."""
         session, setting = self.session, self._setting()
         if setting is not None:
             for plot, found in zip(self._plots, plots(setting, self._parameters.last), strict=True):
@@ -266,7 +270,6 @@ class RapporPage(ReleasePage):
         return keep or short_words(session, self._charge(bound))
 
     def _charge(self, bound: RapporCost) -> Decimal:
-        """Return what a release is charged for all rows of a person."""
         epsilon = bound.decimal()
         rows = self.session.plan.rows_per_person if self.session.opened is not None else 1
         return for_person(Cost(epsilon, Decimal(0), PureDp(epsilon)), rows).epsilon
@@ -376,7 +379,6 @@ class RapporPage(ReleasePage):
         return Asked(title, lambda _plan, rows, _kind: rappor_work(setting.parameters, collection, rows), FORMATS)
 
     def _show_released(self) -> None:
-        """Show the newest release of reports of the open table."""
         self._released.show_newest()
         self.refresh()
 
@@ -386,7 +388,6 @@ class RapporPage(ReleasePage):
         return self._handle or self._running
 
     def escape(self) -> bool:
-        """Cancel what is going on."""
         if self._handle is None:
             return super().escape()
         if self._handle.stopping:

@@ -90,7 +90,6 @@ class ParametersCard(Card):
         self.show_values(RapporParameters(), 100_000, 1)
 
     def retranslate(self) -> None:
-        """Say what each parameter is in the language that is shown now."""
         for line in LINES:
             said = tr_sentence(line.spec.help)
             about = said[:1].upper() + said[1:]
@@ -180,7 +179,6 @@ class ParametersCard(Card):
         slider.blockSignals(False)
 
     def _check(self) -> None:
-        """Mark the fields that are refused, and say why."""
         stated = ""
         for line in LINES:
             try:

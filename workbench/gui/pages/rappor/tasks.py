@@ -95,18 +95,7 @@ def simulate(
     apply: Callable[[Shown], None],
     failed: Callable[[BaseException], None],
 ) -> JobHandle:
-    """Simulate a collection, and smaller ones for the ROC.
-
-    Args:
-        opened: the table that is open.
-        column: of which column of it; ``None`` for made-up clients.
-        made_up: name of the preset of made-up clients.
-        parameters: of the collection.
-        reports: simulated clients, with a report each.
-        jobs: runs it.
-        apply: gets the result.
-        failed: hears why there is none.
-    """
+    """Simulate reports of ``column``, or of the preset ``made_up`` where it is ``None``, and fewer for the ROC."""
 
     def work(emit: Emit, cancel: CancelToken) -> Shown:
         from workbench.rappor.distributions import observed
@@ -187,7 +176,7 @@ def _decoded(decoded: Decoded, truth: NDArray[np.float64] | None) -> dict[str, A
     size = decoded.estimate if truth is None else np.maximum(truth, decoded.estimate * decoded.bonferroni)
     kept = np.argsort(-size, kind="stable")[:SHOWN]
     there = [decoded.strings[at] for at in range(len(size)) if truth is None or truth[at] > 0]
-    if all(string.isdecimal() and len(string) < 16 for string in there):  # numbers stand in their own order
+    if all(string.isdecimal() and len(string) < 16 for string in there):  # numbers keep their own order
         numbers = [decoded.strings[at] for at in kept.tolist()]
         kept = kept[np.argsort([int(n) if n.isdecimal() else 1 << 60 for n in numbers], kind="stable")]
     bars = []

@@ -11,10 +11,15 @@ from PySide6.QtWidgets import QGridLayout, QScrollArea, QVBoxLayout, QWidget
 
 from workbench.gui.pages.refusals import table_refusal
 from workbench.gui.pages.release import PAGE
-from workbench.gui.pages.release.account_card import AccountName, VersionCard
-from workbench.gui.pages.release.cards import ColumnsCard, CostCard, OnlyModelsCard, OutsideCard
-from workbench.gui.pages.release.derived_pane import DerivedPane
-from workbench.gui.pages.release.pane import WayPane
+from workbench.gui.pages.release.cards import (
+    AccountName,
+    ColumnsCard,
+    CostCard,
+    OnlyModelsCard,
+    OutsideCard,
+    VersionCard,
+)
+from workbench.gui.pages.release.pane import DerivedPane, WayPane
 from workbench.gui.pages.release.rows_pane import RowsPane
 from workbench.gui.pages.release.statistics.pane import StatisticsPane
 from workbench.gui.pages.release.synthetic.pane import SyntheticPane
@@ -352,7 +357,6 @@ class SettingsPage(ReleasePage):
 
     @property
     def _done(self) -> bool:
-        """Whether just this plan was released in this way."""
         session, pane = self.session, self._pane
         if pane is None or not pane.kind:
             return pane is not None and session.has_released(session.plan)
@@ -418,17 +422,14 @@ class SettingsPage(ReleasePage):
         self.refresh()
 
     def _learn(self, release: Path) -> None:
-        """Lead to where a model is trained on a released table."""
         self.session.ask_to_learn_from(release)
         self.session.go("predict")
 
     def _look_at(self, release: Path) -> None:
-        """Lead to where a recipient's view of a released table is shown."""
         self.session.ask_to_estimate_from(release)
         self.session.go("estimate")
 
     def _show_newest(self) -> None:
-        """Show what was just released, its files and its checks."""
         self._show_released()
         if self._pane is not None:
             self._pane.show_foreseen(self._foreseen)
@@ -562,7 +563,6 @@ class Sections(QWidget):
             pane.show()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Take one column or two."""
         super().resizeEvent(event)
         self._soon.start()
 

@@ -15,7 +15,9 @@ from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Elided, button, label, look
 from workbench.gui.widgets.formatting import at_most, count, in_full, listed, rounded
+from workbench.privacy.local.mechanisms import mechanism
 from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
+from workbench.sanitize.forecast import forecast
 from workbench.sanitize.recipient import (
     MOST_NAMED,
     RELATIONS_WAYS_OUT,
@@ -122,8 +124,6 @@ class RowsPane(WayPane):
 
     def forecast(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Foreseen:
         """Return the forecast of every column."""
-        from workbench.sanitize.forecast import forecast
-
         found = forecast(plan)
         return Foreseen(chosen, found.epsilon_total, Decimal(0), found, found.outside, local=True)
 
@@ -207,8 +207,6 @@ class _Line:
             part.setVisible(visible)
 
     def show_column(self, column: DraftColumn, known: ColumnForecast | None, rows: int) -> None:
-        from workbench.privacy.local.mechanisms import mechanism
-
         self._name.set_whole(column.name)
         self._share.setText(f"ε {at_most(known.epsilon)}" if known else "–" if column.action != "protect" else "")
         self._share.setToolTip(in_full(known.epsilon) if known else "")

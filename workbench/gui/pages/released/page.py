@@ -130,11 +130,9 @@ class ReleasedPage(PageFrame):
         self.refresh()
 
     def refresh(self) -> None:
-        """Read every release."""
         read_releases(self.jobs, self._take, self.session.report)
 
     def retranslate(self) -> None:
-        """Say the lines in the language that is shown now."""
         self._show()
 
     def _take(self, found: tuple[AccountRelease, ...]) -> None:
@@ -143,7 +141,6 @@ class ReleasedPage(PageFrame):
             self._show()
 
     def _show(self) -> None:
-        """Show the releases."""
         session = self.session
         own = {step.release_id: step for step in session.released}
         self._choose_newest()
@@ -181,7 +178,6 @@ class ReleasedPage(PageFrame):
             self._choose(at)
 
     def _choose(self, at: int) -> None:
-        """Show the card of one release."""
         while (item := self._place.takeAt(0)) is not None:
             former = item.widget()
             if former is not None:

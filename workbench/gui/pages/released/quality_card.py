@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMarginsF, QRectF, QSize
 from PySide6.QtWidgets import QWidget
 
-from workbench.gui.pages.released.tasks import compare
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
@@ -20,14 +20,45 @@ from workbench.gui.widgets.bar_lines import BarLines
 from workbench.gui.widgets.basic import Card, badge, button, into_sight, label, look, named, row
 from workbench.gui.widgets.chart import Chart, Drawing
 from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.figures_first import follow_note
 from workbench.gui.widgets.report_button import Reported, report_button
+from workbench.jobs import Job
 from workbench.params import WorkbenchError
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from workbench.studies.quality.study import Quality
+
+Failed = Callable[[BaseException], None]
+
+
+def compare(
+    session: Session, jobs: JobCenter, release: Path, show: Callable[[Quality], None], failed: Failed
+) -> JobHandle:
+    """Score released rows beside the open table."""
+    opened, target = session.opened, session.target
+    assert opened is not None
+
+    def work(emit: Emit, cancel: CancelToken) -> Quality:
+        from workbench.data.read import ReadOptions
+        from workbench.release.ledger.study_note import note_study
+        from workbench.release.own_release import note_unless_released
+        from workbench.release.rows_beside import rows_of_release
+        from workbench.studies.quality.study import QualityRequest, quality
+
+        rows = rows_of_release(release, ReadOptions(), cancel)
+        note_study(opened.table, "quality", emit=emit)
+        note_unless_released(rows.table, "quality", emit=emit)
+        asked = QualityRequest(target=target if target in rows.table.names else None)
+        return quality(opened.table, rows.table, plan=rows.plan, request=asked, emit=emit, cancel=cancel)
+
+    job = Job(tr("Comparing with the original"), work, about=release.name)
+    return follow_note(session, jobs, jobs.start(job, key="quality", on_result=show, on_failure=failed))
+
 
 WORST = 3
 HEAD, GAP = 22.0, 28.0
@@ -179,7 +210,7 @@ class QualityCard(Card):
 
 
 def _words(found: Quality) -> str:
-    """Return what the scores stand beside, the least alike columns, and what is not compared."""
+    """Return what the scores are compared with, the least alike columns, and what is not compared."""
     said = [tr("Mark and share: what {beside}.", beside=tr_sentence(found.beside))]
     if not math.isnan(found.overall):
         said.append(tr("Overall, as sdmetrics scores it: {figure}.", figure=tr_number(found.overall, ".3f")))

@@ -55,6 +55,10 @@ OF_SETS = (
     Column(tr_later("Unique"), help=tr_later("All rows that are unique on these"), width=72, right=True),
 )
 EMPTY = tr_later("Tick what an outsider may know of a person, such as age, sex and place.")
+WHAT = tr_later(
+    "Shown here: how many rows are unique or in small classes, how likely an outsider is to find one of these people, "
+    "which rows are unique, and which columns make them so."
+)
 READY = tr_later("Who could be found by {names}?")
 LISTED = tr_later("The {most} with the highest scores.")
 NO_GUARANTEE = tr_later("None of these figures is a guarantee. A release with ε has one, whatever an outsider knows.")
@@ -174,7 +178,9 @@ class RiskPage(PageFrame):
         )
         self._segments = segments(self, "risk_view_", titles, lambda _key: self._show_view())
         self._segments[FIGURES].setChecked(True)
-        self._blank = QWidget()
+        blank = label(tr(WHAT), "muted", wrap=True, name="risk_what")
+        blank.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._blank = blank
         self._places = {FIGURES: figures, ROWS: alone, SETS: self.sets}
         for place in (*self._places.values(), self._blank):
             self._views.addWidget(place)

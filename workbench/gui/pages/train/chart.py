@@ -1,18 +1,20 @@
-"""A figure of a run against its steps, drawn as it grows."""
+"""Charts of a run, drawn as it grows: a figure at each step, where the accuracy goes, and the norms of gradients."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPointF, QRectF, QSize
+from PySide6.QtCore import QMarginsF, QPointF, QRectF, QSize
 
+from workbench.gui.pages.train.messages import went_words
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import again, tr, tr_number
+from workbench.gui.style.language import again, tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
-from workbench.gui.widgets.chart import Below, Chart, Drawing
-from workbench.gui.widgets.chart_marks import Scale
+from workbench.gui.widgets.chart import SHARES, Below, Chart, Drawing
+from workbench.gui.widgets.chart_marks import BarLine, Scale
 from workbench.gui.widgets.formatting import at_least, at_most, plain
+from workbench.signals.events import Spread
 
 MOST = 2000
 """Points that are kept: more than pixels. When they are reached, every second one goes."""
@@ -45,16 +47,7 @@ class StepChart(Chart):
         top: float = 0.0,
         rising: bool = False,
     ) -> None:
-        """Make the chart.
-
-        Args:
-            session: whose colours it takes.
-            name: its object name.
-            title: what the line is.
-            style: a key of the palette.
-            top: the least upper end of the vertical axis.
-            rising: whether the values bound something that never falls: a lower one then bounds the former, too.
-        """
+        """Make the chart; ``rising`` values bound something that never falls: a lower one bounds the former, too."""
         super().__init__(session, name, title)
         self._title = title
         self._style, self._top, self._rising = style, top, rising
@@ -166,3 +159,110 @@ def rounded_up(value: float) -> float:
         return 0.0
     unit = 10.0 ** math.floor(math.log10(value))
     return next(step * unit for step in PLAIN if step * unit >= value * (1 - 1e-9))
+
+
+Stages = tuple[tuple[str, float, int], ...]
+"""(name, accuracy, rows it was measured on) of each training."""
+
+LINE = 20
+
+
+class WhereChart(Chart):
+    """One bar for each training, and a sentence on what clipping and noise cost; hidden while nothing is known."""
+
+    margins = QMarginsF(0, 0, 0, LINE)
+    letters, height_fixed = 13, True
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session, "train_where_chart", tr("Where the accuracy went"))
+        self.stages: Stages = ()
+        self.hide()
+
+    def show_stages(self, stages: Stages) -> None:
+        """Show the result of a study; nothing where there is none."""
+        self.stages = stages
+        self.setVisible(bool(stages))
+        self.setAccessibleName(tr("Where the accuracy went: {stages}", stages=went_words(stages)) if stages else "")
+        self.setToolTip(went_words(stages) if stages else "")
+        self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        return QSize(360, (len(self.stages) + 1) * LINE)
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        return QSize(200, self.sizeHint().height())
+
+    def drawing(self) -> Drawing | None:
+        """Return the bars and the sentence."""
+        if not self.stages:
+            return None
+        lines = [
+            BarLine(tr_sentence(name), accuracy, tr_number(accuracy, ".3f"), ink)
+            for (name, accuracy, _), ink in zip(self.stages, ("no-privacy", "sanitized", "private"), strict=False)
+        ]
+        return Drawing((mark.bar_lines(lines, 13),), below=(Below(0, went_words(self.stages), "text"),), frame="none")
+
+
+TITLE = tr_later("gradients")
+TOLD = tr_later("gradient norms, in clipping norms")
+TIP = tr_later(
+    "The size of each row's gradient in one step, in clipping norms. Those right of the line are scaled down."
+)
+LABELS = ("", "1⁄16", "⅛", "¼", "½", "1", "2", "4", "8", "16", "")
+
+
+class NormChart(Chart):
+    """A histogram: what lies right of the line at 1 is clipped, and hatched besides its colour."""
+
+    margins = QMarginsF(8, 30, 8, 24)
+    least, letters = QSize(140, 88), 11
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session, "train_norms", tr(TOLD), tr(TIP))
+        self._spread: Spread | None = None
+
+    @property
+    def clipped(self) -> float | None:
+        """The share of the rows that is clipped; ``None`` where no row was seen."""
+        spread = self._spread
+        if spread is None or not sum(spread.counts):
+            return None
+        above = sum(c for c, edge in zip(spread.counts[1:], spread.edges, strict=True) if edge >= 1)
+        return above / sum(spread.counts)
+
+    def begin(self, steps: int) -> None:
+        """Show nothing."""
+        self._spread = None
+        self.setAccessibleName(tr(TOLD))
+        self.update()
+
+    def take(self, spread: Spread) -> None:
+        """Show the newest histogram."""
+        self._spread = spread
+        if self.clipped is not None:
+            self.setAccessibleName(
+                tr(
+                    "{norms}: {share} % of the rows clipped at step {step}",
+                    norms=tr(TOLD),
+                    share=tr_number(100 * self.clipped, ".0f"),
+                    step=spread.step,
+                )
+            )
+        self.update()
+
+    def drawing(self) -> Drawing:
+        """Return bars, the line at the clipping norm and the edges."""
+        first, counts = LABELS.index("1"), self._spread.counts if self._spread is not None else ()
+        return Drawing(
+            (
+                mark.bars(dict(enumerate(counts[:first])), "private"),
+                mark.bars({at: n for at, n in enumerate(counts) if at >= first}, "sanitized", hatched=True),
+                mark.upright(first, "danger", width=1.5),
+            ),
+            x=Scale(0, len(LABELS) - 1),
+            y=Scale(0, max(1, *counts)) if counts else SHARES,
+            below=[Below(at, text) for at, text in enumerate(LABELS)],
+            title=tr(TITLE),
+            figure="–" if self.clipped is None else tr("{share} % clipped", share=tr_number(100 * self.clipped, ".0f")),
+        )

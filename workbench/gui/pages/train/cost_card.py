@@ -44,7 +44,7 @@ class BeforeCard(Card):
         """Make the card.
 
         Args:
-            explain: stands beside its title.
+            explain: is beside its title.
             expected: tells the accuracy to expect.
             test: says what the accuracy is measured on.
         """

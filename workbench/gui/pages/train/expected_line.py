@@ -32,7 +32,7 @@ TIP = tr_later(
 
 
 class ExpectedLine(QWidget):
-    """A button and its answer; what it says is for what stands in the form, and goes when that changes.
+    """A button and its answer; what it says is for the values of the form, and goes when that changes.
 
     Signals:
         changed: a simulation has begun or ended.

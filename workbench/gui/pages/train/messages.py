@@ -34,7 +34,7 @@ SHOWN_NOW = tr_later("What is shown is private, so cancelling gives no ε back."
 PAUSED = tr_later("The paused run holds this ε: resume it, or give it up.")
 DONE = tr_later("The model is released and paid for; its card says what it guarantees.")
 DONE_AND_SPENT = tr_later("Released and paid for. Another run would need a higher cap.")
-"""What stands at the foot while a network trains, is paused, or is done."""
+"""The text at the foot while a network trains, is paused, or is done."""
 
 
 def no_steps(chosen: Learner | Network) -> str:
@@ -158,7 +158,7 @@ CHOOSING = tr_later(
     "next model is its whole guarantee only if its settings were chosen on public data. The "
     "ledger notes that private figures were shown."
 )
-"""What stands below every remark that advises other settings, and below every study on private rows."""
+"""What is below every remark that advises other settings, and below every study on private rows."""
 
 
 def clipped_words(share: float | None) -> str:

@@ -128,12 +128,10 @@ class TrainPage(RunPage):
         return Asked(found.epsilon, found.delta) if found is not None else None
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Give the models more of a wide page."""
         super().resizeEvent(event)
         self.forms.set_roomy(roomy=self.width() >= ROOMY)
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Give the models the width that their words need at another size."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange and hasattr(self, "forms"):
             self.forms.set_roomy(roomy=self.width() >= ROOMY)
@@ -239,7 +237,6 @@ class TrainPage(RunPage):
         return refused or over or self._failure
 
     def missing(self) -> str:
-        """Return what stands in the way of a model that is released."""
         return "" if self.session.images is not None else what_keeps_from_release(self.session)
 
     # -- the run --------------------------------------------------------------------------------------------------
@@ -325,7 +322,7 @@ class TrainPage(RunPage):
         self.follow(handle)
 
     def _study(self) -> None:
-        """Find out where the accuracy goes; the answer is shown if it is still about what stands in the form."""
+        """Find out where the accuracy goes; the answer is shown if it is still about the values of the form."""
         parameters, what = self.forms.value(), self._what()
         if parameters is None or self._study_handle is not None or self._preflight is None:
             return
@@ -378,7 +375,6 @@ class TrainPage(RunPage):
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Show the cost, what stands in the way, and what can be pressed."""
         from workbench.gui.pages.train.messages import no_steps
 
         missing, found, network = self.missing(), self._preflight, self.forms.is_network

@@ -10,10 +10,8 @@ from typing import Any
 
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from workbench.gui.pages.train.chart import StepChart
+from workbench.gui.pages.train.chart import NormChart, Stages, StepChart, WhereChart
 from workbench.gui.pages.train.messages import CHOOSING, broken_off, clipped_words, rising_words
-from workbench.gui.pages.train.norm_chart import NormChart
-from workbench.gui.pages.train.where_chart import Stages, WhereChart
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_number, tr_sentence
@@ -82,7 +80,7 @@ class Pace:
         return " · ".join(parts)
 
     def over(self) -> str:
-        """Return how fast a run was that is over; short, as a button stands beside it."""
+        """Return how fast a run was that is over; short, as a button is beside it."""
         return tr("{speed} steps/s", speed=self._speed()) if self._seconds > 0 else ""
 
     def _speed(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 from PySide6.QtWidgets import QWidget
@@ -65,7 +66,6 @@ class StudyCard(Card):
             self._draw()
 
     def resizeEvent(self, event: object) -> None:  # noqa: N802 - Qt's name
-        """Draw the curve where there is room for it."""
         self._draw()
 
     def _found(self) -> RunRecord | None:
@@ -81,7 +81,6 @@ class StudyCard(Card):
         if found is None or not drawn:
             return
         # It knows pyqtgraph, which a page without a study does not wait for.
-        from dataclasses import replace
 
         from workbench.gui.widgets.curve_plot import CurvePlot
         from workbench.render.curve_figure import curve_figure

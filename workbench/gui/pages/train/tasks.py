@@ -18,6 +18,7 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.paused_task import find_paused
 from workbench.gui.session.session import ReleasedStep, RunRecord, Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
+from workbench.gui.widgets.formatting import at_most, exactly
 from workbench.jobs import Job
 from workbench.params import CancelledError, Parameters
 from workbench.signals.cancel import CancelToken, interruptible
@@ -98,19 +99,7 @@ def train_model(
     quiet: bool = False,
     test: ImageSet | None = None,
 ) -> JobHandle:
-    """Charge, train and write the model into ``folder``.
-
-    Args:
-        session: hears of the model.
-        jobs: runs it.
-        chosen: the learner or network.
-        parameters: its parameters.
-        folder: where the model goes.
-        epsilon: what it costs.
-        cap: of all releases together, where the person set it in the question.
-        quiet: whether no private figure of a network's run is shown.
-        test: images that were declared public, to measure a network on.
-    """
+    """Charge, train and write the model into ``folder``; ``test`` are images that were declared public."""
     from workbench.deep.plan import DpSgdPlan
 
     rows, pausing = training_rows(session), threading.Event()
@@ -188,8 +177,6 @@ def give_up_training(session: Session, jobs: JobCenter, paused: PausedTraining) 
             return give_up(book, paused.folder)
 
     def apply(cost: Decimal) -> None:
-        from workbench.gui.widgets.formatting import at_most
-
         session.notify(
             "info", tr("The run is given up: it costs ε = {cost}, and nothing was released.", cost=at_most(cost))
         )
@@ -262,7 +249,7 @@ def _start(
     # Without a key: one that is being stopped may stay charged, and says so even where another begins meanwhile.
     handle = jobs.start(Job(tr("Training: {title}", title=tr_sentence(run.title)), stated), on_result=apply)
     handle.on_pause = pausing.set if run.pausable else None
-    # The charge stands before the first step is reported: the gauge shows it as reserved while the run goes on.
+    # The charge is recorded before the first step is reported: the gauge shows it as reserved while the run goes on.
     handle.budget.connect(lambda budget: read_account(session, jobs), Qt.ConnectionType.SingleShotConnection)
     # Also a run that was stopped may stay charged.
     handle.ended.connect(lambda: read_account(session, jobs))
@@ -312,7 +299,6 @@ def fit_released(model: str, rows: TableRows, parameters: Parameters, folder: Pa
 
 def stopped_words(stopped: StoppedCharge) -> str:
     """Return a sentence on what a training costs that ended without a model."""
-    from workbench.gui.widgets.formatting import at_most, exactly
     from workbench.release.model.paused_training import NOTHING, PAUSED, RESERVED, STEPS, UNKNOWN, WATCHED
 
     if stopped.why == PAUSED:

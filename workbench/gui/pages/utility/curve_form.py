@@ -272,7 +272,7 @@ class CurveSetup(Card):
         self._list_further()
 
     def value(self) -> CurvePlan | None:
-        """Return what to compute, or ``None`` while a field is refused; the reason stands below."""
+        """Return what to compute, or ``None`` while a field is refused; the reason is shown below."""
         declared = CurvePlan.declared()
         plan, problem = None, ""
         values = {}

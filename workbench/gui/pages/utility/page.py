@@ -31,9 +31,10 @@ from workbench.gui.widgets.basic import Card, badge, button, label, named, row, 
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.explain import Explainable, explain_button, of_one_row
 from workbench.gui.widgets.formatting import at_most
+from workbench.learners import learner
 from workbench.params import ParameterError
 from workbench.release.ledger.study_note import BEFORE
-from workbench.sanitize.learnable import Fitting
+from workbench.sanitize.learnable import Fitting, require_learnable
 from workbench.signals.events import Finished
 
 if TYPE_CHECKING:
@@ -186,12 +187,10 @@ class UtilityPage(RunPage):
 
     @property
     def _snapshot(self) -> Snapshot | None:
-        """The study that came last."""
         return next(reversed(self._snapshots.values()), None)
 
     def _whole(self) -> CurveFigure | None:
         """Return the picture of the metric that is drawn, of all models together."""
-        from workbench.learners import learner
         from workbench.render.comparison_figure import joined_figure
 
         figures = {
@@ -210,7 +209,6 @@ class UtilityPage(RunPage):
         return self._said(joined)
 
     def _said(self, figure: CurveFigure) -> CurveFigure:
-        """Return a picture in the language of the person."""
         assert self._snapshot is not None
         return in_language(figure, self._metric(self._snapshot))
 
@@ -220,7 +218,6 @@ class UtilityPage(RunPage):
         return study.metric(name) if name in snapshot.figures else study.main
 
     def start(self) -> None:
-        """Train what the fields say, one model after the other."""
         plans = list(self.setup.plans(self.session.plan.epsilon))
         if not plans or any(map(self._misfit, self.setup.models)) or not self._may_run():
             return
@@ -235,7 +232,6 @@ class UtilityPage(RunPage):
         self._go_on()
 
     def _go_on(self) -> None:
-        """Begin the next model, or say that all of them are drawn."""
         if not self._to_follow:
             if len(self._snapshots) > 1:
                 self.session.notify("info", tr(DRAWN))
@@ -257,7 +253,7 @@ class UtilityPage(RunPage):
         return bool(answer)
 
     def _compare(self) -> None:
-        """Run the standard comparison: what stands in the lists of ε and repeats is the person's own."""
+        """Run the standard comparison: what is in the lists of ε and repeats is the person's own."""
         self.setup.fill_in(self._standard_models())
         self.start()
         if self.running:
@@ -323,7 +319,6 @@ class UtilityPage(RunPage):
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def retranslate(self) -> None:
-        """Say the picture in another language."""
         self._draw_in_sight()
 
     def _draw(self) -> None:
@@ -362,7 +357,6 @@ class UtilityPage(RunPage):
         self._words.setText(stated)
 
     def refresh(self) -> None:
-        """Show what can be pressed, and why."""
         missing = what_is_missing(self.session)
         self.setup.show_models(Fitting() if missing else fitting(self.session))
         misfit = "" if missing else self._misfit(self.setup.model.currentData())
@@ -392,9 +386,6 @@ class UtilityPage(RunPage):
 
     def _misfit(self, model: str) -> str:
         """Return why ``model`` cannot learn the target from the plan's columns; empty where it can."""
-        from workbench.learners import learner
-        from workbench.sanitize.learnable import require_learnable
-
         assert self.session.target is not None
         try:
             require_learnable(learner(model), self.session.plan.plan(), self.session.target)
@@ -428,7 +419,6 @@ class UtilityPage(RunPage):
         return better_as_model(whole, self.session.plan.epsilon, self._metric(shot))
 
     def _present(self) -> object:
-        """Return what the study that is shown would rest on now."""
         return studied(self.session, self._asked), self._made_up.isChecked()
 
     def _progress_note(self, fits: int) -> str:
@@ -455,7 +445,6 @@ class UtilityPage(RunPage):
     # -- the person -----------------------------------------------------------------------------------------------
 
     def _ask_about_point(self) -> None:
-        """Open the panel of the point that was chosen."""
         from workbench.gui.pages.utility.messages import no_use
 
         point, whole = self.plot.point, self._whole()

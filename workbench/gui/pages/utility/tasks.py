@@ -17,6 +17,8 @@ from workbench.gui.style.language import tr, tr_n, tr_sentence
 from workbench.gui.widgets.figures_first import follow_note
 from workbench.jobs import Job
 from workbench.params import InputError
+from workbench.paths import user_data
+from workbench.processes.executor import cores
 from workbench.signals import Notice
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
@@ -137,7 +139,6 @@ def study(
 ) -> Snapshot:
     """Run the study and leave snapshots on the way; runs in a worker. ``note``: whether these are private rows."""
     from workbench.learners import learner
-    from workbench.processes.executor import cores
     from workbench.release.ledger.study_note import note_study
     from workbench.studies.curve import CurveResult, constant_levels, run_curve
     from workbench.studies.regimes import StudyData
@@ -178,7 +179,6 @@ def study(
 
 
 def _journal(plan: CurvePlan, data: StudyData, emit: Emit) -> contextlib.AbstractContextManager[Journal | None]:
-    from workbench.paths import user_data
     from workbench.studies.curve import identity
     from workbench.studies.journal import Journal
 

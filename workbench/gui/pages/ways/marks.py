@@ -18,15 +18,17 @@ from workbench.gui.style.language import tr, tr_later, tr_sentence, typed
 from workbench.gui.widgets.figures_first import follow_note
 from workbench.jobs import Job
 from workbench.params import ParameterError, WorkbenchError
+from workbench.sanitize.wishes import Wish
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
 if TYPE_CHECKING:  # these load numpy, which the first paint does not wait for
+    from workbench.studies.solve import Solution
     from workbench.studies.ways import Ways
     from workbench.studies.ways_asked import Question
     from workbench.studies.ways_draw import DrawnWays
 
-FORESEE, DRAW, LEAST = "ways", "ways-draw", "ways-least"
+FORESEE, DRAW, LEAST, SOLVE = "ways", "ways-draw", "ways-least", "ways-solve"
 BESIDE = (Decimal("0.5"), Decimal(1), Decimal(3))
 """ε at which the marks are counted beside the chosen one."""
 
@@ -168,7 +170,7 @@ def look_for_epsilon(
     plan, rows = asked_plan(draft, draft.plan()), opened.rows_under(draft)
 
     def work(emit: Emit, cancel: CancelToken) -> Decimal | None:
-        from workbench.studies.ways import least_epsilon
+        from workbench.studies.solve import least_epsilon
 
         return least_epsilon(plan, rows, question, way, cancel)
 
@@ -178,6 +180,31 @@ def look_for_epsilon(
 
     job = Job(tr("Looking for the least ε for {question}", question=tr_sentence(question.words)), work)
     return jobs.start(job, key=LEAST, shown=False, on_result=apply)
+
+
+def solve_wishes(
+    session: Session, jobs: JobCenter, way: str, done: Callable[[Solution | None], None]
+) -> JobHandle | None:
+    """Find the least ε, and its split, of a release by ``way`` of nothing but what was typed; no row is read."""
+    opened, draft = session.opened, session.plan
+    if opened is None or not draft.ready or draft.problems() or not session.questions.asked.wishes:
+        return None
+    plan, rows = asked_plan(draft, draft.plan()), opened.rows_under(draft)
+
+    def work(emit: Emit, cancel: CancelToken) -> Solution | None:
+        from workbench.studies.solve import solve
+        from workbench.studies.ways_asked import answered_by
+
+        try:
+            return solve(plan, rows, answered_by(plan).wishes_of([c.name for c in plan.protected]), way, cancel=cancel)
+        except ParameterError:
+            return None  # a wish is of a column that has another kind now, or the way cannot be gone with this plan
+
+    def apply(found: Solution | None) -> None:
+        if session.opened is opened and session.plan.with_(epsilon=draft.epsilon) == draft:
+            done(found)
+
+    return jobs.start(Job(tr("Looking for the least ε of all wishes"), work), key=SOLVE, shown=False, on_result=apply)
 
 
 def draw_privately(session: Session, jobs: JobCenter, number: int) -> JobHandle:
@@ -215,8 +242,6 @@ def with_another(session: Session, text: str) -> DraftPlan:
     Raises:
         ParameterError: it is no wish, or of a column that is not released.
     """
-    from workbench.sanitize.wishes import Wish
-
     plan = session.plan
     wish, asked = Wish.parse(text).checked({c.name: c.kind for c in plan.protected}), plan.questions.asked
     others = [one for one in asked.wishes if Wish.parse(one).figure != wish.figure]
@@ -229,8 +254,6 @@ def with_wish(plan: DraftPlan, question: Question, margin: str) -> DraftPlan:
     Raises:
         ParameterError: the margin is not a number, or asks for nothing.
     """
-    from workbench.sanitize.wishes import Wish
-
     wish, asked = question.wish, plan.questions.asked
     assert wish is not None
     others = [text for text in asked.wishes if Wish.parse(text).figure != wish.figure]

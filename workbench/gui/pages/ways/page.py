@@ -20,6 +20,7 @@ from workbench.gui.pages.ways.marks import (
     look_for_epsilon,
     outside_of,
     questions_of,
+    solve_wishes,
     with_another,
 )
 from workbench.gui.pages.ways.table import DecideModel, DecideTable, asked_words
@@ -27,7 +28,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.open_images import FOR_TABLES
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import localised, tr, tr_later, tr_sentence
+from workbench.gui.style.language import localised, tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, badge, button, label, look, named, row, stack
 from workbench.gui.widgets.empty_state import NothingYet
@@ -41,6 +42,7 @@ from workbench.sanitize.wishes import FORMS
 
 if TYPE_CHECKING:
     from workbench.gui.session.draft import DraftPlan
+    from workbench.studies.solve import Solution
     from workbench.studies.ways import Way
     from workbench.studies.ways_asked import Question
     from workbench.studies.ways_draw import DrawnWays
@@ -72,6 +74,7 @@ class WaysPage(PageFrame):
         self._number = 0
         self._least: tuple[Question, str, Decimal | None] | None = None
         self._least_of = session.plan
+        self._solved: tuple[DraftPlan, str, Solution | None] | None = None
         self._wished: frozenset[str] = frozenset()
         self._looked: tuple[DraftPlan, str] | None = None
         self._make_head()
@@ -145,6 +148,8 @@ class WaysPage(PageFrame):
         line.setStretch(0, 1)
         self._least_line = look(QWidget(), "clear")
         self._least_line.setLayout(line)
+        self._solved_line = label("", "muted", wrap=True, name="ways_solved")
+        self._solved_line.hide()
         self._badge = badge()
         self._truth = button(
             tr("Show the truth"), "ways_truth", tip=tr("Draw once from the rows in each way: private, costs no ε")
@@ -159,7 +164,7 @@ class WaysPage(PageFrame):
         self._sheet = look(QWidget(), "clear")
         layout = stack(above, spacing=8)
         layout.addWidget(self._table, 1)
-        for part in (self._more, self._refused, self._least_line, self._outside):
+        for part in (self._more, self._refused, self._least_line, self._solved_line, self._outside):
             layout.addWidget(part)
         self._sheet.setLayout(layout)
 
@@ -182,7 +187,7 @@ class WaysPage(PageFrame):
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def missing(self) -> str:
-        """Return what stands in the way; empty where nothing does."""
+        """Return what prevents it; empty where nothing does."""
         session = self.session
         if session.opened is None:
             return tr(FOR_TABLES) if session.images is not None else tr(NO_TABLE)
@@ -201,7 +206,6 @@ class WaysPage(PageFrame):
         self._look_for_new_wish()
 
     def _forget(self) -> None:
-        """Show another table."""
         if self._drawing is not None:
             former, self._drawing = self._drawing, None
             former.cancel()
@@ -216,7 +220,6 @@ class WaysPage(PageFrame):
             self.session.advise_way(found.advised)
 
     def refresh(self) -> None:
-        """Show what is known, what can be pressed, and why."""
         session, missing = self.session, self.missing()
         self._top.setVisible(not missing)
         self._sheet.setVisible(not missing)
@@ -237,6 +240,7 @@ class WaysPage(PageFrame):
         self._show_counts()
         self._look_for_unanswered()
         self._show_least()
+        self._show_solved()
         outside = outside_of(session)
         self._outside.setText("\n".join(f"⚠ {one}" for one in outside))
         self._outside.setVisible(bool(outside))
@@ -400,6 +404,23 @@ class WaysPage(PageFrame):
         taken = (epsilon, way) == (self.session.plan.epsilon, self.session.way)
         self._take.setVisible(epsilon is not None and not taken)
 
+    def _show_solved(self) -> None:
+        """Show what ε all wishes need together, and how it is split; look for it where that is not known."""
+        session, former = self.session, self._solved
+        way = session.way if session.way in WITH_FIGURES else WITH_FIGURES[1]
+        plan = session.plan if former is None else session.plan.with_(epsilon=former[0].epsilon)
+        if self._marks.ways is None or (former is not None and former[:2] == (plan, way)):
+            return
+
+        def done(found: Solution | None) -> None:
+            self._solved = plan, way, found
+            self._solved_line.setText("" if found is None else solved_words(found))
+            self._solved_line.setVisible(found is not None)
+
+        self._solved = plan, way, None
+        self._solved_line.hide()
+        solve_wishes(session, self.jobs, way, done)
+
     def _take_least(self) -> None:
         _, way, epsilon = self._least or (None, "", None)
         if epsilon is not None:
@@ -448,7 +469,6 @@ class WaysPage(PageFrame):
         return self._drawing
 
     def escape(self) -> bool:
-        """Stop the private draw."""
         if self._drawing is None or self._drawing.stopping:
             return False
         ask_to_stop(self, self._drawing)
@@ -472,3 +492,24 @@ class WaysPage(PageFrame):
             self.session.go("train")
         else:
             self.session.ask_for_release()
+
+
+def solved_words(found: Solution) -> str:
+    """Return the least ε of all wishes with its split, or what is not possible, as a person reads it."""
+    way = inside(found.way)
+    if found.epsilon is None:
+        reasons = "; ".join(tr_sentence(one.reason) for one in found.impossible)
+        return tr("Not possible by {way}: {reasons}.", way=way, reasons=reasons)
+    if len(found.split) < 2:
+        return tr(
+            "A release of nothing but your wishes by {way} needs ε = {epsilon}.",
+            way=way,
+            epsilon=entered(found.epsilon),
+        )
+    split = ", ".join(f"{name} {tr_number(float(amount), '.3g')}" for name, amount in found.split.items())
+    return tr(
+        "A release of nothing but your wishes by {way} needs ε = {epsilon}, split as {split}.",
+        way=way,
+        epsilon=entered(found.epsilon),
+        split=split,
+    )

@@ -272,7 +272,6 @@ class FigureDelegate(InkDelegate):
     stacked = False
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802 - Qt's name
-        """Break the text."""
         super().initStyleOption(option, index)
         if self.stacked:
             option.text = stacked(option.text)
@@ -356,7 +355,6 @@ class DecideTable(SettingsTable):
         self._model.stack_headings(stacked=stacked)
 
     def _give_widths(self) -> int:
-        """Give every figure its width, and return what is left."""
         heads, rest = self.horizontalHeader(), self.viewport().width()
         for column in range(1, self._model.columnCount()):
             if not self.isColumnHidden(column):
@@ -373,7 +371,6 @@ class DecideTable(SettingsTable):
             self.chosen_way.emit(self._model.names[column - FIRST_WAY])
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Let Return choose the way of the current cell."""
         index = self.currentIndex()
         pressed = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers()
         if pressed and index.column() >= FIRST_WAY:

@@ -19,6 +19,7 @@ from workbench.gui.widgets.bar_lines import BarLines
 from workbench.gui.widgets.basic import Card, badge, button, hold, hold_most, label, mark_wrong, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import at_most
+from workbench.learners import learner
 from workbench.params import ParameterError
 from workbench.release.ledger.study_note import BEFORE
 
@@ -109,7 +110,7 @@ class WhyPage(RunPage):
         self._show()
 
     def value(self) -> WhyPlan | None:
-        """Return what to explain, or ``None`` while a field is refused; the reason stands below."""
+        """Return what to explain, or ``None`` while a field is refused; the reason is shown below."""
         from workbench.studies.why.study import WhyPlan
 
         declared = WhyPlan.declared()
@@ -130,7 +131,6 @@ class WhyPage(RunPage):
         return None if stated else WhyPlan(model=self.model.currentData(), **values)
 
     def start(self) -> None:
-        """Train what the fields say."""
         plan = self.value()
         if plan is None or not self._may_run():
             return
@@ -148,7 +148,6 @@ class WhyPage(RunPage):
         return bool(answer)
 
     def refresh(self) -> None:
-        """Show what can be pressed, and why."""
         missing = what_is_missing(self.session)
         plan = None if missing else self.value()
         if missing:
@@ -189,7 +188,6 @@ class WhyPage(RunPage):
         return plan, self.generated.isChecked(), self.session.target, self.session.plan.columns
 
     def _misfit(self) -> str:
-        from workbench.learners import learner
         from workbench.sanitize.learnable import require_learnable
 
         if self.session.target is None or what_is_missing(self.session):
@@ -210,7 +208,6 @@ class WhyPage(RunPage):
         self.refresh()
 
     def retranslate(self) -> None:
-        """Say what the study says in another language."""
         self._show()
 
     def _forget(self) -> None:

@@ -9,6 +9,7 @@ from workbench.gui.session.session import RunRecord, Session
 from workbench.gui.style.language import tr, tr_sentence
 from workbench.gui.widgets.figures_first import follow_note
 from workbench.jobs import Job
+from workbench.processes.executor import cores
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
@@ -29,7 +30,6 @@ def run_why(session: Session, jobs: JobCenter, plan: WhyPlan, *, generated: bool
     title = tr("Why {model} costs", model=tr_sentence(plan.learner.short or plan.learner.title))
 
     def work(emit: Emit, cancel: CancelToken) -> WhyResult:
-        from workbench.processes.executor import cores
         from workbench.release.ledger.study_note import note_study
         from workbench.studies.regimes import StudyData
         from workbench.studies.why.changes import CHANGES

@@ -40,7 +40,7 @@ class LocalHashing:
         """Choose g and the integers of randomised response over g cells.
 
         Raises:
-            ParameterError: fewer than 2 values, or more than the hash tells apart.
+            ParameterError: fewer than 2 values, or more than the hash distinguishes.
         """
         if not 2 <= size <= MODULUS:
             raise ParameterError(f"local hashing is for 2 to {MODULUS} values, and here are {size}")

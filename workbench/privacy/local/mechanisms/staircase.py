@@ -68,7 +68,7 @@ def staircase(parameters: StaircaseParameters, cells: Cells) -> MechanismTable:
     gamma = gamma_absolute(nominal) if parameters.minimise == "absolute" else gamma_variance(nominal)
     base = cells.base()
     # The width is fixed before the calibration: ε is then continuous in the height of the stair. The comparison
-    # allows for rounding in the distances; at least the own cell stands on the upper stair.
+    # allows for rounding in the distances; at least the own cell is on the upper stair.
     width = max(gamma, 1e-9) * (1 - 1e-12)
 
     def weights(height: float, rows: slice) -> NDArray[np.float64]:

@@ -27,7 +27,6 @@ class PrivacyModel(Parameters):
         monotone: whether classes that are allowed are so when they are joined. Then, without suppression, a node above
             an allowed node is allowed.
         needs: ``sensitive`` or ``population`` where it cannot be judged without; empty for rows alone.
-        full_domain: whether it can be judged only where all rows have one level in each column.
     """
 
     name: ClassVar[str]
@@ -36,7 +35,6 @@ class PrivacyModel(Parameters):
     survives: ClassVar[bool] = False
     monotone: ClassVar[bool] = True
     needs: ClassVar[str] = ""
-    full_domain: ClassVar[bool] = False
 
     @property
     def asked(self) -> bool:

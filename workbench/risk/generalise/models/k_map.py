@@ -18,7 +18,6 @@ class KMap(PrivacyModel):
     help = "every combination of quasi-identifiers is that of at least k people of a population"
     survives = True
     needs = "population"
-    full_domain = True
 
     k_map: int | None = integer(
         default=None, at_least=1, upto=10**9, symbol="K", help="people of the population that every class has"

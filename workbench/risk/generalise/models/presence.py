@@ -19,7 +19,6 @@ class Presence(PrivacyModel):
     title = "δ-presence"
     help = "the probability that one of a population is in the table is between two limits (Nergiz 2007)"
     needs = "population"
-    full_domain = True
 
     presence_upto: float | None = real(
         default=None, above=0, upto=1, help="highest probability that one of the population is in the table"

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from workbench.gui.pages.release_tasks import Chosen, Foreseen, certified, foresee
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.formatting import plain, rounded
@@ -15,8 +17,6 @@ from workbench.signals.cancel import CancelToken
 from workbench.statistics.asked import Request
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from workbench.sanitize.plan import Plan
     from workbench.statistics.forecast import FigureForecast
     from workbench.work.work import Work
@@ -131,7 +131,6 @@ def checked(plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Fores
 
 
 def _sizes(found: Sequence[FigureForecast]) -> str:
-    """Return what to expect of groups of stated sizes."""
     sized = [stated for stated in found if stated.by_group_size]
     if not sized:
         return ""
@@ -212,8 +211,6 @@ def released(path: Path, cancel: CancelToken) -> Released:
         InputError: file or certificate cannot be read, or the file is not the one that was certified,
             or its verification finds a fault.
     """
-    import polars as pl
-
     from workbench.release.verify import verify_release
     from workbench.statistics.release_file import decode
 

@@ -66,14 +66,6 @@ class ComparisonCard(Card):
     compare_asked = Signal()
 
     def __init__(self, session: Session, name: str, title: str, *, rows: bool = False) -> None:
-        """Make it.
-
-        Args:
-            session: whose colours and target it takes.
-            name: begins the object names of its parts.
-            title: its caption.
-            rows: whether released rows are shown beside the pictures.
-        """
         super().__init__(pad=12, spacing=6)
         self.setObjectName(name)
         self._found: Compared | None = None
@@ -120,7 +112,7 @@ class ComparisonCard(Card):
         self.show_view(SPREAD)
 
     def _press(self, key: str) -> None:
-        """Show what was chosen; what stands beside the original is shown once somebody asks for it."""
+        """Show what was chosen; what is beside the original is shown once somebody asks for it."""
         if key == ROWS or self._found is not None:
             self.show_view(key)
             return
@@ -135,7 +127,7 @@ class ComparisonCard(Card):
         self._facts.setText(self._stated[key])
         self._pictures.setCurrentWidget(self._views[key])
         self._pictures.setMinimumHeight(HIGH[key])
-        # Released rows alone are public; whatever stands beside the original is not.
+        # Released rows alone are public; whatever is beside the original is not.
         self.badge.setVisible(key != ROWS)
         self.figure.setVisible(key != ROWS)
         self.words.setVisible(key != ROWS)

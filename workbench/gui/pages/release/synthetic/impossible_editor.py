@@ -90,8 +90,6 @@ class ImpossibleEditor(QWidget):
 
 
 class _Two(Entry):
-    """Two columns and a value of each."""
-
     def __init__(self, columns: Sequence[DraftColumn]) -> None:
         super().__init__()
         self._columns = list(columns)
@@ -119,7 +117,6 @@ class _Two(Entry):
         return " & ".join(f"{column.currentText()} = {value.currentText().strip()}" for column, value in self._boxes)
 
     def problem(self) -> str:
-        """Return why it cannot be declared."""
         if any(not value.currentText().strip() for _, value in self._boxes):
             return tr("Choose a value of each.")
         try:

@@ -200,7 +200,7 @@ class SyntheticPane(WayPane):
             self._fields["cuts"].setPlaceholderText(tr("auto: {cuts}", cuts=cuts) if cuts else tr("auto"))
 
     def _number(self, key: str) -> int | None:
-        """Return what stands in a field; ``None`` for empty cuts."""
+        """Return the value of a field; ``None`` for empty cuts."""
         text = typed(self._fields[key].text()).replace(",", "")
         if key == "cuts" and not text:
             return None

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from workbench.gui.pages.release_tasks import Chosen, Foreseen, foresee
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
@@ -19,8 +21,11 @@ from workbench.gui.style.language import tr, tr_n, tr_number
 from workbench.gui.widgets.formatting import count
 from workbench.jobs import Job
 from workbench.params import InputError
+from workbench.privacy.entropy import KeyedEntropy
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
+from workbench.synth.base import COUNTS
+from workbench.synth.columns import coarse_columns
 from workbench.synth.parameters import SynthesisParameters
 
 if TYPE_CHECKING:
@@ -105,7 +110,6 @@ def checked(plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Fores
     Raises:
         ParameterError: it does not fit the plan, or ε is too small for it.
     """
-    from workbench.synth.base import COUNTS
     from workbench.synth.needs import needs_of
 
     plan = drawn_by(plan, chosen)
@@ -142,13 +146,9 @@ def drawn_preview(
     opened: OpenTable, plan: Plan, chosen: Chosen, number: int, emit: Emit, cancel: CancelToken
 ) -> Compared:
     """Return the comparison of one private draw; runs in a worker. Nothing is charged and nothing can be released."""
-    import numpy as np
-
     from workbench.gui.pages.release.synthetic.comparing import coded_rows, compared
-    from workbench.privacy.entropy import KeyedEntropy
     from workbench.release.ledger.study_note import note_study
     from workbench.sanitize.engine import check_columns
-    from workbench.synth.columns import coarse_columns
     from workbench.synth.synthesis import cost_of_synthesis, synthesised
     from workbench.work.noise import Study
 
@@ -183,7 +183,6 @@ def released_rows(opened: OpenTable, path: Path, plan: Plan | None, emit: Emit, 
 
 
 def _certified(path: Path, cancel: CancelToken) -> tuple[dict[str, Any], Plan, Table]:
-    """Return a released table with its certificate and the plan in it."""
     from workbench.release.certificate import certificate_path, read_any_certificate
     from workbench.release.open_release import certified_rows
 
@@ -197,7 +196,6 @@ def released_beside(opened: OpenTable, path: Path, plan: Plan | None, emit: Emit
     from workbench.release.ledger.study_note import note_study
     from workbench.release.open_release import released_cells
     from workbench.sanitize.engine import check_columns
-    from workbench.synth.columns import coarse_columns
 
     document, certified, released = _certified(path, cancel)
     if plan is not None and any(certified.column(c.name).cells != c.cells for c in plan.protected if c.numeric):

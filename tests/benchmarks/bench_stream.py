@@ -1,0 +1,127 @@
+"""CSV → CSV of tables of any size: time and peak memory of ``workbench sanitize`` beside polars in the same run.
+
+``python tests/benchmarks/bench_stream.py FOLDER [MILLIONS ...]`` (default 5 and 20): half of the eight columns are
+numbers, half categories. Each turn is a process of its own, alternated; the best of three turns counts. Times of the
+processor (all threads together) say the same beside other work; peaks are resident memory as the system counts it.
+The result is added to ``results/stream.md``.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+HERE = Path(__file__).parent
+CATEGORIES = (
+    ("northern district", "southern district", "eastern district", "western district"),
+    ("blood A", "blood B", "blood AB", "blood 0"),
+    tuple(f"group number {k}" for k in range(40)),
+    ("answered yes", "answered no"),
+)
+PLAN = """version = 1
+epsilon = 8.0
+keep_order = {keep_order}
+[reading]
+header = "yes"
+"""
+NUMBERS = (
+    ("age", "integer", 0, 120),
+    ("income", "integer", 0, 10_000_000),
+    ("weight", "real", 0, 150),
+    ("score", "real", 0, 100_000),
+)
+POLARS = "import sys, polars as pl; pl.scan_csv(sys.argv[1]).sink_csv(sys.argv[2])"
+
+
+def write_table(path: Path, rows: int) -> None:
+    """Write a table of so many rows, a million at a time."""
+    draw = np.random.default_rng(1)
+    with path.open("wb") as stream:
+        for start in range(0, rows, 1 << 20):
+            size = min(1 << 20, rows - start)
+            columns: dict[str, object] = {
+                "age": draw.integers(0, 121, size),
+                "income": draw.integers(0, 10_000_000, size),
+                "weight": draw.normal(70, 15, size).round(1),
+                "score": (draw.random(size) * 100_000).round(5),
+            }
+            for k, values in enumerate(CATEGORIES):
+                columns[f"c{k}"] = np.array(values)[draw.integers(0, len(values), size)]
+            stream.write(pl.DataFrame(columns).write_csv(include_header=start == 0).encode())
+
+
+def write_plan(path: Path, *, keep_order: bool) -> None:
+    """Write the plan of such a table."""
+    text = PLAN.format(keep_order=str(keep_order).lower())
+    for name, kind, lower, upper in NUMBERS:
+        text += f'[[column]]\nname = "{name}"\nkind = "{kind}"\nlower = {lower}\nupper = {upper}\n'
+    for k, values in enumerate(CATEGORIES):
+        listed = ", ".join(f'"{value}"' for value in values)
+        text += f'[[column]]\nname = "c{k}"\nkind = "category"\ndomain = [{listed}]\n'
+    path.write_text(text)
+
+
+def measured(command: list[str]) -> tuple[float, float, float]:
+    """Return wall seconds, processor seconds and peak memory in MB of a process."""
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, command
+    unit = 1 if sys.platform == "darwin" else 1024
+    return time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit / 1e6
+
+
+def compare(folder: Path, millions: int, turns: int = 3) -> list[str]:
+    """Return the lines of a table of results."""
+    table, output = folder / f"{millions}m.csv", folder / "out.csv"
+    if not table.exists():
+        write_table(table, millions * 1_000_000)
+    ways = {"polars": [sys.executable, "-c", POLARS, str(table), str(output)]}
+    for name, keep_order in (("keep_order", True), ("random order", False)):
+        plan = folder / f"{name.replace(' ', '_')}.toml"
+        write_plan(plan, keep_order=keep_order)
+        ledger = ["--ledger", str(folder / "ledger.sqlite")]
+        ours = ["-m", "workbench", "sanitize", str(table), "--plan", str(plan), "-o", str(output)]
+        ways[name] = [sys.executable, *ours, *ledger]
+    best: dict[str, list[float]] = {}
+    for _ in range(turns):
+        for name, command in ways.items():
+            for left in folder.glob("out.csv*"):
+                left.unlink()
+            for left in folder.glob("ledger.*"):
+                left.unlink()
+            found = measured(command)
+            known = best.setdefault(name, list(found))
+            best[name] = [min(known[0], found[0]), min(known[1], found[1]), max(known[2], found[2])]
+    size = table.stat().st_size / 1e6
+    lines = []
+    for name, (wall, processor, peak) in best.items():
+        ratio = f"{wall / best['polars'][0]:.1f} | {processor / best['polars'][1]:.1f}"
+        lines.append(f"| {millions} M, {size:,.0f} MB | {name} | {wall:.1f} | {processor:.1f} | {ratio} | {peak:.0f} |")
+        sys.stdout.write(lines[-1] + "\n")
+    return lines
+
+
+def main() -> None:
+    """Run for each size, and write the results."""
+    folder, sizes = Path(sys.argv[1]), [int(text) for text in sys.argv[2:]] or [5, 20]
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [line for millions in sizes for line in compare(folder, millions)]
+    head = "| rows | way | wall s | processor s | wall ÷ polars | processor ÷ polars | peak MB |\n" + 7 * "|---" + "|\n"
+    load = f"{os.getloadavg()[0]:.1f} processes were waiting on {os.cpu_count()} cores at the end"
+    (HERE / "results" / "stream.md").write_text(
+        "# CSV → CSV of tables of any size\n\n"
+        f"`python tests/benchmarks/bench_stream.py FOLDER {' '.join(map(str, sizes))}`; {load}.\n\n"
+        f"{head}{chr(10).join(lines)}\n"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""A way of training is attacked on one half of the rows: what remembers is found, and ε bounds what is found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from workbench.data.table import Table
+from workbench.params import InputError
+from workbench.risk.attacks.outcome import Outcome
+from workbench.risk.membership.figures import Allowed
+from workbench.sanitize.plan import Column, Plan
+from workbench.studies.curve import CurvePlan
+from workbench.studies.membership import of_study
+from workbench.studies.regimes import Regime, StudyData
+
+ROWS = 300
+NUMBERS = [f"x{i}" for i in range(4)]
+
+
+def data(rows: int = ROWS, *, numbers: bool = False) -> StudyData:
+    rng = np.random.default_rng(0)
+    X = np.clip(rng.normal(size=(rows, 4)), -3, 3)
+    score = np.clip(X[:, 0] + rng.normal(size=rows), -3, 3)
+    goal = [f"{value:.4f}" for value in score] if numbers else np.where(score > 0, "yes", "no")
+    frame = {name: [f"{value:.4f}" for value in column] for name, column in zip(NUMBERS, X.T, strict=True)}
+    columns = [Column(name=name, kind="real", lower=-3.0, upper=3.0) for name in (*NUMBERS, "y")]
+    if not numbers:
+        columns[-1] = Column(name="y", kind="category", domain=("no", "yes"))
+    plan = Plan(epsilon=1.0, columns=tuple(replace(column, missing="refuse") for column in columns))
+    task = "regression" if numbers else "classification"
+    return StudyData.read(Table(pl.DataFrame({**frame, "y": goal}), "rows"), plan, "y", task)
+
+
+def attacked(model: str, regime: str, of: StudyData, epsilon: float = 1.0) -> Outcome:
+    plan = CurvePlan(model=model, regimes=(regime,))
+    return of_study(plan, Regime.parse(regime), epsilon, of).attacked()
+
+
+def test_a_forest_without_privacy_is_found_and_a_private_one_stays_below_its_epsilon() -> None:
+    rows = data()
+    open_, private = attacked("random-forest", "none", rows), attacked("random-forest", "private", rows)
+    assert open_.figures["auc_low"] > 0.55
+    assert open_.allowed is None
+    assert "without privacy" in open_.why_not
+    assert private.figures["auc"] < open_.figures["auc_low"]
+    assert private.figures["epsilon_lower"] <= 1.0
+    assert private.figures["allowed_figures"]["auc"] == pytest.approx(Allowed.by(2.0, 0.0).auc)
+
+
+@pytest.mark.parametrize(("regime", "replaced"), [("sanitized:staircase", 1.0), ("synthetic:marginals", 2.0)])
+def test_what_is_allowed_follows_from_how_each_row_is_used(regime: str, replaced: float) -> None:
+    """Where each row is randomised by itself, another one in its place costs ε; where rows are counted, 2ε."""
+    found = attacked("naive-bayes", regime, data())
+    assert found.figures["allowed_figures"]["auc"] == pytest.approx(Allowed.by(replaced, 0.0).auc)
+    assert found.figures["epsilon_lower"] <= 1.0
+
+
+def test_an_epsilon_of_each_prediction_bounds_nothing_of_many() -> None:
+    found = attacked("median-forest", "private", data(numbers=True))
+    assert found.allowed is None
+    assert "each prediction" in found.why_not
+
+
+def test_too_few_rows_are_refused() -> None:
+    with pytest.raises(InputError, match="39 rows"):
+        attacked("naive-bayes", "none", data(39))

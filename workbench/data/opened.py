@@ -1,0 +1,48 @@
+"""What a format's function ``opened`` returns or raises, in the process that reads its files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class RefusedError(Exception):
+    """The file cannot be a table; the arguments are what, where, the hint, and the code if it has one."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What a file says of itself before its cells are read.
+
+    Attributes:
+        rows: the number of rows.
+        columns: the names of the columns.
+        read: the cells, shape (rows, columns).
+        facts: what else it says, by the attributes of :class:`~workbench.data.table.FileFacts` and of the table
+            (``notices``, ``blank_lines``, ``renamed``); complete once the cells are read.
+        typed: whether its columns have types, unlike those of text.
+    """
+
+    rows: int
+    columns: list[str]
+    read: Callable[[], pl.DataFrame]
+    facts: dict[str, Any] = field(default_factory=dict)
+    typed: bool = True
+
+
+@dataclass(frozen=True)
+class Unpacked:
+    """What is packed in a file, piece by piece, and what else the file says, as for :class:`Opened`."""
+
+    pieces: Iterator[bytes]
+    facts: dict[str, Any]
+
+
+def article(word: str) -> str:
+    """Return ``a`` or ``an``, as is said before ``word``."""
+    return "an" if re.match(r"[AEIOUaeiou]|[FHLMNRSX][A-Z]|x[a-z]", word) else "a"

@@ -1,0 +1,203 @@
+"""Rows that are read in parts: of a table that may be larger than memory, as often as they are needed.
+
+A part is read when its ``frame`` is first used, so that threads read the parts they work on. What is made of a table
+part by part (:func:`each_part`) needs memory for a few parts, however many rows there are.
+"""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from workbench.params import InputError
+from workbench.signals.cancel import CancelToken
+
+if TYPE_CHECKING:
+    from workbench.data.table import Table
+
+Index = NDArray[np.int64]
+S = TypeVar("S")
+T = TypeVar("T")
+
+_THREADS = 2
+_BYTES_OF_A_CELL = 16
+_SHARE_OF_FREE = 0.6
+"""Share of the free memory that a table which is read whole may take."""
+
+
+class Rows(ABC):
+    """Rows of text cells that are not in memory.
+
+    Attributes:
+        height: how many there are.
+        columns: the names of their columns.
+    """
+
+    height: int
+    columns: tuple[str, ...]
+
+    @abstractmethod
+    def load(self) -> pl.DataFrame:
+        """Return all of them."""
+
+    @abstractmethod
+    def parts(self, at_once: int) -> Iterator[Rows | pl.DataFrame]:
+        """Yield them in order, at most ``at_once`` at a time, and fewer where their text is long."""
+
+    def at(self, index: Index) -> pl.DataFrame:
+        """Return some rows.
+
+        Args:
+            index: which, in rising order.
+        """
+        found, before = [], 0
+        for part in self.parts(1 << 18):
+            first, last = np.searchsorted(index, (before, before + part.height))
+            if last > first:
+                frame = part if isinstance(part, pl.DataFrame) else part.load()
+                found.append(frame[index[first:last] - before])
+            before += part.height
+        return pl.concat(found) if found else pl.DataFrame(schema=dict.fromkeys(self.columns, pl.String))
+
+
+@dataclass(frozen=True, eq=False)
+class Part(Rows):
+    """Some rows, which are read when they are used.
+
+    Attributes:
+        height: how many.
+        columns: their columns.
+        read: reads them.
+    """
+
+    height: int
+    columns: tuple[str, ...]
+    read: Callable[[], pl.DataFrame]
+
+    def load(self) -> pl.DataFrame:
+        """Return the rows."""
+        return self.read()
+
+    def parts(self, at_once: int) -> Iterator[pl.DataFrame]:
+        """Yield the rows in slices."""
+        frame = self.load()
+        return (frame.slice(start, at_once) for start in range(0, self.height, at_once))
+
+
+class Rewritten(Rows):
+    """Rows whose cells are made of others, part by part."""
+
+    def __init__(self, rows: Rows, work: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
+        self._rows, self._work = rows, work
+        self.height, self.columns = rows.height, rows.columns
+
+    def load(self) -> pl.DataFrame:
+        """Return all rows."""
+        return self._work(self._rows.load())
+
+    def parts(self, at_once: int) -> Iterator[Part]:
+        """Yield the rows; they are made when they are used."""
+        for part in self._rows.parts(at_once):
+            yield Part(part.height, self.columns, partial(self._made, part))
+
+    def _made(self, part: Rows | pl.DataFrame) -> pl.DataFrame:
+        return self._work(part if isinstance(part, pl.DataFrame) else part.load())
+
+
+class WithEmptyRows(Rows):
+    """Rows with empty ones among them."""
+
+    def __init__(self, rows: Rows, before: Index) -> None:
+        """Take them.
+
+        Args:
+            rows: the rows.
+            before: for each empty one the index of the row that follows it, ascending.
+        """
+        self._rows, self._before = rows, before
+        self.height, self.columns = rows.height + len(self._before), rows.columns
+
+    def load(self) -> pl.DataFrame:
+        """Return all rows."""
+        return with_empty_rows(self._rows.load(), self._before)
+
+    def parts(self, at_once: int) -> Iterator[pl.DataFrame]:
+        """Yield the rows."""
+        done = 0
+        for part in self._rows.parts(at_once):
+            first, last = np.searchsorted(self._before, (done, done + part.height))
+            frame = part if isinstance(part, pl.DataFrame) else part.load()
+            frame = with_empty_rows(frame, self._before[first:last] - done)
+            yield from (frame.slice(start, at_once) for start in range(0, frame.height, at_once))
+            done += part.height
+        left = len(self._before) - int(np.searchsorted(self._before, done))
+        while left:
+            some = min(left, at_once)
+            yield pl.DataFrame({name: [None] * some for name in self.columns}, dict.fromkeys(self.columns, pl.String))
+            left -= some
+
+
+def with_empty_rows(frame: pl.DataFrame, before: Index) -> pl.DataFrame:
+    """Return rows with an empty one before each of some of them; one beyond the last stands for the end."""
+    if not len(before):
+        return frame
+    rows = np.insert(np.arange(frame.height), before, -1)
+    return frame.select(pl.all().gather(pl.Series(rows).set(pl.Series(rows < 0), None)))
+
+
+def require_memory(rows: int, columns: int, text: int, source: str) -> None:
+    """Refuse a table that does not fit into the free memory, before it is read whole.
+
+    Raises:
+        InputError: it does not.
+    """
+    import psutil
+
+    needed, free = rows * columns * _BYTES_OF_A_CELL + text, int(psutil.virtual_memory().available * _SHARE_OF_FREE)
+    if needed > free:
+        what = f"this needs the whole table in memory: {needed / 1e9:,.1f} GB, and {free / 1e9:,.1f} GB are free"
+        raise InputError(what, source, "use a table of fewer rows", code="table-too-large")
+
+
+def each_part(table: Table, work: Callable[[Table], T], cancel: CancelToken | None = None) -> Iterator[T]:
+    """Yield what ``work`` makes of each part of a table, in order; two parts are worked on at a time.
+
+    Args:
+        table: the rows.
+        work: called in threads; a part's cells are read when it first uses them.
+        cancel: checked between parts.
+    """
+    return in_order(table.parts(), work, cancel)
+
+
+def in_order(items: Iterable[S], work: Callable[[S], T], cancel: CancelToken | None = None) -> Iterator[T]:
+    """Yield what ``work`` makes of each item, in order; it is called in two threads where there are two items."""
+    cancel, items = cancel or CancelToken(), iter(items)
+    first = list(itertools.islice(items, 2))
+    if len(first) < 2:
+        yield from map(work, first)
+        return
+    with ThreadPoolExecutor(_THREADS, "parts") as pool:
+        going: deque[Future[T]] = deque()
+        try:
+            for item in itertools.chain(first, items):
+                cancel.check()
+                going.append(pool.submit(work, item))
+                if len(going) > _THREADS:
+                    yield going.popleft().result()
+            while going:
+                cancel.check()
+                yield going.popleft().result()
+        finally:
+            for future in going:
+                future.cancel()

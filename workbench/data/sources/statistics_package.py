@@ -1,0 +1,170 @@
+"""Files of SPSS, Stata and SAS, with what they say of their variables and values."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.data.isolated import read_isolated
+from workbench.data.opened import Opened, RefusedError
+from workbench.data.sources.source import HEAD, Source, SourceFile
+from workbench.data.table import Table
+from workbench.params.extras import require
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_WHOLE = 1 << 53
+_READERS = {"SPSS": "sav", "SPSS portable": "por", "Stata": "dta", "SAS": "sas7bdat", "SAS transport": "xport"}
+_MARKS = {
+    "SPSS": rb"\$FL[23]@\(#\)",
+    "SPSS portable": rb"(?s:.{0,220})SPSS PORT FILE",
+    "Stata": rb"<stata_dta>|[\x69-\x73][\x01\x02]\x01\x00",
+    "SAS": rb"\x00{12}\xc2\xea\x81\x60",
+    "SAS transport": rb"HEADER RECORD\*{7}LIB(?:RARY|V8)",
+}
+_ENDINGS = {".sav": "SPSS", ".zsav": "SPSS", ".por": "SPSS portable", ".dta": "Stata", ".sas7bdat": "SAS"}
+_ENDINGS |= {".xpt": "SAS transport", ".xport": "SAS transport"}
+
+
+def _kind(path: Path, head: bytes) -> str:
+    """Return which of them a file is, by what it begins with, else by its name."""
+    marked = next((kind for kind, mark in _MARKS.items() if re.match(mark, head)), "")
+    return marked or _ENDINGS.get(path.suffix.lower(), "SAS")
+
+
+def opened(path: Path, options: dict[str, Any]) -> Opened:
+    """Return what a file holds.
+
+    Numbers are in their shortest exact form (``1``, ``0.1``), days ``2024-01-31``; codes stay codes unless labels are
+    asked for; what the file declares missing is missing unless its values are asked for.
+    """
+    import polars as pl
+    import pyreadstat
+
+    with path.open("rb") as file:
+        kind = _kind(path, file.read(HEAD))
+    reader = getattr(pyreadstat, f"read_{_READERS[kind]}")
+    if kind == "SAS transport" and path.stat().st_size % 80:
+        raise ValueError("cut short")  # it consists of records of 80 bytes, and does not state how many
+    values = options.get("missing_codes") == "values"
+    known = {"encoding": options["encoding"]} if options.get("encoding") and kind != "SPSS portable" else {}
+    coded = kind in ("SPSS", "Stata", "SAS")
+    try:
+        _, meta = reader(str(path), metadataonly=True, **known, **({"user_missing": True} if coded else {}))
+        cells, _ = reader(str(path), output_format="dict", **known, **({"user_missing": values} if coded else {}))
+    except (pyreadstat.ReadstatError, UnicodeError) as error:
+        if "invalid byte sequence" in str(error) or isinstance(error, UnicodeError):
+            raise RefusedError(
+                "text in the file does not fit its encoding", "", "state it with --encoding, such as cp1252", "encoding"
+            ) from None
+        raise
+    columns = list(meta.column_names)
+    missing = _missing(meta)
+    facts: dict[str, Any] = {
+        "labels": {name: label for name, label in (meta.column_names_to_labels or {}).items() if label},
+        "values": {},
+        "missing": {name: [_range(one) for one in stated] for name, stated in missing.items()},
+        "notices": [],
+    }
+    letters = {name for name, kind in meta.readstat_variable_types.items() if kind != "string"}
+    texts = {name: [_text(value, letters=name in letters) for value in cells[name]] for name in columns}
+    for name, labels in (meta.variable_value_labels or {}).items():
+        named = {_text(code, letters=name in letters) or "": str(label) for code, label in labels.items()}
+        if not values:
+            named = {code: label for code, label in named.items() if not _is_missing(code, missing.get(name, ()))}
+        if name in texts and named:
+            if options.get("labels"):
+                texts[name] = [named.get(text, text) if text is not None else None for text in texts[name]]
+                named = {label: label for label in named.values()}
+            facts["values"][name] = named
+    if missing and not values and options.get("missing_codes") is None:
+        facts["notices"].append(f"codes that the file declares missing are read as missing in {_listed(missing)}")
+    rows = len(texts[columns[0]]) if columns else 0
+    return Opened(rows, columns, lambda: _frame(texts, pl), facts, typed=False)
+
+
+def _frame(texts: Mapping[str, Sequence[str | None]], pl: Any) -> pl.DataFrame:
+    return pl.DataFrame([pl.Series(name, cells, pl.String) for name, cells in texts.items()])
+
+
+def _text(value: Any, *, letters: bool = False) -> str | None:
+    """Return a value as a cell.
+
+    Args:
+        value: what the library returns.
+        letters: whether the column is one of numbers, in which a letter is a kind of missing value, written ``.a``.
+    """
+    if value is None or value == "":
+        return None
+    if isinstance(value, datetime.datetime):
+        return value.isoformat(" ")
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, str):
+        return f".{value}" if letters else value
+    number = float(value)
+    if math.isnan(number):
+        return None
+    return str(int(number)) if number.is_integer() and abs(number) < _WHOLE else repr(number)
+
+
+def _missing(meta: Any) -> dict[str, list[tuple[Any, Any]]]:
+    """Return the ranges of values of each column that are declared missing; a letter for them is written ``.a``."""
+    found: dict[str, list[tuple[Any, Any]]] = {}
+    for name, ranges in (meta.missing_ranges or {}).items():
+        found[name] = [(one["lo"], one["hi"]) for one in ranges]
+    numbers = {name for name, kind in meta.readstat_variable_types.items() if kind != "string"}
+    for name in numbers:
+        stated = (meta.missing_user_values or {}).get(name, ())
+        labelled = [code for code in (meta.variable_value_labels or {}).get(name, ()) if isinstance(code, str)]
+        letters = sorted({*stated, *labelled})
+        found.setdefault(name, []).extend((f".{letter}", f".{letter}") for letter in letters)
+    return {name: ranges for name, ranges in found.items() if ranges}
+
+
+def _range(one: tuple[Any, Any]) -> str:
+    low, high = (_text(value) or "" for value in one)
+    return low if low == high else f"{low} to {high}"
+
+
+def _is_missing(code: str, ranges: Sequence[tuple[Any, Any]]) -> bool:
+    def number(value: Any) -> float | None:
+        try:
+            return float(value)
+        except ValueError:
+            return None
+
+    here = number(code)
+    for low, high in ranges:
+        between = number(low), number(high)
+        if here is None or None in between:
+            if code in (low, high):
+                return True
+        elif between[0] <= here <= between[1]:
+            return True
+    return False
+
+
+def _listed(names: Mapping[str, Any]) -> str:
+    found = list(names)
+    return ", ".join(found[:6]) + (f" and {len(found) - 6} more" if len(found) > 6 else "")
+
+
+def read(file: SourceFile) -> Table:
+    """Return the table of a file."""
+    require("pyreadstat", "a file of SPSS, Stata or SAS", file.source)
+    assert file.path is not None
+    return read_isolated(file, _kind(file.path, file.view[:HEAD].tobytes()), __name__)
+
+
+STATISTICS_PACKAGE = Source(
+    name="SPSS, Stata or SAS",
+    endings=tuple(_ENDINGS),
+    read=read,
+    mark=re.compile(b"|".join(_MARKS.values())),
+)

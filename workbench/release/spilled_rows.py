@@ -1,0 +1,393 @@
+"""Noisy rows of a table that is read in parts: cells in a file without a name, an order of any size, pieces of a draw.
+
+What a release needs of the rows before its charge is read in one pass (:class:`SpilledRows`): each protected value as
+its cell on the public grid, and the text of columns that are published as they are. They are written to a file that
+has no name (or, on Windows, is deleted by the system with its last handle), so that nothing is left however a run ends.
+No other text is written, and no noisy value: those are drawn piece by piece after the charge is final.
+
+**Order of rows.** Each of n rows goes into one of B buckets, drawn uniformly and by itself; then each bucket is put in
+a uniformly random order, and the buckets are joined. Every order of the rows has the same probability: whatever the
+sizes k_1, …, k_B of the buckets, an order is the result with these sizes if its first k_1 rows were drawn into the
+first bucket, the next k_2 into the second and so on, of probability B^−n, and each bucket came out in the one order of
+its k_b! that fits. So its probability is the sum of B^−n / (k_1! ⋯ k_B!) over all sizes, which does not depend on it.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa  # type: ignore[import-untyped]
+from numpy.typing import NDArray
+
+from workbench.data.columns.source_types import returns_to
+from workbench.data.rows_in_parts import in_order
+from workbench.data.table import Table
+from workbench.params import InputError
+from workbench.privacy.entropy import Entropy, permutation
+from workbench.release.atomic import write_error
+from workbench.release.parts import keep_room
+from workbench.sanitize.calibrated import ProtectedColumn
+from workbench.sanitize.engine import defused, sampled
+from workbench.sanitize.plan import Plan
+from workbench.signals import Progress
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+from workbench.work.ask import Ask
+
+_BUCKET = 1 << 18
+"""Rows of a bucket, on average, at most."""
+_SCATTERED = 1 << 20
+"""Rows that are put into buckets at a time, at least: so many that what goes into one is worth a read."""
+_MOST_BUCKETS = 1 << 16
+_MISSING = np.uint32(0xFFFFFFFF)
+
+Index = NDArray[np.int64]
+Packed = NDArray[np.void]
+"""The cells of rows, one field for each protected column."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Some rows.
+
+    Attributes:
+        cells: of the protected columns.
+        kept: the text of each column that is published as it is.
+    """
+
+    cells: Packed
+    kept: tuple[pl.Series, ...]
+
+    def ordered(self, order: Index) -> Rows:
+        """Return them in another order."""
+        # As bytes: to gather rows of several fields is several times as slow.
+        as_bytes = np.ascontiguousarray(self.cells).view(np.uint8).reshape(len(self.cells), self.cells.dtype.itemsize)
+        return Rows(
+            as_bytes.take(order, axis=0).view(self.cells.dtype)[:, 0],
+            tuple(series.gather(order) for series in self.kept),
+        )
+
+
+class SpillFile:
+    """A file without a name in a folder; whoever may read the folder cannot open it."""
+
+    def __init__(self, folder: Path, room: int) -> None:
+        """Make it and reserve ``room`` bytes.
+
+        Raises:
+            InputError: the folder cannot be written, or the disk is too full.
+        """
+        try:
+            stream: Any = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115  # lives as long as the object
+        except OSError as error:
+            raise write_error(error, folder / "output") from None
+        weakref.finalize(self, stream.close)
+        self._stream, self._file, self._lock, self._folder = stream, stream.fileno(), threading.Lock(), folder
+        self.size = 0
+        keep_room(self._file, room, folder / "output")
+
+    def append(self, data: bytes | memoryview) -> int:
+        """Write the next bytes; return where they begin."""
+        start, view = self.size, memoryview(data).cast("B")
+        with self._lock:
+            try:
+                self._stream.seek(start)
+                while len(view):
+                    done = self._stream.write(view)
+                    view, self.size = view[done:], self.size + done
+            except OSError as error:
+                raise write_error(error, self._folder / "output") from None
+        return start
+
+    def read(self, start: int, size: int) -> bytes:
+        """Return some of the bytes."""
+        if hasattr(os, "pread"):
+            return os.pread(self._file, size, start)
+        with self._lock:
+            self._stream.seek(start)
+            return self._stream.read(size)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Where rows are in the file, those of each bucket together.
+
+    Attributes:
+        cells: where their cells begin.
+        edges: the first row of each bucket, and the number of rows.
+        texts: of each kept column, where its lengths and its bytes begin, and the first byte of each bucket's text.
+    """
+
+    cells: int
+    edges: Index
+    texts: tuple[tuple[int, int, Index], ...]
+
+
+class Spill:
+    """Rows in a file, in blocks of one or more buckets."""
+
+    def __init__(self, file: SpillFile, packed: np.dtype[np.void], kept: Sequence[str], buckets: int = 1) -> None:
+        self._file, self._packed, self._kept, self.buckets = file, packed, kept, buckets
+        self._blocks: list[_Block] = []
+
+    def __len__(self) -> int:
+        """Return the number of blocks."""
+        return len(self._blocks)
+
+    @property
+    def text(self) -> int:
+        """The bytes of text of kept columns."""
+        return sum(int(edges[-1]) for block in self._blocks for _, _, edges in block.texts)
+
+    def add(self, rows: Rows, edges: Index) -> None:
+        """Write a block: rows in the order of their buckets."""
+        texts = []
+        cells = self._file.append(np.ascontiguousarray(rows.cells).view(np.uint8).data)
+        for series in rows.kept:
+            lengths, data = _bytes_of(series)
+            before = np.append(0, np.cumsum(np.where(lengths == _MISSING, 0, lengths), dtype=np.int64))
+            texts.append((self._file.append(lengths.data), self._file.append(data), before[edges]))
+        self._blocks.append(_Block(cells, edges, tuple(texts)))
+
+    def bucket(self, bucket: int) -> Rows:
+        """Return the rows of a bucket in all blocks."""
+        return self._read([(block, bucket) for block in self._blocks])
+
+    def block(self, number: int) -> Rows:
+        """Return the rows of a block."""
+        return self._read([(self._blocks[number], k) for k in range(self.buckets)])
+
+    def _read(self, places: list[tuple[_Block, int]]) -> Rows:
+        width, cells = self._packed.itemsize, []
+        texts: list[list[tuple[bytes, bytes]]] = [[] for _ in self._kept]
+        for block, bucket in places:
+            first, last = (int(edge) for edge in block.edges[bucket : bucket + 2])
+            cells.append(self._file.read(block.cells + first * width, (last - first) * width))
+            for found, (lengths, data, edges) in zip(texts, block.texts, strict=True):
+                start, stop = (int(edge) for edge in edges[bucket : bucket + 2])
+                found.append(
+                    (
+                        self._file.read(lengths + 4 * first, 4 * (last - first)),
+                        self._file.read(data + start, stop - start),
+                    )
+                )
+        kept = (
+            _series(name, b"".join(a for a, _ in found), b"".join(b for _, b in found))
+            for name, found in zip(self._kept, texts, strict=True)
+        )
+        return Rows(np.frombuffer(b"".join(cells), self._packed), tuple(kept))
+
+
+@dataclass(frozen=True, eq=False)
+class _OfPart:
+    """A part's rows; or the position of the first column with a value that cannot be used, and the error."""
+
+    rows: Rows | None
+    kept_fit: tuple[bool, ...] = ()
+    fault: tuple[int, InputError] | None = None
+
+
+class SpilledRows:
+    """Reads the rows of a table in parts: checks every value, and keeps the rows for the draw."""
+
+    def __init__(self, plan: Plan, columns: tuple[ProtectedColumn, ...], table: Table, folder: Path) -> None:
+        """Prepare it.
+
+        Args:
+            plan: what is done with each column.
+            columns: the protected ones.
+            table: the rows as the plan reads them.
+            folder: where the file without a name is.
+        """
+        self._plan, self._columns, self._table, self._folder = plan, columns, table, folder
+        self._kept = [c.name for c in plan.columns if c.action == "keep"]
+        types = [(f"{k}", _smallest(c.grid.cells.total)) for k, c in enumerate(columns)]
+        self._packed: np.dtype[np.void] = np.dtype(types)
+        self._fault: tuple[int, InputError] | None = None
+        self._fit = [True] * len(self._kept)
+
+    @cached_property
+    def _spill(self) -> Spill:
+        file = SpillFile(self._folder, self._table.rows * self._packed.itemsize)
+        return Spill(file, self._packed, self._kept)
+
+    @property
+    def kept_text(self) -> int:
+        """The bytes of text of kept columns, once all rows are read."""
+        return self._spill.text
+
+    def of_part(self, part: Table) -> _OfPart:
+        """Return what is kept of a part; can be called in threads."""
+        cells = np.empty(part.rows, self._packed)
+        for position, column in enumerate(self._columns):
+            if self._fault is not None and position >= self._fault[0]:
+                return _OfPart(None)
+            try:
+                cells[f"{position}"] = column.grid.encode(part)
+            except InputError as error:
+                return _OfPart(None, fault=(position, error))
+        kept = tuple(defused(self._plan, part.column(name)) for name in self._kept)
+        fit = tuple(returns_to(k, self._table.types[k.name]) for k in kept if k.name in self._table.types)
+        return _OfPart(Rows(cells, kept), fit)
+
+    def take(self, found: _OfPart) -> None:
+        """Keep what :meth:`of_part` returned.
+
+        The error that is raised is that of the first column that has one, as in a table that is read whole: so rows are
+        read on as long as a column before it may have one.
+
+        Raises:
+            InputError: a value of the first column cannot be used.
+        """
+        if found.fault is not None and (self._fault is None or found.fault[0] < self._fault[0]):
+            self._fault = found.fault
+        if self._fault is not None:
+            if self._fault[0] == 0:
+                raise self._fault[1]
+        elif found.rows is not None:
+            self._fit = [a and b for a, b in zip(self._fit, found.kept_fit, strict=False)] or self._fit
+            self._spill.add(found.rows, np.array([0, len(found.rows.cells)], np.int64))
+
+    def finish(self) -> None:
+        """Raise the :class:`InputError` of the first column with a value that cannot be used, where there is one."""
+        if self._fault is not None:
+            raise self._fault[1]
+
+    def draw(self, ask: Ask, emit: Emit, cancel: CancelToken) -> DrawnInParts:
+        """Return the draw, whose values are drawn when its pieces are made."""
+        plan, table = self._plan, self._table
+        coins = [ask.local(c.column.name, c.randomiser.exact_epsilon) for c in self._columns]
+        spill, order = self._spill, None
+        if not plan.keep_order:
+            order = ask.coins
+            spill = self._scattered(order, emit, cancel)
+        typed = [name for name in self._kept if name in table.types]
+        return DrawnInParts(
+            spill,
+            self._columns,
+            coins,
+            order,
+            names=tuple(n for n in table.names if plan.column(n).action != "drop"),
+            kept_types={name: table.types[name] for name, fit in zip(typed, self._fit, strict=False) if fit},
+            rows=table.rows,
+            releasable=ask.releasable,
+        )
+
+    def _scattered(self, coins: Entropy, emit: Emit, cancel: CancelToken) -> Spill:
+        """Return the rows in buckets, each drawn by itself."""
+        rows, spill = self._table.rows, self._spill
+        buckets = min(_MOST_BUCKETS, 1 << max(0, -(-rows // _BUCKET) - 1).bit_length())
+        if buckets == 1:
+            return spill
+        out = Spill(
+            SpillFile(self._folder, rows * self._packed.itemsize + spill.text), self._packed, self._kept, buckets
+        )
+        waiting: list[Rows] = []
+        done = size = 0
+        for number in range(len(spill)):
+            cancel.check()
+            waiting.append(spill.block(number))
+            size += len(waiting[-1].cells)
+            if size < _SCATTERED and number + 1 < len(spill):
+                continue
+            chosen = coins.words(-(-size // 4)).view(np.uint16)[:size] & np.uint16(buckets - 1)
+            together = Rows(
+                np.concatenate([some.cells for some in waiting]),
+                tuple(pl.concat(texts) for texts in zip(*(some.kept for some in waiting), strict=True)),
+            )
+            order = np.argsort(chosen, kind="stable")
+            edges = np.append(0, np.cumsum(np.bincount(chosen, minlength=buckets)))
+            out.add(together.ordered(order), edges)
+            waiting, done, size = [], done + size, 0
+            emit(Progress(done, rows, "rows in random order"))
+        return out
+
+
+class DrawnInParts:
+    """One draw of a sanitised table, made piece by piece; each piece can be made once.
+
+    Attributes:
+        columns: the protected columns.
+        names: the released columns, in the order of the original table.
+        kept_types: the types of kept columns in the source, if every cell can be given back its type.
+        rows: number of rows, n.
+        releasable: whether the randomness is cryptographic.
+        count: number of pieces.
+    """
+
+    def __init__(
+        self,
+        spill: Spill,
+        columns: tuple[ProtectedColumn, ...],
+        coins: list[Entropy],
+        order: Entropy | None,
+        *,
+        names: tuple[str, ...],
+        kept_types: dict[str, pl.DataType],
+        rows: int,
+        releasable: bool,
+    ) -> None:
+        self._spill, self._coins, self._order = spill, coins, order
+        self.columns, self.names, self.kept_types = columns, names, kept_types
+        self.rows, self.releasable = rows, releasable
+        self.count = len(spill) if order is None else spill.buckets
+        self._made: set[int] = set()
+
+    def pieces(self) -> Iterator[pl.DataFrame]:
+        """Yield all pieces in order; two are made at a time, where the random bits are of the system."""
+        numbers = range(self.count)
+        return in_order(numbers, self.piece) if self.releasable else map(self.piece, numbers)
+
+    def piece(self, number: int) -> pl.DataFrame:
+        """Return some rows as released text.
+
+        Raises:
+            AssertionError: they were drawn before: a second draw would show more of them.
+        """
+        assert number not in self._made
+        self._made.add(number)
+        if self._order is None:
+            rows = self._spill.block(number)
+        else:
+            rows = self._spill.bucket(number)
+            rows = rows.ordered(permutation(len(rows.cells), self._order))
+        series = {s.name: s for s in rows.kept}
+        for position, (column, coins) in enumerate(zip(self.columns, self._coins, strict=True)):
+            cells: Any = rows.cells[f"{position}"].astype(column.grid.dtype)
+            series[column.column.name] = column.grid.decode(sampled(column, cells, None, coins, CancelToken()))
+        return pl.DataFrame([series[name] for name in self.names])
+
+
+def _smallest(total: int) -> type[np.unsignedinteger[Any]]:
+    """Return the smallest type for so many cells."""
+    return np.uint8 if total <= 1 << 8 else np.uint16 if total <= 1 << 16 else np.uint32
+
+
+def _bytes_of(series: pl.Series) -> tuple[NDArray[np.uint32], memoryview]:
+    """Return the length of each cell in bytes, and the bytes of all."""
+    array = series.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
+    _, offsets, data = array.buffers()
+    ends = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
+    lengths = np.diff(ends).astype(np.uint32)
+    lengths[series.is_null().to_numpy()] = _MISSING
+    return lengths, memoryview(b"" if data is None else data)[int(ends[0]) : int(ends[-1])]
+
+
+def _series(name: str, lengths: bytes, data: bytes) -> pl.Series:
+    """Return the column of text that :func:`_bytes_of` took apart."""
+    sizes = np.frombuffer(lengths, np.uint32)
+    missing = sizes == _MISSING
+    ends = np.append(0, np.cumsum(np.where(missing, 0, sizes), dtype=np.int64))
+    valid = pa.py_buffer(np.packbits(~missing, bitorder="little").tobytes())
+    array = pa.LargeStringArray.from_buffers(len(sizes), pa.py_buffer(ends.tobytes()), pa.py_buffer(data), valid)
+    return pl.Series(name, array, pl.String)

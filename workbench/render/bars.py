@@ -1,0 +1,151 @@
+"""Shares as horizontal bars with their intervals, and a stroke across them for what they stand beside."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QResizeEvent
+from PySide6.QtWidgets import QGraphicsItem, QGraphicsScene, QGraphicsView, QStyleOptionGraphicsItem, QWidget
+
+from workbench.render.fonts import font
+from workbench.render.palette import STYLES, SeriesStyle, Theme
+from workbench.render.scaffold import GAP, Scaffold, Surroundings
+from workbench.render.values import BarsFigure, BarsRow
+
+ROOM = 1.12
+"""Where the horizontal axis ends: behind 100 % each row says the share of the bar that matters."""
+
+THICKEST, PART = 12.0, 0.72
+"""Pixels of a bar at the most, and the share of a row's height that its bars have."""
+
+FILL = 0.6
+TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+class _Bars(QGraphicsItem):
+    """The bars inside the plot, and the key above it."""
+
+    def __init__(self, figure: BarsFigure, theme: Theme) -> None:
+        super().__init__()
+        self._figure, self._theme, self._plot = figure, theme, QRectF()
+        self._small = font(12)
+
+    def place(self, plot: QRectF) -> None:
+        self.prepareGeometryChange()
+        self._plot = plot
+
+    def boundingRect(self) -> QRectF:  # noqa: N802 - Qt's name
+        """Return the plot and the line above it."""
+        return self._plot.adjusted(-self._plot.left(), -40, 20, 20)
+
+    def at(self, share: float) -> float:
+        """Return where a share stands."""
+        return self._plot.left() + share / ROOM * self._plot.width()
+
+    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
+        """Draw everything; Qt calls this."""
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setFont(self._small)
+        self._paint_key(painter)
+        high = self._plot.height() / len(self._figure.rows)
+        for place, row in enumerate(self._figure.rows):
+            self._paint_row(painter, row, self._plot.top() + place * high, high)
+
+    def _paint_row(self, painter: QPainter, row: BarsRow, top: float, high: float) -> None:
+        thick = min(THICKEST, PART * high / max(1, len(row.bars)))
+        y = top + (high - thick * len(row.bars)) / 2
+        for (_, style), bar in zip(self._figure.groups, row.bars, strict=True):
+            if bar is not None:
+                ink = self._ink(STYLES[style])
+                pale = QColor(ink)
+                pale.setAlphaF(FILL)
+                painter.fillRect(QRectF(self.at(0), y + 1, self.at(bar.share) - self.at(0), thick - 2), pale)
+                if bar.low < bar.high:
+                    painter.setPen(QPen(ink, 1.6))
+                    middle = y + thick / 2
+                    painter.drawLine(QLineF(self.at(bar.low), middle, self.at(bar.high), middle))
+                    for end in (bar.low, bar.high):
+                        painter.drawLine(QLineF(self.at(end), middle - 3, self.at(end), middle + 3))
+            y += thick
+        if row.mark is not None:
+            painter.setPen(self._stroke())
+            painter.drawLine(QLineF(self.at(row.mark), top + 2, self.at(row.mark), top + high - 2))
+        self._paint_shares(painter, row, top + (high - thick * len(row.bars)) / 2, thick)
+
+    def _paint_shares(self, painter: QPainter, row: BarsRow, y: float, thick: float) -> None:
+        """Write the shares at the right, line below line."""
+        painter.setPen(QColor(self._theme.muted))
+        line = QFontMetricsF(self._small).height()
+        step = max(thick, line - 3)
+        top = y + thick * len(row.bars) / 2 - step * len(row.bars) / 2
+        for at, bar in enumerate(row.bars):
+            if bar is None:
+                continue
+            box = QRectF(self.at(1) + GAP, top + at * step, self._plot.right() - self.at(1) - GAP, step)
+            align = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip
+            painter.fillRect(box.adjusted(0, 1, 0, -1), QColor(self._theme.surface))  # over the line behind the row
+            painter.drawText(box, align, f"{100 * bar.share:.1f} %")
+
+    def _paint_key(self, painter: QPainter) -> None:
+        wide = QFontMetricsF(self._small).horizontalAdvance
+        x, middle = self._plot.left(), self._plot.top() - 18
+        for name, style in self._figure.groups:
+            ink = self._ink(STYLES[style])
+            ink.setAlphaF(FILL)
+            painter.fillRect(QRectF(x, middle - 5, 18, 10), ink)
+            x = self._paint_word(painter, name, x + 18 + 6, middle) + wide("mm")
+        if self._figure.mark:
+            painter.setPen(self._stroke())
+            painter.drawLine(QLineF(x + 4, middle - 7, x + 4, middle + 7))
+            self._paint_word(painter, self._figure.mark, x + 14, middle)
+
+    def _paint_word(self, painter: QPainter, word: str, x: float, middle: float) -> float:
+        metrics = QFontMetricsF(self._small)
+        painter.setPen(QColor(self._theme.text))
+        painter.drawText(QPointF(x, middle + metrics.capHeight() / 2), word)
+        return x + metrics.horizontalAdvance(word)
+
+    def _ink(self, style: SeriesStyle) -> QColor:
+        return QColor(self._theme.series(style))
+
+    def _stroke(self) -> QPen:
+        return QPen(QColor(self._theme.text), 2)
+
+
+class BarsView(QGraphicsView):
+    """The figure as a widget, and the source of its PNG and SVG."""
+
+    def __init__(self, figure: BarsFigure, theme: Theme) -> None:
+        super().__init__()
+        self.setScene(QGraphicsScene(self))
+        self._rows = len(figure.rows)
+        self.setBackgroundBrush(QColor(theme.surface))
+        self._scaffold = Scaffold(_surroundings(figure), theme)
+        self._bars = _Bars(figure, theme)
+        for item in (self._scaffold, self._bars):
+            self.scene().addItem(item)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Arrange the figure anew; Qt calls this."""
+        super().resizeEvent(event)
+        self.scene().setSceneRect(0, 0, self.width(), self.height())
+        plot = self._scaffold.place(self.width(), self.height())
+        self._bars.place(plot)
+        self._scaffold.map_with(self._bars.at, lambda row: plot.top() + (row + 0.5) * plot.height() / self._rows)
+
+
+def view(figure: BarsFigure, theme: Theme, pixel_ratio: float | None = None) -> BarsView:
+    """Return the widget that shows ``figure``."""
+    return BarsView(figure, theme)
+
+
+def _surroundings(figure: BarsFigure) -> Surroundings:
+    return Surroundings(
+        title=figure.title,
+        subtitle=figure.subtitle,
+        badge=figure.badge,
+        x_label="",
+        y_label="",
+        x_ticks=[(share, f"{100 * share:.0f} %") for share in TICKS],
+        y_ticks=[(float(place), row.name) for place, row in enumerate(figure.rows)],
+        labels=[],
+    )

@@ -1,0 +1,122 @@
+"""How well an attacker finds out who was used by a way of training: it is trained on one half of the rows.
+
+The other half are people of whom it is known that they were not used, whom a model of all rows does not have. It is
+private, as every study.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.data.table import Table
+from workbench.learners import Learner, learner
+from workbench.learners.tasks import CLASSIFICATION, REGRESSION
+from workbench.params import InputError, Parameters
+from workbench.privacy.accounting.neighbours import replace_one
+from workbench.risk.attacks.base import OpenedModel
+from workbench.risk.attacks.bound import Guarantee
+from workbench.risk.attacks.membership import (
+    Membership,
+    People,
+    filled_rows,
+    likelihood,
+    outcome_of,
+    require_prediction,
+    retrain,
+    shadows_of,
+    tell_all,
+)
+from workbench.risk.attacks.outcome import Outcome
+from workbench.risk.membership.base import Likelihood, Seen
+from workbench.risk.membership.figures import LEAST
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit, ignore
+from workbench.studies.curve import CurvePlan
+from workbench.studies.regimes import Fit, Regime, StudyData, trained
+
+WITHOUT = "It is trained without privacy: no ε bounds what an attacker learns."
+EACH = "Its ε is of each prediction, and the attacker asks for many."
+
+Fits = Callable[[NDArray[np.int64], np.random.Generator], tuple[Likelihood, bool]]
+"""Trains on some of the rows; returns how well it fits all of them, and whether that is the logarithm of a chance."""
+
+
+@dataclass(frozen=True, eq=False)
+class WayOfTraining:
+    """A way of training that can be repeated.
+
+    Attributes:
+        people: the rows, of which the first half are used.
+        fits: trains on some of them.
+        guarantee: what its ε promises.
+    """
+
+    people: People
+    fits: Fits
+    guarantee: Guarantee
+
+    def attacked(self, emit: Emit = ignore, cancel: CancelToken | None = None) -> Outcome:
+        """Train it on the first half of the rows, and guess in every way which half a row is in."""
+        request, members = Membership(), self.people.members
+        found, chances = self.fits(np.arange(members), np.random.default_rng([request.seed, 1]))
+        shadows = shadows_of(self.people, lambda *given: self.fits(*given)[0], request, emit, cancel)
+        guesses = tell_all(Seen(found, chances, shadows), members, self.guarantee, request.seed)
+        return outcome_of(guesses, self.guarantee)
+
+
+def of_study(plan: CurvePlan, regime: Regime, epsilon: float, data: StudyData) -> WayOfTraining:
+    """Return a way of training of a study at one ε.
+
+    Raises:
+        InputError: there are too few rows, or the model predicts nothing that could be right or wrong.
+    """
+    model = learner(plan.model)
+    if model.task not in (CLASSIFICATION, REGRESSION):
+        what = f"the model {model.name} predicts nothing that could be right or wrong"
+        raise InputError(what, hint="attack a model that predicts a column")
+    if len(data.y) < 2 * LEAST:
+        raise InputError(f"there are {len(data.y)} rows, and {2 * LEAST} are needed", hint="give more rows")
+    order = np.random.default_rng([Membership().seed, 2]).permutation(len(data.y))
+    rows = StudyData(data.columns, data.target, data.X[order], data.y[order], data.cells[order])
+    fit = Fit(regime, None if regime.kind == "none" else epsilon, 0)
+    parameters = plan.parameters(epsilon, regime)
+
+    def fits(used: NDArray[np.int64], generator: np.random.Generator) -> tuple[Likelihood, bool]:
+        estimator, _, _ = trained(fit, rows, model, parameters, used, seed=int(generator.integers(2**62)))
+        return likelihood(estimator, rows.target, rows.X, rows.y)
+
+    return WayOfTraining(People(rows.X, rows.y, len(order) // 2), fits, _promise(fit, model, parameters))
+
+
+def of_model(model: OpenedModel, table: Table, guarantee: Guarantee) -> WayOfTraining:
+    """Return how a released learner was trained, on rows of a table that it can read.
+
+    Raises:
+        InputError: there are too few rows, a column is missing, or it cannot be trained again with the same ε.
+    """
+    require_prediction(model)
+    X, y = filled_rows(model, table, 2 * LEAST)
+    order = np.random.default_rng([Membership().seed, 2]).permutation(len(y))
+    people = People(X[order], y[order], len(y) // 2)
+    again = retrain(model, people, CancelToken())
+    if again is None or "queries" not in model.card["training"]:
+        what = "only a learner that was made of rows is trained again on a half of them"
+        raise InputError(what, hint="attack this model in Released, Attack, with rows that were held out")
+    chances = likelihood(model.model, model.target, people.X[:1], people.y[:1])[1]
+    return WayOfTraining(people, lambda used, generator: (again(used, generator), chances), guarantee)
+
+
+def _promise(fit: Fit, model: Learner, parameters: Parameters) -> Guarantee:
+    """Return what a fit of a study promises one person with one row."""
+    if fit.epsilon is None:
+        return Guarantee(why_not=WITHOUT)
+    if fit.regime.on_a_table:  # each row is randomised by itself
+        return Guarantee(fit.epsilon, 0.0, (fit.epsilon, 0.0))
+    private = fit.regime.kind == "private"
+    delta = float(getattr(parameters, "delta", None) or 0.0) if private else 0.0
+    replaced = replace_one(fit.epsilon, delta)
+    return Guarantee(fit.epsilon, delta, replaced, EACH if private and model.each_prediction else "")
