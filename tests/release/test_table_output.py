@@ -224,10 +224,10 @@ def test_a_table_is_whole_or_absent_whoever_is_killed(
     if whom == "client":
         for process in [*psutil.Process(child.pid).children(recursive=True), psutil.Process(child.pid)]:
             process.kill()
-        child.wait()
+        child.communicate()
     else:
         base.kill()
-        child.wait()
+        child.communicate()
         base.start()
     there = base.run("SELECT count(*) FROM pg_tables WHERE tablename = 'noisy'")
     assert there == [(0,)] or base.run("SELECT count(*) FROM noisy") == [(300000,)]

@@ -172,6 +172,7 @@ def _read_jsonl(data: bytes, _writing: Writing) -> pl.DataFrame:
 
 
 def _sorted(text: ReleasedText, _writing: Writing) -> Iterator[bytes]:
+    assert text.frame is not None  # its rows are sorted, so they are in memory
     yield sorted_rows(text.frame(0, text.rows), stored_types(text))
 
 
@@ -196,6 +197,7 @@ def stored_types(text: ReleasedText) -> dict[str, pl.DataType]:
     wide |= dict.fromkeys(
         (pl.Int8(), pl.Int16(), pl.Int32(), pl.Int64(), pl.UInt8(), pl.UInt16(), pl.UInt32()), pl.Int64()
     )
+    assert text.frame is not None
     return {name: wide.get(text.types.get(name, pl.String()), pl.String()) for name in text.frame(0, 0).columns}
 
 

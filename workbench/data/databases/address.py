@@ -115,13 +115,13 @@ def address_of(source: str) -> Address | None:
     secrets = {name: value for name, value in options.items() if _SECRET.search(name) and "file" not in name.lower()}
     options = {name: value for name, value in options.items() if name not in secrets}
     scheme = POSTGRESQL if scheme == "postgres" else scheme
-    what = {"table": stated.get("table", ""), "query": stated.get(QUERY, "").strip().rstrip(";")}
+    table, query = stated.get("table", ""), stated.get(QUERY, "").strip().rstrip(";")
     if dialect == SQLITE:
         if not before.startswith("/") or not before[1:]:
             raise InputError(
                 "the address names no file of SQLite", "", "write sqlite:///FILE?table=TABLE", code="address"
             )
-        return Address(scheme, database=unquote(before[1:]), options=tuple(options.items()), **what)
+        return Address(scheme, database=unquote(before[1:]), options=tuple(options.items()), table=table, query=query)
     who, _, place = before.rpartition("@")
     user, _, password = who.partition(":")
     host, _, database = place.partition("/")
@@ -134,7 +134,8 @@ def address_of(source: str) -> Address | None:
         unquote(database),
         tuple(options.items()),
         secrets=tuple((name, value) for name, value in secrets.items() if value),
-        **what,
+        table=table,
+        query=query,
     )
 
 

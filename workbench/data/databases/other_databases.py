@@ -33,7 +33,7 @@ class OtherDatabase:
             engine = sqlalchemy.create_engine(_url(address, secrets), poolclass=sqlalchemy.pool.NullPool)
             self._connection = engine.connect().execution_options(stream_results=True)
             with contextlib.suppress(NotImplementedError, sqlalchemy.exc.SQLAlchemyError):
-                known = engine.dialect.get_isolation_level_values(self._connection.connection.dbapi_connection)
+                known = engine.dialect.get_isolation_level_values(self._connection.connection.dbapi_connection)  # type: ignore[arg-type]
                 level = next((name for name in _SNAPSHOTS if name in known), None)
                 if level is not None:
                     self._connection = self._connection.execution_options(isolation_level=level)

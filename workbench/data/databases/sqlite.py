@@ -148,7 +148,7 @@ class SQLite:
         self._connection.close()
 
 
-_DECLARED = {pl.Int64: "INTEGER", pl.Float64: "REAL"}
+_DECLARED: dict[type[pl.DataType], str] = {pl.Int64: "INTEGER", pl.Float64: "REAL"}
 
 
 def _quoted(name: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from PySide6.QtCore import Signal
@@ -285,7 +286,7 @@ class DatabaseDialog(QDialog):
             left = len(table.names) - len(names)
             self._say(tr("{n} more columns are not shown.", n=left) if left else "")
 
-    def _start(self, job: Job, apply: object) -> None:
+    def _start(self, job: Job[Any], apply: Callable[[Any], None]) -> None:
         self._busy(True)
 
         def failed(error: BaseException) -> None:
@@ -294,7 +295,7 @@ class DatabaseDialog(QDialog):
                 self._fields["password"].setFocus()
                 self._fields["password"].selectAll()
 
-        handle = self._jobs.start(job, key=KEY, shown=False, on_result=apply, on_failure=failed)  # type: ignore[arg-type]
+        handle = self._jobs.start(job, key=KEY, shown=False, on_result=apply, on_failure=failed)
         self._handle = handle
         handle.ended.connect(lambda: self._busy(False) if self._handle is handle else None)
 

@@ -266,9 +266,7 @@ class MainWindow(QMainWindow):
         self.project.changed.connect(self._retitle)
         self.project.kept.connect(self.session.recent.add)
         self.session.open_asked.connect(self.open)
-        self.session.database_asked.connect(self.ask_for_database)
-        self.session.opening_failed.connect(self._opening_failed)
-        self._database_dialog: DatabaseDialog | None = None
+        self._ready_for_databases()
         self._veil = DropVeil(self.session, self)
         self._restore()
         self._home = next(page for page in pages if page.home)
@@ -328,6 +326,11 @@ class MainWindow(QMainWindow):
             self.project.open(Path(source))
             return
         open_table(self.session, self.jobs, source)
+
+    def _ready_for_databases(self) -> None:
+        self._database_dialog: DatabaseDialog | None = None
+        self.session.database_asked.connect(self.ask_for_database)
+        self.session.opening_failed.connect(self._opening_failed)
 
     def ask_for_database(self) -> None:
         """Ask which table of a database to open."""
