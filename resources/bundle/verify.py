@@ -1,20 +1,23 @@
 """Check this bundle with Python's standard library alone: ``python -I verify.py``.
 
 It checks the checksum of every file, the certificate's own checksum, that the shares of epsilon add up to what was
-charged, that the ledger's entry agrees, and the signatures where there are any (with openssl). It does not rebuild the
-mechanisms: `workbench verify` does. Exit status: 0 all is well, 1 a fault, 3 no fault but not everything was checked.
+charged (of a generalised table: its labels and its smallest class), that the ledger's entry agrees, and the signatures
+where there are any (with openssl). It does not rebuild the mechanisms: `workbench verify` does. Exit status: 0 all is
+well, 1 a fault, 3 no fault but not everything was checked.
 """
 
 from __future__ import annotations
 
 import argparse
 import base64
+import csv
 import hashlib
 import json
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -65,6 +68,9 @@ def release_faults(folder, released, document) -> Iterator[str]:
     for name, digest in told.items():
         if not (where / name).is_file() or sha256(where / name) != digest:
             yield f"{name} is not the file that the certificate was written for"
+    if "guarantee" not in document:  # a generalised table
+        yield from class_faults(released, document)
+        return
     guarantee = document["guarantee"]
     shares = document.get("queries") or document.get("training", {}).get("queries")
     if shares is None:
@@ -80,14 +86,30 @@ def release_faults(folder, released, document) -> Iterator[str]:
             yield f"the shares cost epsilon = {row * people}, the certificate says {guarantee['epsilon']}"
 
 
+def class_faults(released, document) -> Iterator[str]:
+    """Yield where a generalised table has other labels, or smaller classes, than its certificate says."""
+    separator = {"csv": ",", "tsv": "\t"}.get(document["output"]["format"])
+    if separator is None:
+        return
+    with released.open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream, delimiter=separator))
+    known = [column for column in document["columns"] if column["role"] == "quasi-identifier"]
+    for column in known:
+        labels = {chain[0] for chain in column["labels"]}
+        if {row[column["name"]] for row in rows} != labels:
+            yield f"column {column['name']}: the file has other labels than its certificate"
+    sizes = Counter(tuple(row[column["name"]] for column in known) for row in rows)
+    if len(rows) != document["rows"] or min(sizes.values(), default=0) != document["k"]:
+        yield "the rows, or those of the smallest class, are not as many as the certificate says"
+
+
 def ledger_faults(entry, document) -> Iterator[str]:
     """Yield where the ledger's entry is not that of the certificate."""
     made = document.get("made_from")
     told = {
         "release_id": made["release_id"] if made else document["release_id"],
         "time": made["time"] if made else document["time"],
-        "epsilon": document["guarantee"]["epsilon"],
-        "delta": document["guarantee"]["delta"],
+        **{key: value for key, value in document.get("guarantee", {}).items() if key in ("epsilon", "delta")},
         "certificate": made["certificate"] if made else document["checksum"],
     }
     for key, value in told.items():
@@ -155,10 +177,15 @@ def main() -> int:
         print(f"FAULT: {fault}")
     if faults:
         return 1
-    print(f"ok: {len(manifest['files'])} files, epsilon = {document['guarantee']['epsilon']}")
-    print(
-        "Not checked: whether the mechanisms have the epsilon that they claim (`workbench verify` rebuilds them), and"
-    )
+    if "guarantee" in document:
+        print(f"ok: {len(manifest['files'])} files, epsilon = {document['guarantee']['epsilon']}")
+        what = "whether the mechanisms have the epsilon that they claim (`workbench verify` rebuilds them)"
+    else:
+        print(f"ok: {len(manifest['files'])} files, no epsilon: not differential privacy")
+        what = "what the certificate says beside labels and k (`workbench verify` does)"
+        if document["output"]["format"] == "parquet":
+            what, unchecked = "labels, k and all else that the certificate says (`workbench verify` does)", True
+    print(f"Not checked: {what}, and")
     print("who holds the key of a signature (compare its number with the one that its owner told you).")
     return 3 if unchecked else 0
 

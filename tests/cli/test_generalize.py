@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import csv
+import errno
+import hashlib
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 from command_cases import Run
 
+from workbench.data.read import read_table
 from workbench.release.certificate import checksum
 from workbench.release.choosing import BESIDE
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.own_release import is_release
+from workbench.release.parts import DrawFile
 
 QUASI = ("--quasi", "age,sex,zip", "--hierarchies", "levels")
 
@@ -59,11 +68,94 @@ def test_an_output_that_exists_is_refused(folder: Path, run: Run) -> None:
     made(run)
     before = Path("out.csv").read_bytes()
     words = ("--k", "5", "--suppression", "0.05", "-o", "out.csv", "--ledger", "g.sqlite")
-    assert run("generalize", "sample:people", *QUASI, *words).code == 2
+    refused = run("generalize", "sample:people", *QUASI, *words)
+    assert refused.code == 2
+    assert "--replace" in refused.err
+    assert "charged" not in refused.err
     assert Path("out.csv").read_bytes() == before
     made(run, "--replace")
     assert Path("out.csv").read_bytes() != before  # another random order
     assert run("verify", "out.csv", "--ledger", "g.sqlite").code == 0
+
+
+def test_a_bundle_checks_itself_and_names_nothing_that_was_left_out(folder: Path, run: Run) -> None:
+    done = made(run, "--sensitive", "label", "--l", "2", "--bundle", "b", "--html", "c.html", "--replace")
+    assert done["bundle"] == "b"
+    assert "Certificate of a generalised table" in Path("c.html").read_text("utf-8")
+    files = {path.relative_to("b").as_posix() for path in Path("b").rglob("*") if path.is_file()}
+    assert files == {
+        *("README.txt", "MANIFEST.json", "certificate.html", "certificate.pdf", "ledger-entry.json", "verify.py"),
+        *("release/out.csv", "release/out.csv.certificate.json"),
+    }
+    assert "no epsilon" in Path("b/README.txt").read_text("utf-8")
+    assert run("verify", "b", "--ledger", "g.sqlite").code == 0
+
+    def alone() -> subprocess.CompletedProcess[str]:
+        words = [sys.executable, "-I", "b/verify.py"]
+        return subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+
+    assert alone().returncode == 0
+    assert "not differential privacy" in alone().stdout
+    entry = Path("b/ledger-entry.json").read_text("utf-8")
+    Path("b/ledger-entry.json").write_text(entry.replace("noted", "charged"), "utf-8")
+    assert run("verify", "b").code == 5
+    assert alone().returncode == 1
+    refused = run("certificate", "out.csv", "--bundle", "b", "--ledger", "g.sqlite")
+    assert refused.code == 2
+    assert "--replace" in refused.err
+    assert "charged" not in refused.err
+    assert run("certificate", "out.csv", "--bundle", "b", "--replace", "--ledger", "g.sqlite").code == 0
+    assert alone().returncode == 0
+    manifest = json.loads(Path("b/MANIFEST.json").read_text("utf-8"))
+    rows = Path("b/release/out.csv").read_text("utf-8").splitlines(keepends=True)
+    forged = "".join([rows[0], *rows[2:]]).encode()
+    Path("b/release/out.csv").write_bytes(forged)
+    certificate = json.loads(Path("b/release/out.csv.certificate.json").read_text("utf-8"))
+    certificate["output"] |= {"sha256": hashlib.sha256(forged).hexdigest(), "bytes": len(forged)}
+    certificate["checksum"] = checksum(certificate)
+    Path("b/release/out.csv.certificate.json").write_text(json.dumps(certificate), "utf-8")
+    for name in ("release/out.csv", "release/out.csv.certificate.json"):
+        manifest["files"][name] = hashlib.sha256(Path("b", name).read_bytes()).hexdigest()
+    Path("b/MANIFEST.json").write_text(json.dumps(manifest), "utf-8")
+    assert "smallest class" in alone().stdout
+    assert run("certificate", "out.csv", "--bundle", "other", "--ledger", "none.sqlite").code == 2
+
+
+def test_raw_rows_beside_a_forged_certificate_are_neither_verified_nor_taken_for_released(
+    folder: Path, run: Run
+) -> None:
+    """Whatever is computed anew, the rows themselves are not k-anonymous."""
+    made(run, "--sensitive", "label")
+    assert is_release(read_table("out.csv"))
+    rows = read_table("sample:people").frame.select("age", "sex", "zip", "label").cast(pl.String)
+    Path("out.csv").write_text(rows.write_csv(), "utf-8")
+    data = Path("out.csv").read_bytes()
+    certificate = Path("out.csv.certificate.json")
+    document = json.loads(certificate.read_text("utf-8"))
+    output = {**document["output"], "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+    own = [
+        {**c, "level": 0, "height": 1, "labels": [[v, "*"] for v in sorted(rows[c["name"]].unique())]}
+        if c["role"] == "quasi-identifier"
+        else c
+        for c in document["columns"]
+    ]
+    for changes in ({}, {"columns": own, "rows": rows.height, "suppressed": 0, "k": 1}):
+        forged = {**document, "output": output, **changes}
+        certificate.write_text(json.dumps({**forged, "checksum": checksum(forged)}), "utf-8")
+        assert run("verify", "out.csv").code == 5
+        assert not is_release(read_table("out.csv"))
+
+
+def test_what_is_not_checked_is_said(folder: Path, run: Run) -> None:
+    made(run, "--sensitive", "label", "--beta", "5")
+    found = run("verify", "out.csv", "--json").done
+    assert found["ok"] is True
+    (said,) = found["not_checked"]
+    assert said.startswith("beta-likeness: ")
+    assert "left out" in said
+    assert f"NOT CHECKED: {said}" in run("verify", "out.csv").shown
+    made(run, out="plain.csv")
+    assert run("verify", "plain.csv", "--json").done["not_checked"] == []
 
 
 def test_the_ledger_notes_it_and_later_certificates_say_so(folder: Path, run: Run) -> None:
@@ -331,3 +423,22 @@ def test_numbers_with_a_decimal_comma_are_ordered_by_size_and_verified(folder: P
     measured = run("anonymity", "out.csv", *words, "--json").done
     assert measured["closeness"][0]["distance"] == "ordered"
     assert measured["t"] <= 0.25
+
+
+@pytest.mark.parametrize("at", ["write", "finish"])
+def test_a_full_disk_leaves_no_half_a_table_and_is_one_sentence(
+    at: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("generalize", "sample:people", *QUASI, "--make")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(DrawFile, at, full)
+    words = ("--k", "5", "--suppression", "0.05", "-o", "out.csv", "--ledger", "g.sqlite")
+    refused = run("generalize", "sample:people", *QUASI, *words)
+    assert refused.code == 2
+    (said,) = [line for line in refused.err.splitlines() if line.startswith("error: ")]
+    assert "space" in said
+    assert "was not written" in said
+    assert not list(Path().glob("*out*"))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import stat
 from pathlib import Path
 
 import pytest
 from command_cases import Run, cities
+
+from workbench.release.atomic import PartFile
 
 COLUMNS = ("--quasi", "age", "--sensitive", "city", "--attacks", "50", "--ledger", "book.sqlite")
 
@@ -58,3 +62,20 @@ def test_a_model_is_attacked_as_models_are(folder: Path, run: Run) -> None:
     assert found["released_risk"] is None
     assert found["quality"] is None
     assert found["epsilon"] == 1
+
+
+@pytest.mark.parametrize("form", ["html", "pdf"])
+def test_a_full_disk_leaves_no_half_a_report_and_is_one_sentence(
+    form: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(PartFile, "publish", full)
+    monkeypatch.setattr("workbench.release.documents.written_document.document_bytes", lambda *_: b"printed")
+    result = run("report", "t.csv", *COLUMNS, "-o", f"r.{form}")
+    assert result.code == 2
+    (said,) = [line for line in result.err.splitlines() if line.startswith("error: ")]
+    assert "space" in said
+    assert not list(Path().glob("*r.*.part*"))
+    assert not Path(f"r.{form}").exists()

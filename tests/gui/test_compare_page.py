@@ -242,7 +242,8 @@ def test_a_line_is_attacked_on_request_and_only_then(compare, press, idle, qtbot
     assert (first, second) == ("–", "–")
     assert re.fullmatch(r"0\.\d\d \(0\.\d\d–0\.\d\d\)", third)
     tip = compare.page.runs.index(2, column(compare, "Membership")).data(Qt.ItemDataRole.ToolTipRole)
-    assert tip.startswith("ε = 1 allows 0.88 at the most.")
+    assert tip.startswith("ε = 1 allows a membership of 0.88 at the most.")
+    assert compare.page._note.text().endswith("ε = 1 allows a membership of 0.88 at the most.")
     assert "Private" in tip
     choose = compare.findChild(QComboBox, "compare_epsilon")
     choose.setFocus()

@@ -122,7 +122,11 @@ def test_a_generalised_table_is_listed_as_what_it_is_not_and_leads_on(
     press(generalised, "shown_release_1_paper")
     idle(generalised)
     assert "Certificate of a generalised table" in paper.read_text("utf-8")
-    assert not generalised.findChild(QWidget, "shown_release_1_bundle").isVisible()
+    bundle = tmp_path / "general.bundle"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(bundle), ""))
+    press(generalised, "shown_release_1_bundle")
+    idle(generalised)
+    assert (bundle / "release" / "general.csv").read_bytes() == path.read_bytes()
     assert generalised.findChild(QWidget, "shown_release_1_estimate") is None
     assert generalised.findChild(QWidget, "shown_release_1_learn") is None
     press(generalised, "tab_attack")

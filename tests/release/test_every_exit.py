@@ -22,9 +22,12 @@ from exits import PlannedError, Release, counted, drawn_bytes, walk
 from release_cases import forks, plan_of, table_of
 from released import release_table
 
+from workbench.data import read
+from workbench.data.csv import regular_rows
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.learners import learner
+from workbench.release import spilled_rows
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.release_learner import FitTask, release_fit
 from workbench.release.path import destination, prepare, release_prepared
@@ -39,6 +42,19 @@ LEAST_STEPS = 40
 def csv(folder: Path, ledger: Path, emit: Emit) -> None:
     with Ledger.open(ledger) as opened:
         release_table(plan_of(), table_of(12), folder / "people.csv", opened, emit)
+
+
+def in_parts(folder: Path, ledger: Path, emit: Emit) -> None:
+    source = ledger.with_suffix(".csv")
+    with pytest.MonkeyPatch.context() as patch, Ledger.open(ledger) as opened:
+        table_of(40).frame.write_csv(source)
+        patch.setattr(read, "IN_PARTS_FROM", 0)
+        patch.setattr(regular_rows, "PIECE", 150)
+        patch.setattr(spilled_rows, "_BUCKET", 16)
+        patch.setattr(spilled_rows, "_SCATTERED", 20)
+        table = read.read_table(source)
+        assert table.in_parts
+        release_table(plan_of(), table, folder / "people.csv", opened, emit)
 
 
 def parquet(folder: Path, ledger: Path, emit: Emit) -> None:
@@ -81,6 +97,7 @@ def network(folder: Path, ledger: Path, emit: Emit) -> None:
 
 ACTS: dict[str, Release] = {
     "csv": csv,
+    "csv in parts": in_parts,
     "parquet": parquet,
     "statistics": statistics,
     "naive bayes": naive_bayes,
@@ -98,9 +115,10 @@ def places(tmp_path: Path, number: int) -> tuple[Path, Path]:
     return folder, tmp_path / f"{number}.sqlite"
 
 
-@pytest.mark.parametrize(
-    "act", ["csv", *(pytest.param(act, marks=pytest.mark.slow) for act in ("statistics", "naive bayes"))]
-)
+SLOWER = (pytest.param(act, marks=pytest.mark.slow) for act in ("csv in parts", "statistics", "naive bayes"))
+
+
+@pytest.mark.parametrize("act", ["csv", *SLOWER])
 def test_whatever_ends_a_release_what_could_be_read_of_it_is_charged(tmp_path: Path, act: str) -> None:
     walk_through(ACTS[act], tmp_path, PlannedError)
 
@@ -148,7 +166,7 @@ def walk_through(release: Release, tmp_path: Path, error: Callable[[], BaseExcep
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="fork servers and SIGKILL are POSIX")
-@pytest.mark.parametrize("act", ["csv", "statistics", "naive bayes"])
+@pytest.mark.parametrize("act", ["csv", "csv in parts", "statistics", "naive bayes"])
 def test_wherever_a_release_is_killed_what_could_be_read_of_it_is_charged(tmp_path: Path, act: str) -> None:
     at, killed = 0, 0
     while True:

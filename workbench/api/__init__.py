@@ -112,7 +112,7 @@ _LATER = {
     "risk": "measures",
     "statistics": "central",
     "synthesize": "central",
-    "total_epsilon": "transformers",
+    "total_epsilon": "models",
     "train": "networks",
 }
 """What is imported when it is first used, by the module that has it."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, command_in_use, read_options
+from workbench.cli.releasing import add_documents, check_documents, documents_text, write_documents
 from workbench.cli.studying import note_study
 from workbench.cli.tables import add_account, add_data, add_ledger, columns_text, figure, read_as, read_data
 from workbench.data.table import Table
@@ -71,7 +72,8 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help=f"the generalised table; {SUFFIXES}",
     )
-    parser.add_argument("--replace", action="store_true", help="replace an output that exists")
+    parser.add_argument("--replace", action="store_true", help="replace an output that exists; nothing is charged")
+    add_documents(parser)
     parser.add_argument("--keep-order", action="store_true", help="leave the rows in their order")
     parser.add_argument(
         "--mapping", type=Path, metavar="DIR", help="also write what each value became, a file per column; private"
@@ -95,7 +97,10 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.output is None or not models[0].asked:
         missing = "--output" if options.output is None else "--k"
         raise ParameterError(f"the option {missing} is missing", hint="give it, or --make to write hierarchies first")
-    to = destination(options.output, options.data, options.ledger, options.population, replace=options.replace)
+    to = destination(
+        options.output, options.data, options.ledger, options.population, replace=options.replace, charged=False
+    )
+    check_documents(options, options.data, options.ledger, options.population)
     keep_inputs(
         options.output, *(options.hierarchies / file_name(name) for name in (*columns.quasi, *columns.sensitive))
     )
@@ -139,6 +144,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "output": str(done.output),
         "certificate": str(done.certificate),
         **_mapping(options, columns, found),
+        **write_documents(options, done.output, context),
         "seconds": round(time.monotonic() - started, 3),
     }
 
@@ -226,7 +232,7 @@ def _text(result: Mapping[str, Any]) -> str:
             f"loss: {losses}",
             *([] if "accuracy" not in result else [_accuracy_text(result["accuracy"])]),
             f"written to {one_line(result['output'])}",
-            f"certificate {one_line(result['certificate'])}",
+            f"certificate {one_line(result['certificate'])}{documents_text(result)}",
         ]
     )
 

@@ -119,7 +119,8 @@ def write_documents(options: argparse.Namespace, release: Path, context: Context
         return documents_of(stated(release), options, context)
     except WorkbenchError as problem:
         again = f"{command_in_use(options, 'certificate', str(release), LEDGER)} makes documents of it again"
-        problem.outcome = f"the release is at {release} and stays charged; {again}"
+        stays = "" if getattr(options, "k", None) is not None else " and stays charged"
+        problem.outcome = f"the release is at {release}{stays}; {again}"
         raise
 
 

@@ -11,6 +11,7 @@ from workbench.cli.command import Command, Context
 from workbench.cli.tables import add_ledger, existing_ledger
 from workbench.data.databases.address import address_of, as_path
 from workbench.params import ParameterError
+from workbench.params.errors import one_line
 from workbench.release.bundle.verify_bundle import bundle_cannot_know
 from workbench.release.card import CANNOT_KNOW_ORIGIN
 from workbench.release.certificate import MADE_FROM, is_model, read_card
@@ -19,7 +20,7 @@ from workbench.release.manifest import is_bundle, released_in
 from workbench.release.statements import CANNOT_KNOW
 from workbench.release.table_output import certified_copy
 from workbench.release.verify import verify_in_ledger
-from workbench.release.verify_any import ledger_claims, signatures, verify_any
+from workbench.release.verify_any import ledger_claims, left_unchecked, signatures, verify_any
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -63,13 +64,15 @@ def _verified(release: Path, options: argparse.Namespace, path: Path | None, con
         with Ledger.read(path) as ledger:
             problems = verify_in_ledger(document, ledger)
     stated = {"signature": signature.to_plain()} if signature is not None else {}
-    return {"ok": not problems, "problems": problems, **stated, "cannot_know": cannot_know}
+    left = left_unchecked(release) if not problems else []
+    return {"ok": not problems, "problems": problems, **stated, "not_checked": left, "cannot_know": cannot_know}
 
 
 def _text(result: Mapping[str, Any]) -> str:
     if result["ok"]:
         by = f"signed with {result['signature']['issuer']}\n" if "signature" in result else ""
-        return f"ok: release and certificate agree\n{by}{result['cannot_know']}"
+        left = "".join(f"NOT CHECKED: {one_line(sentence)}\n" for sentence in result["not_checked"])
+        return f"ok: release and certificate agree\n{by}{left}{result['cannot_know']}"
     return "\n".join(["NOT what the certificate says:", *(f"  {p}" for p in result["problems"]), result["cannot_know"]])
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 import polars as pl
@@ -22,12 +22,10 @@ from numpy.typing import NDArray
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
 
-if TYPE_CHECKING:
-    from workbench.data.table import Table
-
 Index = NDArray[np.int64]
 S = TypeVar("S")
 T = TypeVar("T")
+P_co = TypeVar("P_co", covariant=True)
 
 _THREADS = 2
 _BYTES_OF_A_CELL = 16
@@ -169,7 +167,11 @@ def require_memory(rows: int, columns: int, text: int, source: str) -> None:
         raise InputError(what, source, "use a table of fewer rows", code="table-too-large")
 
 
-def each_part(table: Table, work: Callable[[Table], T], cancel: CancelToken | None = None) -> Iterator[T]:
+class _HasParts(Protocol[P_co]):
+    def parts(self) -> Iterator[P_co]: ...
+
+
+def each_part(table: _HasParts[S], work: Callable[[S], T], cancel: CancelToken | None = None) -> Iterator[T]:
     """Yield what ``work`` makes of each part of a table, in order; two parts are worked on at a time.
 
     Args:

@@ -172,6 +172,7 @@ def name_account(name: str) -> Remedy:
 
 
 REPLACE_IT = Remedy(REPLACE_OUTPUT, "replace it with --replace (in Python replace=True), which is charged again")
+REPLACE_FREE = Remedy(REPLACE_OUTPUT, "replace it with --replace (in Python replace=True)")
 
 
 def run(stated: str, *words: str, kind: str = SAY, about: Mapping[str, str] | None = None) -> Remedy:

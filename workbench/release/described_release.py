@@ -23,6 +23,9 @@ from workbench.release.manifest import is_bundle, released_in
 from workbench.release.open_release import located
 from workbench.render.document import Document
 
+GENERALISED = "generalised"
+"""The kind of a generalised table, which has no guarantee."""
+
 
 @dataclass(frozen=True, eq=False)
 class DescribedRelease:
@@ -43,7 +46,7 @@ class DescribedRelease:
     def paper(self) -> Document:
         """Return the document that a person reads."""
         name = self.release.absolute().name if self.kind == "model" else self.document["output"]["file"]
-        if self.kind == "generalised":
+        if self.kind == GENERALISED:
             return generalised_document(self.document, name)
         return release_document(self.document, name)
 
@@ -64,7 +67,7 @@ def stated(path: Path) -> DescribedRelease:
     else:
         release, certificate = located(path)
         document = read_document(certificate, *FILES, GENERALISED_FORMAT)
-        kind = {ROWS_FORMAT: "table", GENERALISED_FORMAT: "generalised"}.get(document["format"], "central")
+        kind = {ROWS_FORMAT: "table", GENERALISED_FORMAT: GENERALISED}.get(document["format"], "central")
         found = DescribedRelease(kind, release, certificate, document)
     if checksum(found.document) != found.document["checksum"]:
         raise CheckFailedError("the certificate was changed after it was written: its checksum differs", str(path))

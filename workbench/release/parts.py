@@ -19,7 +19,7 @@ from typing import IO, Self
 
 from workbench.params import InputError, ParameterError, Parameters
 from workbench.params.field import TextField
-from workbench.params.remedies import OTHER_OUTPUT, REPLACE_IT, Remedy
+from workbench.params.remedies import OTHER_OUTPUT, REPLACE_FREE, REPLACE_IT, Remedy
 from workbench.release import atomic
 from workbench.release.atomic import (
     LOCK,
@@ -138,7 +138,7 @@ class DrawFile(_Part):
         self._kept, self._replace = False, replace
         if ending == PART:  # no charge stands for what a killed run left
             remove_stale_parts(target)
-        self._require_place()
+        self._require_place(charged=ending != PART)
         self.path, descriptor = claimed(target, ending, new_file)
         self._stream: IO[bytes] = os.fdopen(descriptor, "w+b")
         self._hash = hashlib.sha256()
@@ -149,8 +149,8 @@ class DrawFile(_Part):
             self.__exit__()
             raise
 
-    def _require_place(self) -> None:
-        require_new(self.target, replace=self._replace)
+    def _require_place(self, *, charged: bool) -> None:
+        require_new(self.target, replace=self._replace, charged=charged)
         _require_replaceable(self.target)
 
     @classmethod
@@ -234,7 +234,7 @@ class DrawFolder(_Part):
         self._kept, self._replace = False, replace
         if ending == PART:  # no charge stands for what a killed run left
             remove_stale_parts(target, folders=True)
-        require_new(target, replace=replace, known_by=known_by)
+        require_new(target, replace=replace, known_by=known_by, charged=ending != PART)
         self.path, lock = claimed(target, ending, _new_folder)
         self._locks = [lock]
         try:
@@ -340,7 +340,7 @@ class DrawFolder(_Part):
             os.close(descriptor)
 
 
-def require_new(target: Path, *, replace: bool, known_by: str = "") -> bool:
+def require_new(target: Path, *, replace: bool, known_by: str = "", charged: bool = True) -> bool:
     """Refuse the output of a release that exists, unless it is to be replaced; return whether one is.
 
     The one rule for released files, their certificates, models and bundles: whatever writes one of them checks it
@@ -350,6 +350,7 @@ def require_new(target: Path, *, replace: bool, known_by: str = "") -> bool:
         target: the file or folder.
         replace: whether the person asked for that.
         known_by: for a folder, the file by which it is recognised; a folder of anything else is never replaced.
+        charged: whether the one that replaces it is charged; a bundle and a generalised table are not.
 
     Raises:
         InputError: it exists and is not to be replaced, or is of another kind; or it is a new folder, and the
@@ -371,7 +372,7 @@ def require_new(target: Path, *, replace: bool, known_by: str = "") -> bool:
         return False
     if replace and ours:
         return True
-    ways = (REPLACE_IT, _OTHER) if ours else _OTHER
+    ways = (REPLACE_IT if charged else REPLACE_FREE, _OTHER) if ours else _OTHER
     what = f"the output {'folder ' if known_by else ''}exists already"
     what += f" and is not a folder with a {known_by}, so it is not replaced" if replace else ""
     raise InputError(what, str(target), ways, code="output-exists")

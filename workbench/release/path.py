@@ -123,6 +123,7 @@ def destination(
     formats: Mapping[str, str] = FORMATS,
     replace: bool = False,
     certificate: Path | None = None,
+    charged: bool = True,
 ) -> Destination:
     """Return where a table, or another file with a certificate, is released to.
 
@@ -132,6 +133,7 @@ def destination(
         formats: the known suffixes, each with its format.
         replace: whether it may replace an output that exists.
         certificate: where the certificate of a table in a database goes, if not into the current folder.
+        charged: whether it is charged to a ledger.
 
     Raises:
         InputError: the suffix names no format, the file exists and is not to be replaced, or a folder has the name of
@@ -157,7 +159,7 @@ def destination(
     if os.path.isdir(certificate_path(path)):
         what = "a folder has the name of the certificate"
         raise InputError(what, str(certificate_path(path)), "name another output", code="output-taken")
-    require_new(path, replace=replace)
+    require_new(path, replace=replace, charged=charged)
     return Destination(path, formats[suffix], replace)
 
 

@@ -383,7 +383,7 @@ def publish_earlier(
     return document if asked_for is not None else None
 
 
-def require_new_pair(target: Path, *, replace: bool) -> bool:
+def require_new_pair(target: Path, *, replace: bool, charged: bool = True) -> bool:
     """Refuse an output or a certificate that exists, unless they are to be replaced; return whether an output is."""
-    require_new(certificate_path(target), replace=replace)
-    return require_new(target, replace=replace)
+    require_new(certificate_path(target), replace=replace, charged=charged)
+    return require_new(target, replace=replace, charged=charged)

@@ -13,13 +13,13 @@ from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.release.attacked import read_released
 from workbench.release.certificate import SUFFIX, certificate_path
-from workbench.release.described_release import DescribedRelease, stated
+from workbench.release.described_release import GENERALISED, DescribedRelease, stated
 from workbench.release.open_release import certified_rows
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 
-ROWS, GENERALISED = "table", "generalised"
-"""Kinds of described releases that hold rows of people, one for each row of the original."""
+ROWS = "table"
+"""The kind of described releases of noisy rows, one for each row of the original."""
 
 ROWS_OF_PEOPLE = ("synthetic",)
 """Kinds of central releases whose file holds rows like those of the original."""

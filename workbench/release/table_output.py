@@ -99,7 +99,7 @@ def require_storable(address: Address, beside: Path, plan: Plan, rows: Table) ->
 class TableDraw(DrawFile):
     """The part of a table in a database, which is copied instead of renamed."""
 
-    def _require_place(self) -> None:
+    def _require_place(self, *, charged: bool) -> None:
         """Nothing has the name of the part's target; the table is looked at when the release begins."""
 
     def copy(self, address: Address, certificate: bytes) -> None:

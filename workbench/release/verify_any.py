@@ -8,7 +8,8 @@ from typing import Any
 from workbench.params import CheckFailedError, WorkbenchError
 from workbench.release.bundle.verify_bundle import bundle_problems
 from workbench.release.certificate import CARD, is_model, ledger_facts
-from workbench.release.described_release import DescribedRelease, stated
+from workbench.release.described_release import GENERALISED, DescribedRelease, stated
+from workbench.release.generalised.generalised_check import not_checked
 from workbench.release.manifest import MANIFEST, is_bundle, released_in
 from workbench.release.open_release import located
 from workbench.release.signature.signature_file import Signature, signature_of
@@ -33,6 +34,16 @@ def verify_any(path: Path, cancel: CancelToken | None = None) -> list[str]:
     except WorkbenchError as error:
         problems.append(str(error))
     return problems
+
+
+def left_unchecked(path: Path) -> list[str]:
+    """Return what of its certificate could not be checked, of a release that agrees with it otherwise.
+
+    Raises:
+        InputError: there is none, or its certificate cannot be read.
+    """
+    found = stated(path)
+    return not_checked(found.document) if found.kind == GENERALISED else []
 
 
 def verified(path: Path, cancel: CancelToken | None = None) -> DescribedRelease:

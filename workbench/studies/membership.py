@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from workbench.data.table import Table
 from workbench.learners import Learner, learner
-from workbench.learners.tasks import CLASSIFICATION, REGRESSION
 from workbench.params import InputError, Parameters
-from workbench.privacy.accounting.neighbours import replace_one
+from workbench.privacy.accounting.event import replace_one
 from workbench.risk.attacks.base import OpenedModel
 from workbench.risk.attacks.bound import Guarantee
 from workbench.risk.attacks.membership import (
@@ -75,9 +74,7 @@ def of_study(plan: CurvePlan, regime: Regime, epsilon: float, data: StudyData) -
         InputError: there are too few rows, or the model predicts nothing that could be right or wrong.
     """
     model = learner(plan.model)
-    if model.task not in (CLASSIFICATION, REGRESSION):
-        what = f"the model {model.name} predicts nothing that could be right or wrong"
-        raise InputError(what, hint="attack a model that predicts a column")
+    require_prediction({"model": model.name}, model.task)
     if len(data.y) < 2 * LEAST:
         raise InputError(f"there are {len(data.y)} rows, and {2 * LEAST} are needed", hint="give more rows")
     order = np.random.default_rng([Membership().seed, 2]).permutation(len(data.y))
@@ -98,7 +95,7 @@ def of_model(model: OpenedModel, table: Table, guarantee: Guarantee) -> WayOfTra
     Raises:
         InputError: there are too few rows, a column is missing, or it cannot be trained again with the same ε.
     """
-    require_prediction(model)
+    require_prediction(model.card, model.task)
     X, y = filled_rows(model, table, 2 * LEAST)
     order = np.random.default_rng([Membership().seed, 2]).permutation(len(y))
     people = People(X[order], y[order], len(y) // 2)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLayout, QScrollArea, QWidget
 
 from workbench.gui.gauges.first_cap import FirstCap
 from workbench.gui.pages.base import Page, PageFrame
@@ -29,7 +29,7 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.newest_release import newest_release
 from workbench.gui.session.session import OpenTable, ReleasedStep, Session
 from workbench.gui.style.language import again, tr, tr_later
-from workbench.gui.widgets.basic import button, label, look, row, scrolled
+from workbench.gui.widgets.basic import button, label, look, row, scrolled, stack
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save, choose, confirm
 from workbench.gui.widgets.formatting import at_most
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest
@@ -355,9 +355,8 @@ class ReleasedPart(QWidget):
         self._problem = label("", "problem", wrap=True, name=f"{self._name}_look_problem")
         self._problem.hide()
         self._view = view
-        self._whole = QVBoxLayout(self)
-        self._whole.setContentsMargins(0, 0, 0, 0)
-        self._whole.setSpacing(12)
+        self._whole = stack(spacing=12)
+        self.setLayout(self._whole)
         self._line = QWidget()
         self._line.setLayout(row(pressed, None))
         for part in (self._line, self._problem):

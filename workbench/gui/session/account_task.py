@@ -67,6 +67,7 @@ def account_of(table: Table, ledger: Path | None = None, name: str = "") -> Acco
         version = book.taken_as_version(identity) == dataset
         name = book.accounts().name_of(dataset)
         seen = seen_before(book.figures(dataset))
+        generalised = sum(one.dataset == dataset for one in book.published_tables())
     return AccountView(
         dataset=dataset,
         cap=None if account.standing_cap is None else account.standing_cap[0],
@@ -81,6 +82,7 @@ def account_of(table: Table, ledger: Path | None = None, name: str = "") -> Acco
         version_of=counted[-1].time if version and counted else "",
         seen=seen,
         past=_past_of(counted),
+        generalised=generalised,
     )
 
 

@@ -58,6 +58,7 @@ class AccountView:
         delta_reserved: δ of work that is going on.
         error: the same problem as data.
         past: the finished releases, oldest first.
+        generalised: how many generalised tables were published, which cost nothing.
         seen: which private figures of its tables were shown, and that the next release says so; empty where none were.
     """
 
@@ -75,6 +76,7 @@ class AccountView:
     delta_reserved: Decimal = Decimal(0)
     error: WorkbenchError | None = field(default=None, compare=False)
     past: tuple[PastRelease, ...] = ()
+    generalised: int = 0
     seen: str = ""
 
     @property

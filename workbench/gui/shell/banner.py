@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRect, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from workbench.gui.style.language import tr, tr_later
-from workbench.gui.widgets.basic import button, label, look
+from workbench.gui.widgets.basic import button, label, look, row
 
 LEVELS = {"error": tr_later("Error"), "warning": tr_later("Warning"), "info": tr_later("Note")}
 SIGNS = {"error": "✕", "warning": "⚠", "info": "i"}
@@ -38,10 +38,9 @@ class Banner(QWidget):
         self._more.hide()
         close = button(tr("Close"), "banner_close", "link", tip=tr("Close this message (Esc)"))
         close.clicked.connect(lambda: self.closed.emit())
-        inner = QHBoxLayout(self._frame)
+        inner = row(self._sign, spacing=10)
         inner.setContentsMargins(12, 0, 12, 0)
-        inner.setSpacing(10)
-        inner.addWidget(self._sign)
+        self._frame.setLayout(inner)
         inner.addWidget(self._text, 1)
         inner.addWidget(self._more)
         inner.addWidget(close)

@@ -19,7 +19,7 @@ from PySide6.QtGui import (
     QPen,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QScrollArea, QStackedWidget, QStatusBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMainWindow, QScrollArea, QStackedWidget, QStatusBar, QVBoxLayout, QWidget
 
 from workbench.data.databases.address import PASSWORD_NEEDED
 from workbench.gui.gauges.budget import BudgetGauge
@@ -44,7 +44,7 @@ from workbench.gui.shell.rail import Rail, Tabs
 from workbench.gui.shell.tour import TourPanel
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.theme import ThemeSwitch
-from workbench.gui.widgets.basic import look
+from workbench.gui.widgets.basic import look, row, stack
 from workbench.gui.widgets.explain import ExplainPanel
 from workbench.gui.widgets.stopping import Stop, ask_to_stop, ask_to_stop_all
 from workbench.params import WorkbenchError
@@ -372,23 +372,15 @@ class MainWindow(QMainWindow):
         return area
 
     def _arrange(self) -> None:
-        centre = QVBoxLayout()
-        centre.setContentsMargins(0, 0, 0, 0)
-        centre.setSpacing(0)
-        centre.addWidget(self.restore_panel)
-        centre.addWidget(self.missing_panel)
+        centre = stack(self.restore_panel, self.missing_panel, spacing=0)
         centre.addWidget(self._stack, 1)
         self._below: bool | None = None  # whether the gauges are below the rooms
-        self._upper = upper = QHBoxLayout()
-        upper.setContentsMargins(0, 0, 0, 0)
-        upper.setSpacing(0)
+        self._upper = upper = row(spacing=0)
         upper.addLayout(centre, 1)
         self.rail.add_below(self.jobs_panel)
         whole = QWidget()
-        layout = QHBoxLayout(whole)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self.rail)
+        layout = row(self.rail, spacing=0)
+        whole.setLayout(layout)
         layout.addLayout(upper, 1)
         self.setCentralWidget(whole)
 

@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
     QMainWindow,
     QMenu,
     QScrollArea,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -38,7 +37,7 @@ from workbench.gui.shell.retranslate import retranslate
 from workbench.gui.shell.tour import TourPanel
 from workbench.gui.style.language import LANGUAGES, SYSTEM, best, set_language, tr, tr_later, tr_sentence
 from workbench.gui.style.theme import MODES, ThemeSwitch
-from workbench.gui.widgets.basic import look, named
+from workbench.gui.widgets.basic import look, named, stack
 from workbench.gui.widgets.dialogs import FOLDER_OF_IMAGES, ask_for_data, ask_for_folder
 from workbench.gui.widgets.explain import ExplainPanel, asked_at, of_plan
 
@@ -62,10 +61,9 @@ class CommandPalette(QFrame):
         self._search.setPlaceholderText(tr("Type a command or a page"))
         self._list = named(QListWidget(), "palette_list", tr("Commands that match"))
         self._list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        layout = QVBoxLayout(self)
+        layout = stack(self._search)
         layout.setContentsMargins(12, 12, 12, 12)
-        layout.setSpacing(8)
-        layout.addWidget(self._search)
+        self.setLayout(layout)
         layout.addWidget(self._list, 1)
         self._search.textChanged.connect(self._narrow)
         self._search.installEventFilter(self)

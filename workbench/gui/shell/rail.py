@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QAbstractButton, QPushButton, QSizePolicy, QVBoxLa
 from workbench.gui.pages.base import ROOMS, Page, Room
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
-from workbench.gui.widgets.basic import Elided, button, label, row, rule
+from workbench.gui.widgets.basic import Elided, button, label, row, rule, stack
 from workbench.gui.widgets.formatting import count
 from workbench.render.fonts import font, scaled
 from workbench.render.palette import Theme
@@ -230,11 +230,8 @@ class Rail(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 18, 12, 12)
         layout.setSpacing(4)
-        head = QVBoxLayout()
+        head = stack(self._title, self._table, spacing=2)
         head.setContentsMargins(10, 0, 0, 10)
-        head.setSpacing(2)
-        head.addWidget(self._title)
-        head.addWidget(self._table)
         layout.addLayout(head)
         self.buttons: dict[str, RailButton] = {}
         self.pages = {page.name: page for room in ROOMS for page in pages if page.room == room.name}

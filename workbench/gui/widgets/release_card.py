@@ -78,17 +78,23 @@ VERIFY_KEY = "verify"
 def verify(
     jobs: JobCenter,
     release: Path,
-    show: Callable[[list[str]], None],
+    show: Callable[[list[str], list[str]], None],
     on_failure: Callable[[BaseException], None] | None = None,
     on_cancel: Callable[[], None] | None = None,
 ) -> None:
-    """Recompute everything a certificate says; ``show`` gets a sentence for every fault, none where all is well."""
+    """Recompute everything a certificate says.
 
-    def work(emit: Emit, cancel: CancelToken) -> list[str]:
-        return faults(release, cancel)
+    ``show`` gets a sentence for every fault, none where all is well, and then for everything that could not be checked.
+    """
+
+    def work(emit: Emit, cancel: CancelToken) -> tuple[list[str], list[str]]:
+        from workbench.release.verify_any import left_unchecked
+
+        found = faults(release, cancel)
+        return found, [] if found else left_unchecked(release)
 
     job = Job(tr("Verifying"), work, about=release.name)
-    handle = jobs.start(job, key=VERIFY_KEY, on_result=show, on_failure=on_failure)
+    handle = jobs.start(job, key=VERIFY_KEY, on_result=lambda result: show(*result), on_failure=on_failure)
     if on_cancel is not None:
         handle.cancelled.connect(on_cancel)
 
@@ -231,7 +237,6 @@ class ReleasedCard(Card):
         tip = tr("A folder with data, certificate, plan, the ledger's entry, and a script that checks them")
         self._bundle = self._button(tr("Bundle…"), "bundle", tip, self._save_bundle)
         shown = self._button(tr("Open folder"), "folder", str(folder), lambda: self._open(folder))
-        self._bundle.setHidden(self.step.generalised)  # it has no guarantee that a bundle could let others check
         foot = self._add_line(row(self._verify, self._paper, self._bundle, shown, None))
         foot.setVisible(bool(self.step.files))
 
@@ -329,7 +334,7 @@ class ReleasedCard(Card):
         if self._kept and focus is not None and self.isAncestorOf(focus):
             self._verify.setFocus()
 
-    def _show(self, faults: list[str]) -> None:
+    def _show(self, faults: list[str], left: list[str]) -> None:
         self._checked()
         unknown = tr_sentence(CANNOT_KNOW)
         self._result.setToolTip(f"{unknown[:1].upper()}{unknown[1:]}.")
@@ -340,7 +345,9 @@ class ReleasedCard(Card):
             self._notify(f"✕ {listed[:1].upper()}{listed[1:]}.", "danger")
         else:
             time = datetime.now().astimezone().strftime("%H:%M:%S")
-            self._notify(tr("✓ File, certificate and ledger agree (checked at {time}).", time=time), "accent")
+            said = [tr("✓ File, certificate and ledger agree (checked at {time}).", time=time)]
+            said += [tr("Not checked: {what}.", what=tr_sentence(sentence)) for sentence in left]
+            self._notify(" ".join(said), "warn" if left else "accent")
 
     def _notify(self, text: str, kind: str) -> None:
         look(self._result, kind)

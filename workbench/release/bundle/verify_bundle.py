@@ -10,7 +10,7 @@ from workbench.params import InputError, WorkbenchError
 from workbench.params.codec import read_json
 from workbench.release.atomic import sha256_of
 from workbench.release.bundle.rerun import request_texts
-from workbench.release.bundle.write_bundle import ENTRY, RERUN, made_texts
+from workbench.release.bundle.write_bundle import ENTRY, RERUN, made_texts, noted
 from workbench.release.certificate import ledger_facts
 from workbench.release.described_release import DescribedRelease, stated
 from workbench.release.documents.release_document import release_id
@@ -106,12 +106,6 @@ def _entry(folder: Path, listed: dict[str, Any], release: DescribedRelease) -> I
         yield "the manifest names another release than the certificate"
     claims = ledger_facts(release.document)
     entry = read_json(folder / ENTRY, "ledger's entry")
-    wanted = {
-        "release_id": claims["release_id"],
-        "time": claims["time"],
-        "epsilon": claims["guarantee"]["epsilon"],
-        "delta": claims["guarantee"]["delta"],
-        "certificate": claims["checksum"],
-    }
+    wanted = noted(claims)
     if not isinstance(entry, dict) or any(entry.get(key) != value for key, value in wanted.items()):
         yield "the ledger's entry is not that of the certificate"

@@ -13,8 +13,8 @@ from workbench.params import CheckFailedError, InputError
 from workbench.paths import resources
 from workbench.release.atomic import PART, new_file, public_mode, sha256_of, write_error
 from workbench.release.bundle.rerun import command, plan_text, request_texts
-from workbench.release.certificate import MADE_FROM, ledger_facts
-from workbench.release.described_release import DescribedRelease
+from workbench.release.certificate import GENERALISED_FORMAT, MADE_FROM, ledger_facts
+from workbench.release.described_release import GENERALISED, DescribedRelease
 from workbench.release.documents.release_document import day, program, release_id
 from workbench.release.documents.written_document import document_bytes
 from workbench.release.ledger.exact import decimal_text
@@ -24,18 +24,25 @@ from workbench.release.parts import DrawFolder, require_new
 from workbench.release.signature.signature_file import SUFFIX as SIGNATURE
 from workbench.release.signature.signature_file import signature_bytes
 
-SCRIPTS = ("verify.py", "rerun.py")
+CHECK = "verify.py"
+SCRIPTS = (CHECK, "rerun.py")
 ENTRY, RERUN = "ledger-entry.json", "rerun.json"
 HTML, PDF = "certificate.html", "certificate.pdf"
 PRIVATE = "private"
 """The folder of what was computed from the rows, in a bundle that is not for everybody."""
 
 _ROOM = 1 << 20
+_ENTRY_FORMAT = "privacy-workbench-ledger-entry"
+_NO_TRUST = """\
+Whoever can change a file here can change verify.py too. To be sure, run a verify.py that you got elsewhere, or
+`workbench verify` of an installed program; and if there is a signature (MANIFEST.json.sig), compare the number of its
+key with the one that its owner told you: python -I verify.py --key NUMBER.
+"""
 
 
 def check_bundle_place(target: Path, *, replace: bool = False) -> None:
     """Raise :class:`InputError` unless ``target`` can become the folder of a bundle, or may replace one."""
-    require_new(target, replace=replace, known_by=MANIFEST)
+    require_new(target, replace=replace, known_by=MANIFEST, charged=False)
     if not os.path.isdir(target.absolute().parent):
         raise InputError("the folder of the bundle cannot be made there", str(target), "name a place that exists")
 
@@ -64,9 +71,6 @@ def write_bundle(
         CheckFailedError: the ledger's entry is not that of the certificate, or a file changed meanwhile.
         WorkbenchError: Qt cannot print here.
     """
-    if stated.kind == "generalised":
-        what = "a generalised table has no guarantee that a bundle could let others check"
-        raise InputError(what, str(stated.release), "pass on the file with its certificate")
     check_bundle_place(target, replace=replace)
     released = f"{RELEASE}/{stated.release.absolute().name}"
     entry = ledger_entry(stated, ledger)
@@ -103,6 +107,11 @@ def ledger_entry(stated: DescribedRelease, ledger: Ledger) -> dict[str, Any]:
         CheckFailedError: the ledger has another certificate of it.
     """
     claims = ledger_facts(stated.document)
+    if stated.kind == GENERALISED:
+        if not ledger.published_generalised(claims["checksum"]):
+            what = "the ledger has no note of this generalised table"
+            raise InputError(what, str(ledger.path), "name the ledger that has noted it, with --ledger")
+        return {"format": _ENTRY_FORMAT, "status": "noted", **noted(claims)}
     found = ledger.release(claims["release_id"])
     if found is None:
         what = f"the ledger does not know the release {claims['release_id']}"
@@ -110,7 +119,7 @@ def ledger_entry(stated: DescribedRelease, ledger: Ledger) -> dict[str, Any]:
     if found.body.get("certificate", claims["checksum"]) != claims["checksum"]:
         raise CheckFailedError("the certificate is not the one that was released", str(stated.path))
     return {
-        "format": "privacy-workbench-ledger-entry",
+        "format": _ENTRY_FORMAT,
         "release_id": found.release_id,
         "time": found.time,
         "epsilon": decimal_text(found.epsilon),
@@ -120,9 +129,29 @@ def ledger_entry(stated: DescribedRelease, ledger: Ledger) -> dict[str, Any]:
     }
 
 
+def noted(claims: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a ledger's entry must say of a certificate; of a generalised table that is no charge."""
+    cost = {} if claims.get("format") == GENERALISED_FORMAT else claims["guarantee"]
+    said = {"release_id": claims["release_id"], "time": claims["time"], "certificate": claims["checksum"]}
+    return said | {name: cost[name] for name in ("epsilon", "delta") if name in cost}
+
+
 def readme(stated: DescribedRelease) -> str:
     """Return what a recipient reads first."""
     document = stated.document
+    if stated.kind == GENERALISED:
+        return f"""A generalised table, without differential privacy: no epsilon bounds what it reveals.
+Release {release_id(document)}, {day(document["time"])}, made by {program(document)}.
+
+release/            the table, with its certificate (JSON), which says what was asked for and what it is not
+{PDF}     the certificate to read and to print ({HTML}: the same)
+ledger-entry.json   that the ledger of the person who published it has noted it; nothing was charged
+verify.py           checks this folder with Python alone: python -I verify.py
+MANIFEST.json       the SHA-256 of every other file
+
+{document["statement"]}
+
+{_NO_TRUST}"""
     claims = document["guarantee"]
     made = "a model made from a release" if MADE_FROM in document else "a release with differential privacy"
     return f"""{made[:1].upper()}{made[1:]}: epsilon = {claims["epsilon"]}, delta = {claims["delta"]}
@@ -138,10 +167,7 @@ MANIFEST.json       the SHA-256 of every other file
 
 {claims["statement"]}
 
-Whoever can change a file here can change verify.py too. To be sure, run a verify.py that you got elsewhere, or
-`workbench verify` of an installed program; and if there is a signature (MANIFEST.json.sig), compare the number of its
-key with the one that its owner told you: python -I verify.py --key NUMBER.
-"""
+{_NO_TRUST}"""
 
 
 def scripts() -> dict[str, bytes]:
@@ -152,9 +178,11 @@ def scripts() -> dict[str, bytes]:
 def made_texts(stated: DescribedRelease) -> dict[str, bytes]:
     """Return the files of a bundle that follow from the certificate alone, byte for byte."""
     read = {name: text.encode() for name, text in request_texts(stated).items()}
+    to_read = {"README.txt": readme(stated).encode(), HTML: document_bytes(stated.paper(), ".html")}
+    if stated.kind == GENERALISED:  # its hierarchies name values of rows that were left out: it cannot be run again
+        return {**to_read, CHECK: scripts()[CHECK]}
     return {
-        "README.txt": readme(stated).encode(),
-        HTML: document_bytes(stated.paper(), ".html"),
+        **to_read,
         "plan.toml": plan_text(stated).encode(),
         RERUN: encoded({"command": command(stated), "files": sorted(read)}),
         **read,

@@ -71,6 +71,21 @@ def generalised_problems(document: dict[str, Any], release: Path, cancel: Cancel
     yield from _class_problems(document, made, models)
 
 
+def not_checked(document: dict[str, Any]) -> list[str]:
+    """Return what its models promise that no check of the file shows: a population and rows left out are not in it."""
+    said, left_out = [], document["suppressed"]
+    for stated in document["models"]:
+        name = stated["model"]
+        entry = next((model for model in MODELS if model.name == name), None)
+        if entry is not None and entry.needs == "population":
+            said.append(f"{name}: it compares the rows with a population, which is not in the file")
+        elif name in _OF_ALL_ROWS and left_out:
+            said.append(f"{name}: it compares each class with all rows, and {left_out:,} were left out of the file")
+        elif entry is Closeness and left_out:
+            said.append(f"{name}: only as far as the {left_out:,} rows that were left out of the file can change it")
+    return said
+
+
 def _asked_of(document: dict[str, Any]) -> tuple[Asked, dict[str, Hierarchy]]:
     roles: dict[str, list[str]] = {QUASI: [], SENSITIVE: [], "kept": []}
     hierarchies = {}

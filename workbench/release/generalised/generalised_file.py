@@ -90,7 +90,7 @@ def publish(
     if both:
         raise ParameterError(f"the column {both[0]} is a quasi-identifier", "keep", "leave it out of one of the two")
     _clear_half_named(to.path, ledger)
-    require_new_pair(to.path, replace=to.replace)
+    require_new_pair(to.path, replace=to.replace, charged=False)
     rows = made.published_rows
     if not to.keep_order:
         rows = rows[permutation(len(rows), OsEntropy())]

@@ -43,7 +43,7 @@ def run(subject: Subject, request: Inversion, emit: Emit, cancel: CancelToken) -
     """Infer a column of people who were used, and of people who were not."""
     model = subject.model
     assert model is not None
-    require_prediction(model)
+    require_prediction(model.card, model.task)
     people = People.read(model, subject.tables["members"], subject.tables["nonmembers"])
     if people.X.ndim != 2:
         raise InputError("the model reads images, and a pixel is no secret", hint="attack its members instead")

@@ -87,14 +87,14 @@ def filled_rows(model: OpenedModel, table: Table, least: int) -> tuple[NDArray[A
     return X[filled], y[filled]
 
 
-def require_prediction(model: OpenedModel) -> None:
-    """Refuse a model that makes groups or columns.
+def require_prediction(card: Mapping[str, Any], made: str) -> None:
+    """Refuse the model of a card where it makes groups or columns: ``made`` is its task.
 
     Raises:
         InputError: it predicts nothing that could be right or wrong.
     """
-    if model.task not in (CLASSIFICATION, REGRESSION):
-        what = f"the model {model.card['model']} predicts nothing that could be right or wrong"
+    if made not in (CLASSIFICATION, REGRESSION):
+        what = f"the model {card['model']} predicts nothing that could be right or wrong"
         raise InputError(what, hint="attack a model that predicts a column")
 
 
@@ -153,7 +153,7 @@ def run(subject: Subject, request: Membership, emit: Emit, cancel: CancelToken) 
     """Guess who was used to train a model, in every way there is."""
     model = subject.model
     assert model is not None
-    require_prediction(model)
+    require_prediction(model.card, model.task)
     people = People.read(model, subject.tables["members"], subject.tables["nonmembers"])
     again = retrain(model, people, cancel) if request.shadows else None
     guesses = infer(model, people, again, request, subject.guarantee, emit, cancel)

@@ -40,7 +40,7 @@ UNIVARIATE, MULTIVARIATE = "univariate", "multivariate"
 _TRIES = 50
 """Conditions that are tried for each attack that is wanted: a release of noisy rows may have few that hold once."""
 _LIGHTEST, _WEIGHTS, _ROUNDS = 0.05, 60, 100
-"""Weights of conditions where a small control set is continued: the least in parts of a person, how many, and rounds."""
+"""Weights of conditions where a small control set is continued: the least (in persons), how many, and rounds."""
 
 _AT_LEAST, _AT_MOST, _EQUAL, _OTHER, _MISSING = range(5)
 

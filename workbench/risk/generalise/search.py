@@ -252,7 +252,8 @@ def greedy(search: Search) -> Outcome:
             take(node)
         allowed = [node for node in lowered if node in search.tried and search.tried[node].loss is not None]
         best = min(allowed, key=lambda node: (search.tried[node].loss or 0.0, node), default=problem.bottom)
-        lowered = [node for place in range(len(best)) if (node := _moved(best, place, -1, problem.top)) is not None]
+        steps = (_moved(best, place, -1, problem.top) for place in range(len(best)))
+        lowered = [step for step in steps if step is not None]
     most = len(search.tried) + MOST_TRIED
     while known and len(search.tried) < most:
         *_, node = heapq.heappop(known)

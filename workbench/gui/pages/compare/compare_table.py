@@ -310,18 +310,28 @@ def _public_figure(line: Line, metric: Metric) -> Cell:
     return Cell(_short(stated[0]), tip=tip, exact=repr(stated[0]), key=stated[0])
 
 
+def bound_words(attacked: Outcome) -> str:
+    """Return the most that ε allows, or why nothing bounds it."""
+    allowed, epsilon = attacked.figures["allowed_figures"], attacked.guarantee.epsilon
+    if allowed is None or epsilon is None:
+        return tr_sentence(attacked.why_not)
+    most = tr_number(allowed["auc"], ".2f")
+    return tr("ε = {epsilon} allows a membership of {most} at the most.", epsilon=at_most(epsilon), most=most)
+
+
 def _membership(line: Line, attacked: Outcome | None) -> Cell:
     if attacked is None:
         return NONE._replace(tip=tr("Not attacked at this ε: select the line and press Attack"))
-    found, allowed = attacked.figures, attacked.figures["allowed_figures"]
+    found = attacked.figures
     value, low, high = (tr_number(found[key], ".2f") for key in ("auc", "auc_low", "auc_high"))
-    bound = tr_sentence(attacked.why_not) if allowed is None else ""
-    if allowed is not None:
-        most = tr_number(allowed["auc"], ".2f")
-        bound = tr("ε = {epsilon} allows {most} at the most.", epsilon=at_most(attacked.guarantee.epsilon), most=most)
     whose = tr(MADE_UP) if line.made_up else tr(PRIVATE)
     trained = tr("It was trained again on one half of the rows, and the others were not used.")
-    return Cell(f"{value} ({low}–{high})", tip=f"{bound} {trained} {whose}", exact=repr(found["auc"]), key=found["auc"])
+    return Cell(
+        f"{value} ({low}–{high})",
+        tip=f"{bound_words(attacked)} {trained} {whose}",
+        exact=repr(found["auc"]),
+        key=found["auc"],
+    )
 
 
 def _repeats(line: Line) -> Cell:

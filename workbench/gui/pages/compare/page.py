@@ -42,7 +42,8 @@ LOWEST = 290
 
 HINT = tr_later("Tick lines in the table to draw them together: at most seven.")
 ATTACK_TIP = tr_later(
-    "Train the selected line again on one half of the rows, and see how well an attacker tells them from the others"
+    "Train the selected line again on one half of the rows, and see how well an attacker distinguishes them from the "
+    "others"
 )
 EMPTY = tr_later(
     "The studies that you run in Curves and the models that you release in Train are listed here "
@@ -282,6 +283,8 @@ class ComparePage(PageFrame):
         return in_language(comparison_figure(metric, found, about), metric) if found else None
 
     def _say(self) -> None:
+        from workbench.gui.pages.compare.compare_table import bound_words, point_of
+
         studies = len({id(line.study.result) for line in self.runs.lines if line.study is not None})
         models = sum(line.release is not None for line in self.runs.lines)
         stated = f"{count(studies, 'study', 'studies')}, {count(models, 'released model')}."
@@ -300,8 +303,11 @@ class ComparePage(PageFrame):
         self._attack.setText(tr("Cancel") if running else tr("Attack"))
         self._attack.setAccessibleName(self._attack.text())
         self._attack.setToolTip("" if running else hindered or tr(ATTACK_TIP))
-        if line is not None and hindered:
-            stated = f"{stated} {hindered}"
+        found = None if line is None else self.runs.attacked.get(point_of(line, self.epsilon.currentData()))
+        if found is not None:
+            stated = f"{stated} {bound_words(found)}"
+        elif line is not None:
+            stated = f"{stated} {hindered}".rstrip()
         self.set_note(stated if self.runs.lines else "", wrapped=True)
 
     def _current(self) -> Line | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
-from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QWidget
 
 from workbench.data.schema import Attribute
 from workbench.gui.pages.data.attribute_edits import way_edit
@@ -127,9 +127,8 @@ class ReadingFacts(QWidget):
             line.addWidget(holder, WIDTH)
             self._holders[key] = holder
         line.addStretch(1)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(2)
+        whole = stack(spacing=2)
+        self.setLayout(whole)
         whole.addLayout(line)
         whole.addWidget(self.problem)
         self._fit()

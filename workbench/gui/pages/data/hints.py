@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
 from workbench.gui.pages.data.facts import kind_changes
 from workbench.gui.session.draft import OPEN, DraftColumn
 from workbench.gui.session.error_text import suspicion_text
 from workbench.gui.style.language import tr, tr_later
-from workbench.gui.widgets.basic import button, label, once, row
+from workbench.gui.widgets.basic import button, label, once, row, stack
 
 if TYPE_CHECKING:
     from workbench.data.columns.profile import ColumnProfile, Suspicion
@@ -98,9 +98,8 @@ class SuspicionLines(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        lines = QVBoxLayout(self)
-        lines.setContentsMargins(0, 0, 0, 0)
-        lines.setSpacing(2)
+        lines = stack(spacing=2)
+        self.setLayout(lines)
         self._lines: list[tuple[QWidget, QLabel, QPushButton]] = []
         for at in range(MOST):
             text = label("", wrap=True, name=f"suspicion_{at}")

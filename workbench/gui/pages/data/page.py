@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QScrollArea,
     QStackedWidget,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -27,7 +26,7 @@ from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr
 from workbench.gui.style.stylesheet import ROW
-from workbench.gui.widgets.basic import Card, Elided, badge, button, look, row, segments
+from workbench.gui.widgets.basic import Card, Elided, badge, button, look, row, segments, stack
 from workbench.gui.widgets.dialogs import FOLDER_OF_IMAGES, ask_for_data, ask_for_folder
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.master_detail import MasterDetail
@@ -180,12 +179,8 @@ class DataPage(PageFrame):
         rows.body.addLayout(top)
         rows.body.addWidget(self.rows_view, 1)
         dialect = look(QWidget(), "clear")
-        layout = QVBoxLayout(dialect)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(12)
-        layout.addWidget(self.dialect.bad_lines)
-        layout.addWidget(self.dialect)
-        layout.addStretch(1)
+        layout = stack(self.dialect.bad_lines, self.dialect, None, spacing=12)
+        dialect.setLayout(layout)
         self._add_place("attributes", attributes)
         self._add_place("rows", rows)
         self._add_place("dialect", _scrolled(dialect))

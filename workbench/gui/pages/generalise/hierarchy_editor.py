@@ -58,7 +58,7 @@ class HierarchyEditor(QWidget):
         self._column = ""
         self._form: Form | None = None
         self._levels: Levels | None = None
-        self.heading = Elided(kind="heading", name="generalise_column")
+        self.heading = Elided(kind="heading", name="generalise_column", least=48)
         self.builder = named(
             ChoiceBox(), "generalise_builder", tr("How the hierarchy is made"), tr("How the hierarchy is made")
         )

@@ -59,6 +59,8 @@ TABLES = tr_later("Tables (*.csv *.csv.gz *.tsv *.xlsx *.parquet *.feather *.jso
 
 
 TITLES_OF_MORE = {key: model.title for key, model in MODEL_OF.items()} | {
+    "entropy_l": tr_later("entropy ℓ"),
+    "population": tr_later("population table"),
     "recursive_c": tr_later("recursive (c, ℓ): c"),
     "recursive_l": tr_later("recursive (c, ℓ): ℓ"),
     "presence_upto": tr_later("δ-presence: up to"),
@@ -311,7 +313,7 @@ class GeneralisePage(RunPage):
         if settings is not None and more is not None:
             former = vars(self._draft.settings) | vars(self._draft.more)
             now = vars(settings) | vars(more)
-            for key in (key for key in type(form.value()).declared() if now[key] != former[key]):
+            for key in (key for key in vars(form.value()) if now[key] != former[key]):
                 field = form.field(key)
                 merge = f"{PAGE.name} {key}" if isinstance(field, QLineEdit) else ""
                 self._keep(tr("change {title}", title=field.accessibleName()), merge, settings=settings, more=more)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QButtonGroup, QComboBox, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QComboBox, QStackedWidget, QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.preview import PAGE
@@ -113,9 +113,8 @@ class PreviewPage(PageFrame):
         self._detail.body.addWidget(self._recovered)
         self._detail.body.addWidget(self._pictures, 1)
         whole = QWidget()
-        layout = QVBoxLayout(whole)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(12)
+        layout = stack(spacing=12)
+        whole.setLayout(layout)
         waiting = QWidget()
         stated = label(tr(WAITING), "muted", name="preview_waiting")
         stated.setAlignment(Qt.AlignmentFlag.AlignCenter)

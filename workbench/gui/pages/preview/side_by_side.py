@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QSizePolicy, QWidget
 
 from workbench.gui.pages.preview.tasks import PreviewRows
 from workbench.gui.session.session import Session
@@ -102,9 +102,8 @@ class Sides(QWidget):
             session, self._right_model, "preview_sanitised", tr("The same rows after one draw: private")
         )
         self._right_model.modelReset.connect(self._fit)  # the left one has its rows by then
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(12)
+        layout = row(spacing=12)
+        self.setLayout(layout)
         self.drawn = label("", "muted", name="preview_drawn")
         self.source = label(tr("Original"), "heading", name="preview_source")
         sides = (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QItemSelectionModel
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from workbench.gui.gauges.budget import HIGH
 from workbench.gui.pages.base import PageFrame
@@ -15,7 +15,7 @@ from workbench.gui.pages.protect import PAGE
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
-from workbench.gui.widgets.basic import Card, button, label, row
+from workbench.gui.widgets.basic import Card, button, label, row, stack
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Explainable, explain_button, of_one_row
 from workbench.gui.widgets.formatting import at_most, count, entered
@@ -94,10 +94,8 @@ class ProtectPage(PageFrame):
         foot.setContentsMargins(8, 0, 12, 2)
         table.body.addLayout(foot)
         whole = QWidget()
-        layout = QVBoxLayout(whole)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(12)
-        layout.addWidget(budget)
+        layout = stack(budget, spacing=12)
+        whole.setLayout(layout)
         layout.addWidget(MasterDetail(table, self.detail), 1)
         self._whole = whole
         self._views = QStackedWidget()

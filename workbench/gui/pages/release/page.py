@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QGridLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QScrollArea, QWidget
 
 from workbench.gui.pages.refusals import table_refusal
 from workbench.gui.pages.release import PAGE
@@ -524,9 +524,8 @@ class Sections(QWidget):
         self._columns.hide()
         self._past.setLayout(stack(past, None, spacing=0))
         self._below = look(QWidget(), "clear")
-        self._holder = QVBoxLayout(self._below)
-        self._holder.setContentsMargins(0, 0, 0, 0)
-        self._holder.setSpacing(12)
+        self._holder = stack(spacing=12)
+        self._below.setLayout(self._holder)
         self._pane: WayPane | None = None
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)

@@ -8,7 +8,8 @@ from workbench.gui.style.language import tr_later
 
 
 def _state(session: Session) -> State:
-    return "ready" if session.released or session.account.past else "empty"
+    account = session.account
+    return "ready" if session.released or account.past or account.generalised else "empty"
 
 
 PAGE = Page(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QCheckBox, QLineEdit, QScrollArea, QWidget
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
 from workbench import learners
 from workbench.gui.pages.run_page import RunPage, what_is_missing
@@ -16,7 +16,19 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence, typed
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.bar_lines import BarLines
-from workbench.gui.widgets.basic import Card, badge, button, hold, hold_most, label, mark_wrong, named, row, stack
+from workbench.gui.widgets.basic import (
+    Card,
+    badge,
+    button,
+    hold,
+    hold_most,
+    label,
+    mark_wrong,
+    named,
+    row,
+    scrolled,
+    stack,
+)
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import at_most
 from workbench.learners import learner
@@ -61,45 +73,16 @@ class WhyPage(RunPage):
         )
         self._problem = label("", "problem", wrap=True, name="why_problem")
         self._problem.hide()
-        setup, line = Card(pad=12), QWidget()
-        fields = row(
-            self.model, 8, label("ε", "muted"), self.epsilon, 8, label(tr("repeats"), "muted"), self.repeats, 8
-        )
-        fields.addWidget(self.generated)
-        fields.addStretch(1)
-        fields.setStretch(0, 100)
-        hold_most(self.model, WIDEST_LIST)
-        line.setLayout(fields)
-        setup.body.addWidget(line)
-        setup.body.addWidget(self._problem)
         self._empty = label("", "muted", wrap=True, name="why_empty")
         self._badge = badge()
         self._words = label("", wrap=True, name="why_words")
         self._steps = BarLines(session, "why_step", tr("difference"))
         self._changes = BarLines(session, "why_change", tr("gain"))
         self._absent = label("", "muted", wrap=True, name="why_absent")
-        steps, changes = QWidget(), QWidget()
-        steps.setLayout(row(label(tr("WHERE IT GOES"), "caption"), None, self._badge))
-        changes.setLayout(row(label(tr("WITH ONE THING CHANGED"), "caption")))
-        self._where = Card(self._words, steps, self._steps)
-        self._what = Card(changes, self._changes, self._absent)
-        inner = QWidget()
-        whole = Card(self._empty)
-        self._invitation = whole
-
-        inner.setLayout(stack(whole, self._where, self._what, None, spacing=12))
-        scrolled = QScrollArea()
-        scrolled.setWidgetResizable(True)
-        scrolled.setFrameShape(QScrollArea.Shape.NoFrame)
-        scrolled.setWidget(inner)
-        self.body.addWidget(setup)
-        self.body.addWidget(scrolled, 1)
+        self._arrange()
         cancel = button(tr("Cancel"), "why_cancel", tip=tr("Stop (Esc)"))
         self.set_run(tr("Explain"), "why_run", tr("Train every variant (Ctrl+Return)"), cancel)
         self.set_onward(tr("Train a model →"), "why_to_train", "train", tr("Train a private model, and release that"))
-        back = button(tr("← Curves"), "why_way_utility", "link", tip=tr("Back to the curves"))
-        back.clicked.connect(lambda: session.go("utility"))
-        self.header.addWidget(back)
         self.model.currentIndexChanged.connect(lambda _index: self.refresh())
         self.generated.toggled.connect(lambda _on: self.refresh())
         self.epsilon.textEdited.connect(self._edited)
@@ -108,6 +91,25 @@ class WhyPage(RunPage):
         session.plan_changed.connect(self.in_sight(self._plan_changed))
         self._plan_changed()
         self._show()
+
+    def _arrange(self) -> None:
+        epsilon, repeats = label("ε", "muted"), label(tr("repeats"), "muted")
+        fields = row(self.model, 8, epsilon, self.epsilon, 8, repeats, self.repeats, 8, self.generated, None)
+        fields.setStretch(0, 100)
+        hold_most(self.model, WIDEST_LIST)
+        setup, steps = Card(pad=12), QWidget()
+        setup.body.addLayout(fields)
+        setup.body.addWidget(self._problem)
+        steps.setLayout(row(label(tr("WHERE IT GOES"), "caption"), None, self._badge))
+        self._invitation = Card(self._empty)
+        self._where = Card(self._words, steps, self._steps)
+        self._what = Card(label(tr("WITH ONE THING CHANGED"), "caption"), self._changes, self._absent)
+        found = stack(self._invitation, self._where, self._what, None, spacing=12)
+        self.body.addWidget(setup)
+        self.body.addWidget(scrolled(found, "why_found"), 1)
+        back = button(tr("← Curves"), "why_way_utility", "link", tip=tr("Back to the curves"))
+        back.clicked.connect(lambda: self.session.go("utility"))
+        self.header.addWidget(back)
 
     def value(self) -> WhyPlan | None:
         """Return what to explain, or ``None`` while a field is refused; the reason is shown below."""
