@@ -36,6 +36,7 @@ from workbench.params import InputError
 from workbench.privacy.entropy import Entropy, permutation
 from workbench.release.atomic import write_error
 from workbench.release.parts import keep_room
+from workbench.release.table_formats import TableFormat
 from workbench.sanitize.calibrated import ProtectedColumn
 from workbench.sanitize.engine import defused, sampled
 from workbench.sanitize.plan import Plan
@@ -145,6 +146,11 @@ class Spill:
         return len(self._blocks)
 
     @property
+    def rows(self) -> int:
+        """The number of rows in all blocks."""
+        return sum(int(block.edges[-1]) for block in self._blocks)
+
+    @property
     def text(self) -> int:
         """The bytes of text of kept columns."""
         return sum(int(edges[-1]) for block in self._blocks for _, _, edges in block.texts)
@@ -200,7 +206,9 @@ class _OfPart:
 class SpilledRows:
     """Reads the rows of a table in parts: checks every value, and keeps the rows for the draw."""
 
-    def __init__(self, plan: Plan, columns: tuple[ProtectedColumn, ...], table: Table, folder: Path) -> None:
+    def __init__(
+        self, plan: Plan, columns: tuple[ProtectedColumn, ...], table: Table, folder: Path, form: TableFormat
+    ) -> None:
         """Prepare it.
 
         Args:
@@ -208,7 +216,9 @@ class SpilledRows:
             columns: the protected ones.
             table: the rows as the plan reads them.
             folder: where the file without a name is.
+            form: what they are released as.
         """
+        self._form = form
         self._plan, self._columns, self._table, self._folder = plan, columns, table, folder
         self._kept = [c.name for c in plan.columns if c.action == "keep"]
         types = [(f"{k}", _smallest(c.grid.cells.total)) for k, c in enumerate(columns)]
@@ -237,6 +247,11 @@ class SpilledRows:
             except InputError as error:
                 return _OfPart(None, fault=(position, error))
         kept = tuple(defused(self._plan, part.column(name)) for name in self._kept)
+        for position, cells_kept in enumerate(kept, start=len(self._columns)):
+            try:
+                self._form.require_kept(self._plan, part, cells_kept)
+            except InputError as error:
+                return _OfPart(None, fault=(position, error))
         fit = tuple(returns_to(k, self._table.types[k.name]) for k in kept if k.name in self._table.types)
         return _OfPart(Rows(cells, kept), fit)
 
@@ -259,9 +274,15 @@ class SpilledRows:
             self._spill.add(found.rows, np.array([0, len(found.rows.cells)], np.int64))
 
     def finish(self) -> None:
-        """Raise the :class:`InputError` of the first column with a value that cannot be used, where there is one."""
+        """Raise the :class:`InputError` of the first column with a value that cannot be used, where there is one.
+
+        Rows that were not read once, each of them, are refused too: one that is drawn twice would show more.
+        """
         if self._fault is not None:
             raise self._fault[1]
+        if self._spill.rows != self._table.rows:
+            what, hint = "the table changed while it was read", "run it again when nobody writes to it"
+            raise InputError(what, self._table.source, hint)
 
     def draw(self, ask: Ask, emit: Emit, cancel: CancelToken) -> DrawnInParts:
         """Return the draw, whose values are drawn when its pieces are made."""
