@@ -61,7 +61,7 @@ class PostgreSQL:
         """
         import adbc_driver_manager
         import adbc_driver_postgresql.dbapi
-        import pyarrow as pa  # type: ignore[import-untyped]
+        import pyarrow as pa
 
         self._error = adbc_driver_manager.Error
         self._errors = (adbc_driver_manager.Error, pa.ArrowException, OSError)  # the others of a stream of rows
