@@ -49,6 +49,10 @@ def test_the_same_by_sqlalchemy(people: Path) -> None:
     own, other = (read_table(f"{kind}:///{people}?table=people") for kind in ("sqlite", "sqlite+pysqlite"))
     assert own.frame.equals(other.frame)
     assert own.types == other.types
+    part = "people&columns=name,age"
+    assert read_table(f"sqlite+pysqlite:///{people}?table={part}").frame.equals(own.frame.select("name", "age"))
+    with pytest.raises(InputError):
+        read_table(f"sqlite+pysqlite:///{people}?table={part}e")
     with pytest.raises(InputError, match=r"returns no table|error"):
         read_table(f"sqlite+pysqlite:///{people}?query=DELETE FROM people")
     assert read_table(f"sqlite+pysqlite:///{people}?table=people").rows == 3
@@ -90,6 +94,17 @@ def test_a_query_changes_nothing_and_an_error_says_no_value(people: Path, query:
 def test_a_query_of_a_form_has_its_blanks_back(people: Path) -> None:
     assert read_table(f"sqlite:///{people}?query=SELECT+age+FROM+people+WHERE+age>1").frame.rows() == [("3",)]
     assert read_table(f"sqlite:///{people}?query=SELECT age+1 AS a FROM people WHERE age=1;").frame.rows() == [("2",)]
+
+
+def test_columns_of_a_table_are_read_in_their_order_and_no_other_name_is_taken_for_a_text(people: Path) -> None:
+    table = read_table(f"sqlite:///{people}?table=people&columns=name,age")
+    assert table.frame.rows() == [("a", "1"), (None, None), ("ö", "3")]
+    assert title_of(table.source) == "people"
+    with pytest.raises(InputError, match="no such column"):
+        read_table(f"sqlite:///{people}?table=people&columns=name,agee")
+    for wrong in ("columns=age", "query=SELECT 1 AS a&columns=a"):
+        with pytest.raises(InputError, match="columns and no table"):
+            read_table(f"sqlite:///{people}?{wrong}")
 
 
 def test_a_view_that_never_ends_stops_at_a_cancel(people: Path) -> None:
@@ -135,6 +150,7 @@ def test_no_mutation_of_a_file_ends_this_process(people: Path) -> None:
         "postgresql://u@h:5/db?sslmode=require&table=s.t",
         "postgresql:///db?host=/tmp//x&table=t",
         "mysql+pymysql://u@h/db?table=a b",
+        "postgresql://u@h/db?table=t&columns=a b,c%2Cd,%2F%2Fe%26%3D%2F,%25",
     ],
 )
 def test_an_address_survives_as_a_path_and_as_it_is_shown(text: str) -> None:
@@ -217,6 +233,8 @@ def test_what_is_no_cell_is_refused_by_column_with_the_fix(base: Server, column:
         read_table(base.query(f"SELECT a, {column} FROM documents"))
     assert f"column {column}" in str(refused.value)
     assert "query=SELECT" in str(refused.value)
+    with pytest.raises(InputError, match="no rows"):
+        read_table(base.table("documents&columns=a"))
 
 
 @pytest.mark.slow

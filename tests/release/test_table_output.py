@@ -110,6 +110,7 @@ def test_a_table_is_released_verified_and_estimated_from(folder: Path, capsys: p
         (NEW, ("--certificate", "a.json"), "another ending"),
         ("sqlite:///none/new.db?table=noisy", (), "folder of the database does not exist"),
         ("sqlite:///new.db", (), "names no table"),
+        (f"{NEW}&columns=age", (), "names columns"),
         ("sqlite:///other.db?table=empty", (), "other columns"),
     ],
 )
@@ -270,7 +271,7 @@ def test_no_password_is_anywhere(
     with pytest.raises(InputError) as refused:
         read_table(url.replace("table=people", "table=peple"))
     out, err = capfd.readouterr()
-    said = [out, err, str(refused.value), repr(refused.value), table.source, *seen, child.stderr.read()]  # type: ignore[union-attr]
+    said = [out, err, str(refused.value), repr(refused.value), table.source, *seen, child.communicate()[1]]
     state = [Path(os.environ[name]) for name in ("HOME", "XDG_STATE_HOME", "XDG_DATA_HOME") if name in os.environ]
     kept = [file.read_bytes() for place in (folder, *state) for file in place.rglob("*") if file.is_file()]
     assert seen
