@@ -30,6 +30,7 @@ from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.table_model import Cell, Column
 from workbench.jobs import Job
 from workbench.params import WorkbenchError
+from workbench.render.fonts import scaled
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
@@ -73,7 +74,8 @@ class DatabaseDialog(QDialog):
         super().__init__(parent)
         self.setObjectName("database_dialog")
         self.setWindowTitle(tr("Open from a database"))
-        self.resize(*SIZE)
+        room = parent.window().size()
+        self.resize(*(scaled(least, most) for least, most in zip(SIZE, room.toTuple(), strict=True)))
         self._jobs, self._address = jobs, Address(POSTGRESQL)
         self._fields: dict[str, QLineEdit] = {}
         self._labels: dict[str, QWidget] = {}
@@ -314,7 +316,9 @@ class DatabaseDialog(QDialog):
 
     def _ticked(self) -> tuple[str, ...]:
         items = map(self._columns.item, range(self._columns.count()))
-        return tuple(str(item.data(Qt.ItemDataRole.UserRole)) for item in items if item.checkState() == Qt.CheckState.Checked)
+        return tuple(
+            str(item.data(Qt.ItemDataRole.UserRole)) for item in items if item.checkState() == Qt.CheckState.Checked
+        )
 
     def _show_ticked(self) -> None:
         ticked = self._ticked()
