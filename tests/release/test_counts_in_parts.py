@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from decimal import Decimal
 
 import polars as pl
 import pytest
-from asks import exact_ask
+from asks import exact_ask, released_ask
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,11 +16,17 @@ from workbench.data.rows_in_parts import Rows
 from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.privacy.central.quantile_choice import Held
+from workbench.release.synthetic import synthesis_work
+from workbench.release.table_formats import table_format
 from workbench.sanitize.plan import Plan
+from workbench.sanitize.writing import PLAIN
 from workbench.signals.cancel import CancelToken
+from workbench.signals.events import ignore
 from workbench.statistics import drawn_quantiles
 from workbench.statistics.asked import Request, Statistic
 from workbench.statistics.queries import Counted, Query, counted, queries_of
+from workbench.synth.columns import CountedTables, coarse_columns, coded
+from workbench.synth.parameters import SynthesisParameters
 
 COLUMNS = [
     {"name": "city", "kind": "category", "domain": ["Graz", "Linz", "Wels"], "missing": "own-value"},
@@ -112,3 +119,33 @@ def test_the_error_is_that_of_the_whole(bad: dict[int, str], size: int) -> None:
     with pytest.raises(InputError) as expected:
         first.encode(whole.replaced(frame=frame))
     assert str(found.value) == str(expected.value)
+
+
+@settings(deadline=None, max_examples=40)
+@given(rows=ROWS, size=st.integers(1, 9), target=st.none() | st.integers(0, 2))
+def test_tables_are_those_of_the_whole(
+    rows: list[tuple[str | None, int | None, float]], size: int, target: int | None
+) -> None:
+    whole, parts = tables(rows, size)
+    columns = coarse_columns([column.facts() for column in PLAN.columns], 6)
+    counted_tables = CountedTables(columns, target)
+    counted_tables.read(parts, CancelToken())
+    coded_rows, sizes = coded(columns, whole), [column.size for column in columns]
+    asked = [(0,), (1,), (2,), *(p for p in itertools.permutations(range(3), 2) if target is None or target in p)]
+    for places in asked:
+        expected = coded_rows.counts(places, [sizes[place] for place in places])
+        assert counted_tables.counts(places, [sizes[place] for place in places]).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
+def test_rows_that_are_drawn_in_pieces_are_all_there(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(synthesis_work, "ROWS_AT_ONCE", 7)
+    _, parts = tables([("Graz", 5, 1.0), (None, 7, 2.0)] * 10, 3)
+    chosen = SynthesisParameters(method="mst", rows=30)
+    work = synthesis_work.synthesis_work(PLAN, Decimal(4), 20, kind, chosen)
+    assert isinstance(work.reader, CountedTables)
+    work.reader.read(parts, CancelToken())
+    made = work.run(parts, released_ask(list(work.events)), ignore, CancelToken())
+    found = table_format(kind).read(made.whole, PLAIN)
+    assert found.height == 30
+    assert set(found["city"].unique()) <= {None, "Graz", "Linz", "Wels"}

@@ -12,11 +12,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from workbench.data.impossible import joined
 from workbench.data.table import Table
 from workbench.params import ParameterError
+from workbench.privacy.entropy import Entropy
 from workbench.release.certificate import certificate_path, require_format, stated_budget
 from workbench.release.kinds import Repeated
 from workbench.release.open_release import certified_rows
@@ -28,16 +27,19 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 from workbench.synth import MARGINALS, MST, Synthesiser, synthesiser
 from workbench.synth.base import CHOICE, Answered, Query, Setting, events
-from workbench.synth.columns import MOST_CUTS, CoarseColumn, coarse_columns, coded
+from workbench.synth.columns import MOST_CUTS, CoarseColumn, CountedTables, coarse_columns, coded
 from workbench.synth.needs import require_bounded
 from workbench.synth.parameters import SynthesisParameters
 from workbench.synth.setting import setting_for
-from workbench.synth.synthesis import place_of_target, require_payable, synthesised
+from workbench.synth.synthesis import SyntheticRows, place_of_target, require_payable, synthesised
 from workbench.work.ask import Ask
 from workbench.work.work import Made, Work
 
 KIND = "synthetic"
 NO_DELTA = Decimal(0)
+_MOST_COUNTED = 1 << 26
+"""Cells of tables that are counted while rows are read; of more the rows are kept in memory."""
+
 VALUES = "each value is drawn uniformly from the public values within its coarse cell"
 """How a cell becomes a value, for certificates."""
 
@@ -98,9 +100,16 @@ def synthesis_work(
     form = table_format(kind)
     form.require(plan, count)
 
-    def written(frame: pl.DataFrame) -> Iterator[bytes]:
+    def written(rows: SyntheticRows, coins: Entropy) -> Iterator[bytes]:
         types = types_of({column.name: column.grid.attribute.kind for column in setting.columns})
-        text = ReleasedText(lambda start, stop: frame[start:stop], frame.height, types)
+        starts = range(0, count, ROWS_AT_ONCE)
+        if len(starts) == 1:
+            frame = rows.frame(coins)
+            text = ReleasedText(lambda start, stop: frame[start:stop], count, types)
+        else:  # each row is made once, when it is written
+            text = ReleasedText(
+                None, count, types, lambda: (rows.frame(coins, start, start + ROWS_AT_ONCE) for start in starts)
+            )
         return form.write(text, plan.writing or PLAIN)
 
     return _work_of(method, setting, count, chosen, joined(plan.impossible, chosen.impossible), written)
@@ -112,7 +121,7 @@ def _work_of(
     count: int,
     chosen: SynthesisParameters,
     impossible: Any,
-    written: Callable[[pl.DataFrame], Iterator[bytes]],
+    written: Callable[[SyntheticRows, Entropy], Iterator[bytes]],
 ) -> Work:
     target = None if setting.target is None else setting.columns[setting.target].name
 
@@ -120,13 +129,15 @@ def _work_of(
     if impossible is not None:
         declared = {"impossible": impossible, "equal_cuts": equal_cuts(setting)}
 
-    def asked(table: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> tuple[pl.DataFrame, tuple[Answered, ...]]:
-        drawn = synthesised(method, setting, coded(setting.columns, table), count, ask, emit, cancel)
-        return drawn.frame(ask.coins), drawn.answered
+    reader = CountedTables(setting.columns, setting.target if method.needs_target else None)
 
-    def files(answers: tuple[pl.DataFrame, tuple[Answered, ...]], cancel: CancelToken) -> Made:
-        frame, answered = answers
-        return Made(written(frame), stated(answered, setting), count=max(1, -(-count // ROWS_AT_ONCE)))
+    def asked(table: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> tuple[SyntheticRows, Entropy]:
+        rows = reader if reader.whole else coded(setting.columns, table)
+        return synthesised(method, setting, rows, count, ask, emit, cancel), ask.coins
+
+    def files(answers: tuple[SyntheticRows, Entropy], cancel: CancelToken) -> Made:
+        drawn, coins = answers
+        return Made(written(drawn, coins), stated(drawn.answered, setting), count=max(1, -(-count // ROWS_AT_ONCE)))
 
     return Work(
         kind=KIND,
@@ -143,6 +154,7 @@ def _work_of(
         ask=asked,
         files=files,
         budget=setting.budget if setting.budget.gaussian else None,
+        reader=reader if reader.cells <= _MOST_COUNTED else None,
     )
 
 
@@ -213,7 +225,9 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
     method, setting = synthesis_setting(plan, budget.epsilon, document["rows"], chosen, budget.delta)
     impossible = joined(plan.impossible, chosen.impossible)
     count = document["rows"] if chosen.rows is None else chosen.rows
-    work = _work_of(method, setting, count, chosen, impossible, lambda _frame: iter(()))  # its file is not made again
+    work = _work_of(
+        method, setting, count, chosen, impossible, lambda _rows, _coins: iter(())
+    )  # its file is not made again
     wrong = list(rerun(document, work, output, cancel))
     yield from wrong
     if not wrong:
