@@ -106,6 +106,7 @@ LONG = {
             "generalized:generalize",
             "networks:train",
             "plans:plan",
+            "plans:solve",
             "rappor:encode",
             "studies:curve",
         ),

@@ -57,7 +57,7 @@ def workbook(path: Path, *more: str) -> None:
                 sheet.write_string(k, 2, city)
             sheet.write_datetime(k, 3, datetime.datetime.combine(DAYS[k - 1], datetime.time()), day)
         for name in more:
-            book.add_worksheet(name).write_row(0, 0, ["note"])
+            book.add_worksheet(name).write_column(0, 0, ["note", 1])
 
 
 def ods(path: Path) -> None:

@@ -33,6 +33,7 @@ from workbench.gui.pages.protect.detail import Becoming, CandidateBars
 from workbench.gui.pages.protect.tasks import Candidate, Example, Outlook
 from workbench.gui.pages.train.chart import StepChart
 from workbench.gui.session.draft import DraftColumn
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.stylesheet import ROW, stylesheet
 from workbench.gui.widgets.compared import Pairs, Spread
@@ -358,7 +359,7 @@ def test_painting_by_hand_is_worth_its_lines() -> None:
     session = Session()
     app.setStyleSheet(stylesheet(session.theme))
     rows = model(session)
-    plain, ours = plain_table(rows), RowsTable(session, rows, "rows", "Rows", row_height=ROW - 6)
+    plain, ours = plain_table(rows), RowsTable(session, JobCenter(session), rows, "rows", "Rows", row_height=ROW - 6)
     measured = {"plain view and delegate": table_figures(plain), "fast_table.py": table_figures(ours)}
     lines = [
         f"## Table, {TABLE[0]} × {TABLE[1]}, {COLUMNS} columns, a third of the cells tinted and bold",

@@ -128,8 +128,8 @@ def test_a_sentence_of_the_engine_keeps_the_values_of_the_table(monkeypatch: pyt
         ("1 cell says 'x' and counts as missing", "1 cellule contient 'x' et compte comme manquant"),
         # What the engine fills in is translated, at any length; names and cells are not.
         (
-            "the file is a Parquet file, not a text table",
-            "le fichier est un fichier Parquet, et non une table en texte",
+            "the file is a PDF document, not a text table",
+            "le fichier est un document PDF, et non une table en texte",
         ),
         ("'text table' is not a date", "'text table' n’est pas une date"),
         ("'a; b' is not a date; correct it", "'a; b' n’est pas une date\u00a0; corrigez-la"),

@@ -119,7 +119,7 @@ def test_the_veil_goes_with_what_is_held(window, file):
     ("paths", "said"),
     [
         (("/tmp/photo.png",), "photo.png is not a table"),
-        (("/tmp/Book.XLSX",), "save it as CSV first"),
+        (("/tmp/Book.NUMBERS",), "is not a table that can be read"),
         (("/tmp/a.csv", "/tmp/b.csv"), "2 files are held"),
         ((), "Only files can be dropped"),
     ],

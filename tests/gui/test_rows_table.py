@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from workbench.gui.pages.preview.side_by_side import DrawModel
 from workbench.gui.session.draft import DraftColumn, DraftPlan
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.fast_table import PAD, RowsTable, as_in_the_file, tint
 from workbench.gui.widgets.fast_table_model import BLOCK, RowsModel
@@ -38,7 +39,7 @@ def table(session, qtbot) -> RowsTable:
     ages: list[str | None] = [str(i % 100) for i in range(ROWS)]
     ages[3] = None
     model.show_frame(pl.DataFrame({"city": cities, "age": ages}))
-    view = RowsTable(session, model, "rows", "Rows", row_height=28)
+    view = RowsTable(session, JobCenter(session), model, "rows", "Rows", row_height=28)
     qtbot.addWidget(view)
     view.resize(500, 300)
     view.show()
@@ -138,7 +139,7 @@ def test_rows_that_stay_in_sight_are_moved_and_not_painted_again(table, qtbot, l
 
 def test_changed_cells_are_tinted_and_a_selected_one_is_not(session, qtbot):
     model = DrawModel(session)
-    view = RowsTable(session, model, "draw", "Draw", row_height=28)
+    view = RowsTable(session, JobCenter(session), model, "draw", "Draw", row_height=28)
     qtbot.addWidget(view)
     changed = np.array([True, True, False, True])
     model.show_draw(pl.DataFrame({"city": ["a", "b", "c", None], "age": ["1", "2", "3", "4"]}), {"city": changed})

@@ -208,6 +208,7 @@ def test_a_point_above_what_is_offered_to_recipients_says_so_before_it_is_taken(
 
 def test_a_click_beside_every_point_changes_nothing(utility, qtbot, press, idle):
     page = ran(utility, qtbot, press, idle)
+    utility.session.undo_stack.clear()  # of the settings
     qtbot.mouseClick(page.plot.view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(3, 3))
     assert not utility.session.undo_stack.canUndo()
 

@@ -111,10 +111,8 @@ def test_no_page_shows_its_badge_twice(people, qtbot, press, idle):
         idle(people)
         assert badges() <= 1, name
     press(people, "tab_preview")
-    for view in ("preview_spread", "preview_relations"):
-        press(people, view)
-        idle(people)
-        assert badges() == 1, view
+    idle(people)
+    assert badges() == 1, "rows, spread and correlations have one"
     press(people, "tab_train")
     press(people, "train_model_logistic")
     assert badges() == 1
@@ -172,3 +170,51 @@ def test_what_epsilon_means_has_two_columns_in_a_large_window(people, qtbot):
     people.resize(1280, 800)
     qtbot.waitUntil(lambda: second.y() >= first.y() + first.height())
     assert first.width() > people.page.width() - 80, "the whole width is for one column"
+
+
+def test_a_wide_page_to_decide_says_what_epsilon_means_and_which_columns_leave(people, qtbot, idle):
+    people.resize(2560, 1440)
+    people.show_page("ways")
+    idle(people)
+    said, columns = people.findChild(QLabel, "ways_meaning"), people.findChild(QWidget, "ways_columns")
+    qtbot.waitUntil(columns.isVisible)
+    assert beside(people, "decide_table", "ways_columns")
+    before = said.text()
+    people.page.entry.field.selectAll()
+    qtbot.keyClicks(people.page.entry.field, "0.5")
+    qtbot.waitUntil(lambda: said.text() != before)
+    people.resize(1280, 800)
+    qtbot.waitUntil(lambda: not columns.isVisible())
+
+
+def test_a_wide_page_of_rows_shows_rows_spread_and_correlations_at_once(people, qtbot, press, idle):
+    people.resize(2560, 1440)
+    press(people, "tab_preview")
+    idle(people)
+    page = people.page
+    qtbot.waitUntil(page.correlations.isVisible)
+    assert page.distribution.isVisible()
+    assert beside(people, "preview_sanitised", "preview_pair_facts")
+    assert page._stated["correlations"][0].startswith("draw 1")
+    press(people, "another_draw")
+    idle(people)
+    assert page._stated["correlations"][0].startswith("draw 2")
+    people.resize(1280, 800)
+    qtbot.waitUntil(lambda: not page.correlations.isVisible())
+    assert page.distribution.isVisible()
+    press(people, "preview_relations")
+    assert page.correlations.isVisible()
+    assert not page.distribution.isVisible()
+
+
+@pytest.mark.parametrize(("width", "height", "expected"), [(1280, 800, False), (2560, 1440, True)])
+def test_a_large_page_to_predict_shows_the_rows(people, qtbot, press, idle, width, height, expected):
+    people.resize(width, height)
+    press(people, "tab_predict")
+    idle(people)
+    rows = people.findChild(QWidget, "predict_rows_table")
+    qtbot.waitUntil(lambda: rows.isVisible() is expected)
+    model, table = people.findChild(QWidget, "predict_model"), people.findChild(QWidget, "predict_output")
+    assert (
+        table.mapTo(people, table.rect().topLeft()).x() > model.mapTo(people, model.rect().topRight()).x()
+    ) is expected

@@ -137,7 +137,7 @@ def test_tables_are_those_of_the_whole(
         assert counted_tables.counts(places, [sizes[place] for place in places]).tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl", "table"])
 def test_rows_that_are_drawn_in_pieces_are_all_there(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(synthesis_work, "ROWS_AT_ONCE", 7)
     _, parts = tables([("Graz", 5, 1.0), (None, 7, 2.0)] * 10, 3)

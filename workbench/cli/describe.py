@@ -10,10 +10,11 @@ from workbench.cli.command import Command, Context
 from workbench.cli.tables import add_data, columns_text, read_data
 from workbench.data.columns.profile import ColumnProfile, profile
 from workbench.data.csv.dialect import Dialect
-from workbench.data.table import Doubt
+from workbench.data.table import Doubt, FileFacts
 from workbench.params.errors import one_line
 
 _LONGEST_NAME = 40
+_MOST_LABELS = 12
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
@@ -23,17 +24,22 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "source": table.source,
         "private": True,
         "rows": table.rows,
-        "columns": [_column(column) for column in columns],
+        "columns": [_column(column, table.facts) for column in columns],
         "renamed": list(table.renamed),
         "dialect": _dialect(table.dialect),
         "notices": list(table.notices),
         "doubts": [_doubt(doubt) for doubt in table.doubts],
+        "part": {"option": table.facts.option, "read": table.facts.part, "of": list(table.facts.parts)},
     }
 
 
-def _column(column: ColumnProfile) -> dict[str, Any]:
+def _column(column: ColumnProfile, facts: FileFacts) -> dict[str, Any]:
+    """Return the profile of a column, and what the file says of it: nobody has confirmed that."""
     return {
         "name": column.name,
+        "label": facts.labels.get(column.name, ""),
+        "labels": dict(facts.values.get(column.name, {})),
+        "missing_codes": list(facts.missing.get(column.name, ())),
         "kind": column.kind,
         "missing": column.missing,
         "distinct": column.distinct,
@@ -50,11 +56,14 @@ def _dialect(dialect: Dialect | None) -> dict[str, Any]:
 def _doubt(doubt: Doubt) -> dict[str, Any]:
     """Return a guess that one row could turn, with how some cells read under each candidate: the guess comes first."""
     candidates = [{"option": c.option, "fits": c.fits, "cells": list(c.cells)} for c in doubt.candidates]
-    return {"about": doubt.name, "guess": doubt.guess, "option": doubt.option, "candidates": candidates}
+    stated = {"about": doubt.name, "guess": doubt.guess, "option": doubt.option, "candidates": candidates}
+    return {**stated, "by_a_row": doubt.by_a_row}
 
 
 def _doubts_text(doubts: Sequence[Mapping[str, Any]]) -> list[str]:
-    lines = ["", "One row could change these guesses; state the options that read right before you release:"]
+    by_a_row = any(doubt["by_a_row"] for doubt in doubts)
+    why = "One row could change these guesses" if by_a_row else "Only the file says so"
+    lines = ["", f"{why}; state the options that read right before you release:"]
     for doubt in doubts:
         lines.append(f"  {one_line(doubt['guess'])}")
         rows = [
@@ -63,6 +72,25 @@ def _doubts_text(doubts: Sequence[Mapping[str, Any]]) -> list[str]:
         ]
         lines += columns_text(("", ""), rows).splitlines()[1:]
     return lines
+
+
+def _short(text: str) -> str:
+    text = one_line(text)
+    return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
+
+
+def _labels_text(columns: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return what the file says of values, a line for each column."""
+    lines = []
+    for column in columns:
+        labels = [f"{value} = {label}" for value, label in column["labels"].items()]
+        more = [f"… ({len(labels)} labels)"] if len(labels) > _MOST_LABELS else []
+        stated = [*labels[:_MOST_LABELS], *more]
+        if column["missing_codes"]:
+            stated.append(f"missing: {', '.join(column['missing_codes'])}")
+        if stated:
+            lines.append(one_line(f"  {_short(column['name'])}: {', '.join(stated)}"))
+    return ["", "What the file says of values; nobody has confirmed it:", *lines] if lines else []
 
 
 def _text(result: Mapping[str, Any]) -> str:
@@ -74,18 +102,22 @@ def _text(result: Mapping[str, Any]) -> str:
             f"read as {dialect['encoding']}, delimiter {between}, quote {dialect['quote'] or 'none'}, "
             f"decimal mark {dialect['decimal']}, header {'yes' if dialect['header'] else 'no'}"
         )
+    if result["part"]["read"] and len(result["part"]["of"]) > 1:
+        lines.append(f"{result['part']['option']} {result['part']['read']} of {', '.join(result['part']['of'])}")
     if result["renamed"]:
         lines.append(f"repeated names in the header, renamed: {', '.join(result['renamed'])}")
     if result["doubts"]:
         lines += _doubts_text(result["doubts"])
     rows = []
     for column in result["columns"]:
-        name = one_line(column["name"])
-        name = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
         stated = one_line("; ".join(suspicion["reason"] for suspicion in column["suspicions"]))
-        rows.append((name, column["kind"], f"{column['missing']:,}", f"{column['distinct']:,}", stated))
-    header = ("column", "kind", "missing", "distinct", "look at" if any(row[-1] for row in rows) else "")
-    lines += ["", columns_text(header, rows, right=(2, 3))]
+        counts = (f"{column['missing']:,}", f"{column['distinct']:,}")
+        rows.append((_short(column["name"]), column["kind"], *counts, _short(column["label"]), stated))
+    titles = ("column", "kind", "missing", "distinct", "label", "look at")
+    used = [k for k in range(len(titles)) if k < 4 or any(row[k] for row in rows)]
+    header = [titles[k] for k in used]
+    lines += ["", columns_text(header, [[row[k] for k in used] for row in rows], right=(2, 3))]
+    lines += _labels_text(result["columns"])
     lines += ["", "Everything above is private: it is computed from the rows, without noise. Not for release."]
     return "\n".join(lines)
 

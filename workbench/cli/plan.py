@@ -103,6 +103,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         dictionary=dictionary,
         questions=_questions(options, suggested) if asked else None,
         suggested=suggested,
+        labelled=table.labelled_domains(),
     )
     _keep_filled(options.output, made.unfilled)
     notes = [*made.notes, *filter(None, (made.on_target,))]

@@ -43,6 +43,8 @@ class Unpacked:
     facts: dict[str, Any]
 
 
-def article(word: str) -> str:
-    """Return ``a`` or ``an``, as is said before ``word``."""
-    return "an" if re.match(r"[AEIOUaeiou]|[FHLMNRSX][A-Z]|x[a-z]", word) else "a"
+def not_of_format(kind: str) -> str:
+    """Return the sentence about a file that is not what its name or its first bytes promise."""
+    if re.match(r"[AEIOUaeiou]|[FHLMNRSX][A-Z]|x[a-z]", kind):
+        return f"the file is not an {kind} file, or it is damaged"
+    return f"the file is not a {kind} file, or it is damaged"

@@ -1,4 +1,4 @@
-"""How a text file is read, according to a plan: what a person stated, and which guesses were confirmed."""
+"""How a file is read, according to a plan: what a person stated, and which guesses were confirmed."""
 
 from __future__ import annotations
 
@@ -50,20 +50,25 @@ def reading_of(table: Table, stated: ReadOptions) -> Reading | None:
 
     The header is among the guesses wherever nobody stated it: it decides whether the first row is one of the rows.
     What the bytes prove (UTF-8, say) is left out, so that a copy of the file in another encoding fits the plan too.
-    So are the marks of missing values that occur, where nobody stated them.
+    So are the marks of missing values that occur, where nobody stated them. Which of several sheets or members was
+    read, and that codes are missing because the file says so, is a guess until somebody confirms it.
 
-    ``None`` where the table is not a text file and nothing was stated.
+    ``None`` where nothing was stated or guessed.
     """
-    if table.dialect is None:
-        return None if stated.missing is None else Reading(missing=stated.missing)
-    asked = [*doubted(table), *(["header"] if stated.header is None else [])]
-    guessed: dict[str, Any] = {name: value for name, value in options_of(table.dialect).items() if name in asked}
-    found = {name: getattr(stated, name) for name in ReadOptions.declared()}
+    guessed: dict[str, Any] = doubted(table)
+    if table.dialect is not None and stated.header is None:
+        guessed["header"] = options_of(table.dialect)["header"]
+    facts = table.facts
+    if len(facts.parts) > 1 and getattr(stated, facts.option) is None:
+        guessed[facts.option] = facts.part
     from workbench.data.columns.missing import marks_in  # this loads polars, as above
 
-    marks = marks_in(table) if stated.missing is None else ()
+    marks = marks_in(table) if stated.missing is None and not table.types else ()
     if marks:
         guessed["missing"] = marks
+    if not guessed and stated == ReadOptions() and table.dialect is None:
+        return None
+    found = {name: getattr(stated, name) for name in ReadOptions.declared()}
     origin = GUESS if guessed else DECLARED
     return Reading(**{**found, **guessed, "origin": origin, "renamed": table.renamed or None})
 
@@ -81,4 +86,4 @@ def options_of(dialect: Dialect) -> dict[str, str]:
 def doubted(table: Table) -> dict[str, str]:
     """Return the options that state what was guessed and one row could have changed, as the file was read."""
     read = options_of(table.dialect) if table.dialect is not None else {}
-    return {doubt.name: read[doubt.name] for doubt in table.doubts}
+    return {doubt.name: read.get(doubt.name) or doubt.candidates[0].value for doubt in table.doubts}

@@ -42,19 +42,21 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Doubt:
-    """A guess about a text file that one row could change.
+    """A guess about a file that one row could change, or that is only what the file says of itself.
 
     Attributes:
         name: the attribute of :class:`~workbench.data.csv.options.ReadOptions` that it is about.
         guess: what was guessed, as a clause.
         option: the option that states the guess.
         candidates: how the affected cells read under the guess, which comes first, and under the alternatives.
+        by_a_row: whether one row could change it.
     """
 
     name: str
     guess: str
     option: str
     candidates: tuple[Candidate, ...] = ()
+    by_a_row: bool = True
 
     def readings(self) -> str:
         """Return how a doubtful cell reads under each candidate."""
@@ -94,6 +96,7 @@ class FileFacts:
         part: the sheet of a workbook, or the member of an archive, that was read.
         parts: all of them that could have been read.
         option: the option that chooses among them: ``sheet`` or ``member``; empty where there is nothing to choose.
+        options: the reading options that mean something for a file of its format.
     """
 
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -102,6 +105,7 @@ class FileFacts:
     part: str = ""
     parts: tuple[str, ...] = ()
     option: str = ""
+    options: tuple[str, ...] = ()
 
     @classmethod
     def from_plain(cls, said: Mapping[str, Any]) -> FileFacts:
@@ -138,7 +142,7 @@ class Table:
         first_line: the line of the file on which the first row stands, or ``None`` if lines and rows do not
             correspond (a cell that spans lines, a blank line, or no text file).
         notices: sentences about choices that the reader made for the person.
-        doubts: guesses about the text file that one row could change, and with it the reading of the others.
+        doubts: guesses about the file that nobody has confirmed and that decide how rows are read.
         renamed: columns whose name the header had used before: ``a.1`` is its second ``a``.
         blank_lines: for each blank line among the rows the index of the row that follows it, ascending. They are not
             rows of ``frame`` (in a file of one column a blank line is an empty cell, and not listed here).
@@ -222,6 +226,19 @@ class Table:
             stored, first_line = WithEmptyRows(stored, blank), None
         return self.replaced(frame=stored, first_line=first_line, blank_lines=(), replaces_invalid=True)
 
+    def labelled_domains(self) -> dict[str, tuple[str, ...]]:
+        """Return the columns whose values all have a label in the file, with these values in the file's order.
+
+        They are a proposal: who uses them as a domain declares that they are public.
+        """
+        found: dict[str, tuple[str, ...]] = {}
+        for name, labels in self.facts.values.items():
+            if name in self.names and len(labels) > 1:
+                cells = self.column(name)
+                if cells.is_in(list(labels)).fill_null(value=True).all():
+                    found[name] = tuple(labels)
+        return found
+
     @property
     def rows(self) -> int:
         """The number of rows, n."""
@@ -259,7 +276,8 @@ class Table:
         guesses = " and ".join(doubt.guess for doubt in self.doubts)
         readings = ", ".join(doubt.readings() for doubt in self.doubts)
         each = "the option that reads right" if len(self.doubts) == 1 else "those options that read right"
-        what = f"{guesses}, which one row can change: {readings}"
+        why = "which one row can change" if any(d.by_a_row for d in self.doubts) else "which only the file says"
+        what = f"{guesses}, {why}: {readings}"
         return InputError(what, self.source, f"state {each}", code="doubtful-file")
 
     def column(self, name: str) -> pl.Series:

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from workbench.data.columns.source_types import returns_to

@@ -19,8 +19,8 @@ from workbench.params.codec import parse_toml
 from workbench.params.remedies import CONFIRM_GUESSES, Hint, run
 from workbench.sanitize.plan import UNFILLED, Column, Plan
 
-GUESSABLE = ("action", "kind", "missing", "date_order")
-"""The facts that a draft takes from the rows of an undeclared column."""
+GUESSABLE = ("action", "kind", "missing", "date_order", "domain")
+"""The facts that a draft takes from the rows of an undeclared column, or from what its file says of it."""
 
 FILE = "the file"
 _NAMED = 3
@@ -83,7 +83,15 @@ def _said(value: Any) -> str:
 def _guess(column: Mapping[str, Any]) -> Guess:
     usual = {"action": "protect", "missing": "refuse", "date_order": "none"}
     facts = facts_needed(str(column.get("action", "protect")), column.get("kind"))
-    return Guess(str(column.get("name")), facts, tuple(str(column.get(f, usual.get(f))) for f in facts))
+    values = [str(column.get(f, usual.get(f))) for f in facts]
+    # One that is there may have been proposed by the labels of a file; that it was taken from the rows is said anyway.
+    if (
+        facts[:1] == ("kind",)
+        and isinstance(column.get("domain"), list | tuple)
+        and column.get("bounds_origin") != "data"
+    ):
+        facts, values = (*facts, "domain"), [*values, _said(list(column["domain"]))]
+    return Guess(str(column.get("name")), facts, tuple(values))
 
 
 def places(found: Iterable[Guess]) -> list[str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from workbench.data.columns.profile import ColumnProfile, attribute_from_data
@@ -71,6 +72,7 @@ def draft(
     dictionary: Sequence[Entry] = (),
     questions: Questions | None = None,
     suggested: Suggestion | None = None,
+    labelled: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> Draft:
     """Return a first plan for a table.
 
@@ -87,6 +89,7 @@ def draft(
         dictionary: what a data dictionary declares; it goes before ``declared`` and before any guess.
         questions: who gets the release, which columns they need and what they ask: the others are left out.
         suggested: where the columns needed are those that are suggested: then leaving out the others is a guess.
+        labelled: domains that the file proposes, by column; they are guesses.
 
     Raises:
         ParameterError: a named column does not exist, the mechanism is not known, there are two targets, ε is more than
@@ -113,6 +116,8 @@ def draft(
             continue
         attribute, entry = _stated(known.get(column.name), entries.get(column.name))
         table, note = _column(column, attribute, entry, target, mechanism_name, dropped, from_data)
+        if "origin" in table and table.get("action") == "protect" and column.name in labelled and not from_data:
+            table, note = _with_labels(table, labelled[column.name], note)
         tables.append(table)
         notes += [note] if note else []
     notes += filter(None, (not_in_table(dictionary, names), suggested.left_out_in_words if suggested else ""))
@@ -187,6 +192,14 @@ def _column(
             table["date_order"] = UNFILLED
     table |= {"origin": GUESS, **({"role": entry.role} if entry is not None and entry.role else {})}
     return _completed(table, name == target, mechanism_name), note
+
+
+def _with_labels(table: dict[str, Any], values: Sequence[str], note: str) -> tuple[dict[str, Any], str]:
+    """Return the column as a category of the values that the file labels; nothing of it is declared yet."""
+    kept = {key: value for key, value in table.items() if key not in ("lower", "upper", "date_order", "origin")}
+    made = {**kept, "kind": "category", "domain": list(values), "origin": GUESS}
+    said = f"the domain of {table['name']} is proposed by the value labels of the file"
+    return made, "; ".join(filter(None, (said, note)))
 
 
 def _weighed(tables: Sequence[dict[str, Any]], epsilon: float) -> str:

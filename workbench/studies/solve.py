@@ -296,7 +296,7 @@ def _beyond(
         need = needs[wish.figure]
         reason = f"{wish.figure} alone needs ε ≥ {need}"
         if wish not in alone:
-            reason += f", and all wishes together {together}: more than {most}"
+            reason = f"{wish.figure} alone needs ε ≥ {need}, and all wishes together {together}: more than {most}"
         yield Impossible(wish.text, reason, float(need))
 
 

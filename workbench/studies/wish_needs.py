@@ -337,9 +337,10 @@ class _Synthetic:
     def refused(self, margins: Mapping[str, float]) -> Iterator[Impossible]:
         known = self._at(Decimal(MOST))
         for wish in self._case.wishes:
-            if known[wish.figure] is None:
+            half = known[wish.figure]
+            if half is None:
                 yield Impossible(wish.text, f"synthetic rows give no forecast of {wish.figure}")
-            elif known[wish.figure] > margins[wish.figure]:
+            elif half > margins[wish.figure]:
                 yield _too_narrow(self._case.plan, wish)
 
     def least(self, margins: Mapping[str, float], *, rough: bool = False) -> dict[str, float]:
@@ -418,6 +419,7 @@ class _Rows:
     def least(self, margins: Mapping[str, float], *, rough: bool = False) -> dict[str, float]:
         wishes = [wish for wish in self._case.wishes if wish.figure in margins]
         own = {wish.figure: margins[wish.figure] for wish in wishes if len(wish.columns) == 1}
+        pairs: dict[tuple[str, ...], float]
         pairs = {wish.columns: margins[wish.figure] for wish in wishes if len(wish.columns) == 2}
         names = dict.fromkeys(name for wish in wishes for name in wish.columns)
         found = {name: self._alone(name, own) for name in names}

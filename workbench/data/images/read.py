@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import zipfile
 from pathlib import Path
 
 from workbench.data.images import arrays, cifar, class_folders, idx
 from workbench.data.images.arrays import TEST, TRAIN
 from workbench.data.images.image_set import ImageSet
 from workbench.data.images.pixels import MOST_SIDE
+from workbench.data.sources import folder_source
+from workbench.data.sources.compressed import TABLES
 from workbench.params import InputError, Parameters, boolean, integer, texts
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
@@ -42,8 +45,21 @@ class ImageOptions(Parameters):
 
 
 def is_image_set(path: str | Path) -> bool:
-    """Return whether ``path`` names images, by its ending or because it is a folder."""
-    return str(path).lower().endswith(ENDINGS) or Path(path).is_dir()
+    """Return whether ``path`` names images, by its ending or because it is a folder without Parquet files.
+
+    An archive is one unless tables of text are in it, and no pictures.
+    """
+    file, name = Path(path), str(path).lower()
+    if file.is_dir():
+        return folder_source(file) is None
+    if not name.endswith(class_folders.ENDING):
+        return name.endswith(ENDINGS)
+    try:
+        with zipfile.ZipFile(file) as archive:
+            names = [member.lower() for member in archive.namelist()]
+    except (OSError, zipfile.BadZipFile, ValueError):
+        return True  # who reads it says what is wrong
+    return any(n.endswith(class_folders.PICTURES) for n in names) or not any(n.endswith(TABLES) for n in names)
 
 
 def of_class_folders(path: str | Path) -> bool:

@@ -6,6 +6,7 @@ process of its own (:mod:`workbench.data.isolated_child`), and reads with :func:
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from workbench.data.sources.compressed import COMPRESSED
@@ -15,6 +16,7 @@ from workbench.data.sources.json_lines import JSON_LINES
 from workbench.data.sources.parquet import PARQUET
 from workbench.data.sources.source import Source
 from workbench.data.sources.spreadsheet import SPREADSHEET
+from workbench.data.sources.sqlite import SQLITE_FILE
 from workbench.data.sources.statistics_package import STATISTICS_PACKAGE
 
 SOURCES: tuple[Source, ...] = (
@@ -22,6 +24,7 @@ SOURCES: tuple[Source, ...] = (
     FEATHER,
     SPREADSHEET,
     STATISTICS_PACKAGE,
+    SQLITE_FILE,
     COMPRESSED,
     JSON_LINES,
     DELIMITED,
@@ -47,7 +50,7 @@ def source_of(path: Path, head: bytes, *, stated: bool = False) -> Source:
 
 def folder_source(path: Path) -> tuple[Source, list[Path]] | None:
     """Return what reads the folder at ``path``, and the files in it that are the table; ``None`` where nothing does."""
-    if path.is_dir():
+    if os.path.isdir(path):  # not of Path, which raises for a name that is too long
         for source in SOURCES:
             if source.folder is not None and (files := source.folder(path)):
                 return source, files

@@ -79,19 +79,23 @@ def _stream(path: Path, options: dict[str, Any], facts: dict[str, Any]) -> IO[by
     return _member(zipfile.ZipFile(path), options, facts)
 
 
+def members_of(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """Return the members of an archive that may be tables; all of them if none has such a name."""
+    members = {m.filename: m for m in archive.infolist() if not m.is_dir() and not _beside(m.filename)}
+    return {name: m for name, m in members.items() if name.lower().endswith(TABLES)} or members
+
+
 def _member(archive: zipfile.ZipFile, options: dict[str, Any], facts: dict[str, Any]) -> IO[bytes]:
     """Return the member of a zip that is read: the one that was named, or the only one that can be a table."""
-    members = {m.filename: m for m in archive.infolist() if not m.is_dir() and not _beside(m.filename)}
-    able = {name: m for name, m in members.items() if name.lower().endswith(TABLES)} or members
+    able = members_of(archive)
+    members = {m.filename: m for m in archive.infolist() if not m.is_dir()}
     stated = options.get("member")
-    if not members:
+    if not able:
         raise RefusedError("the zip archive is empty", "", "give an archive with a table in it")
     if stated is not None and stated not in members:
         raise RefusedError(f"the archive has no member {stated!r}", "", f"name one of {_listed(able)}", "member")
     if stated is None and len(able) > 1:
-        raise RefusedError(
-            f"the archive has {len(able)} members: {_listed(able)}", "", "choose one with --member NAME", "member"
-        )
+        raise RefusedError(f"the archive has {len(able)} members: {_listed(able)}", "", "choose one", "member")
     name = stated if stated is not None else next(iter(able))
     if members[name].flag_bits & 1:
         raise RefusedError(f"the member {name} needs a password", "", "unpack it first")
@@ -164,4 +168,5 @@ COMPRESSED = Source(
     endings=(".gz", ".zst", ".bz2", ".xz", ".zip"),
     read=read,
     mark=re.compile(b"|".join(mark for mark, _ in KINDS.values())),
+    options=(*delimited.OPTIONS, "member"),
 )

@@ -43,4 +43,9 @@ def stated_for_every_row(options: ReadOptions, view: AnyBytes) -> ReadOptions:
     )
 
 
-DELIMITED = Source(name="text", endings=(".csv", ".tsv", ".txt"), read=read, is_text=True)
+OPTIONS = (
+    *("encoding", "delimiter", "quote", "escape", "decimal", "skip_lines", "header", "comment", "names", "trim"),
+    "missing",
+)
+
+DELIMITED = Source(name="text", endings=(".csv", ".tsv", ".txt"), read=read, is_text=True, options=OPTIONS)

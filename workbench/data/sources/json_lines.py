@@ -153,4 +153,6 @@ def read(file: SourceFile) -> Table:
     return read_isolated(file, JSON_LINES.name, __name__)
 
 
-JSON_LINES = Source(name="JSON Lines", endings=(".jsonl", ".ndjson"), read=read, mark=_LOOK, is_text=True)
+JSON_LINES = Source(
+    name="JSON Lines", endings=(".jsonl", ".ndjson"), read=read, mark=_LOOK, is_text=True, options=("missing",)
+)

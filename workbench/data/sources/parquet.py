@@ -20,11 +20,16 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 def parts_of(folder: Path) -> list[Path]:
-    """Return the Parquet files of a folder and of those below, by their names; hidden ones are none of them."""
-    found = (path for path in folder.rglob("*") if path.name.lower().endswith(ENDINGS))
-    return sorted(
-        path for path in found if not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
-    )
+    """Return the Parquet files of a folder and of those below that state a value (``year=2024``), by their names."""
+    found: list[Path] = []
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith((".", "_")):
+            continue
+        if path.name.lower().endswith(ENDINGS) and path.is_file():
+            found.append(path)
+        elif "=" in path.name and path.is_dir():
+            found += parts_of(path)
+    return found
 
 
 def opened(path: Path, options: dict[str, Any]) -> Opened:

@@ -53,6 +53,7 @@ class Source:
         read: the table of a file.
         mark: what its files begin with; ``None`` if that says nothing.
         is_text: whether it is text, so that a person who states how cells are separated decides against it.
+        options: the reading options that mean something for it.
         folder: the files of a folder that are one table together; ``None`` where a folder is none.
     """
 
@@ -61,4 +62,5 @@ class Source:
     read: Callable[[SourceFile], Table]
     mark: re.Pattern[bytes] | None = None
     is_text: bool = False
+    options: tuple[str, ...] = ()
     folder: Callable[[Path], list[Path]] | None = None

@@ -62,13 +62,14 @@ def opened(path: Path, options: dict[str, Any]) -> Opened:
 
 
 def _sheet(book: Any, options: dict[str, Any]) -> tuple[str, tuple[Any, list[str], int]]:
-    """Return the name and the cells of the sheet that was stated, or of the first with cells."""
+    """Return the name and the cells of the sheet that was stated, or of the first with rows."""
     names, stated = book.sheet_names, options.get("sheet")
     if stated is not None and stated not in names:
         raise RefusedError(f"the workbook has no sheet {stated!r}", "", f"name one of {', '.join(names[:20])}", "sheet")
     for name in names if stated is None else [stated]:
         found = book.load_sheet(name, dtypes="string", header_row=None, skip_rows=0)
-        if found.width and found.height:
+        least = 1 if stated is not None or name == names[-1] else 2  # a title alone is no table
+        if found.width and found.height >= least:
             batch, errors = found.to_arrow_with_errors()
             details = [each.detail for each in errors.errors] if errors is not None else []
             kinds = [detail.partition("Error(")[2].partition(")")[0] for detail in details]
@@ -168,4 +169,5 @@ SPREADSHEET = Source(
         rb"|PK\x03\x04(?=(?s:.{0,8000}?)(?:xl/|\[Content_Types\]\.xml))"
         rb"|\xd0\xcf\x11\xe0"
     ),
+    options=("range", "skip_lines", "header", "names", "missing", "sheet"),
 )

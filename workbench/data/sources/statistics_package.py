@@ -5,20 +5,18 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workbench.data.isolated import read_isolated
 from workbench.data.opened import Opened, RefusedError
 from workbench.data.sources.source import HEAD, Source, SourceFile
-from workbench.data.table import Table
+from workbench.data.table import Candidate, Doubt, Table
 from workbench.params.extras import require
 
-if TYPE_CHECKING:
-    import polars as pl
-
 _WHOLE = 1 << 53
+_SHOWN = 6
 _READERS = {"SPSS": "sav", "SPSS portable": "por", "Stata": "dta", "SAS": "sas7bdat", "SAS transport": "xport"}
 _MARKS = {
     "SPSS": rb"\$FL[23]@\(#\)",
@@ -59,9 +57,7 @@ def opened(path: Path, options: dict[str, Any]) -> Opened:
         cells, _ = reader(str(path), output_format="dict", **known, **({"user_missing": values} if coded else {}))
     except (pyreadstat.ReadstatError, UnicodeError) as error:
         if "invalid byte sequence" in str(error) or isinstance(error, UnicodeError):
-            raise RefusedError(
-                "text in the file does not fit its encoding", "", "state it with --encoding, such as cp1252", "encoding"
-            ) from None
+            raise RefusedError("text in the file does not fit its encoding", "", "state it", "encoding") from None
         raise
     columns = list(meta.column_names)
     missing = _missing(meta)
@@ -82,14 +78,9 @@ def opened(path: Path, options: dict[str, Any]) -> Opened:
                 texts[name] = [named.get(text, text) if text is not None else None for text in texts[name]]
                 named = {label: label for label in named.values()}
             facts["values"][name] = named
-    if missing and not values and options.get("missing_codes") is None:
-        facts["notices"].append(f"codes that the file declares missing are read as missing in {_listed(missing)}")
     rows = len(texts[columns[0]]) if columns else 0
-    return Opened(rows, columns, lambda: _frame(texts, pl), facts, typed=False)
-
-
-def _frame(texts: Mapping[str, Sequence[str | None]], pl: Any) -> pl.DataFrame:
-    return pl.DataFrame([pl.Series(name, cells, pl.String) for name, cells in texts.items()])
+    series = [pl.Series(name, found, pl.String) for name, found in texts.items()]
+    return Opened(rows, columns, lambda: pl.DataFrame(series), facts, typed=False)
 
 
 def _text(value: Any, *, letters: bool = False) -> str | None:
@@ -133,33 +124,31 @@ def _range(one: tuple[Any, Any]) -> str:
 
 
 def _is_missing(code: str, ranges: Sequence[tuple[Any, Any]]) -> bool:
-    def number(value: Any) -> float | None:
-        try:
-            return float(value)
-        except ValueError:
-            return None
-
-    here = number(code)
-    for low, high in ranges:
-        between = number(low), number(high)
-        if here is None or None in between:
-            if code in (low, high):
-                return True
-        elif between[0] <= here <= between[1]:
-            return True
-    return False
+    """Whether a code is in one of the ranges: of numbers, or of one text."""
+    try:
+        number = float(code)
+    except ValueError:
+        return any(code in one for one in ranges)
+    return any(low <= number <= high for low, high in ranges if not isinstance(low, str) and not isinstance(high, str))
 
 
-def _listed(names: Mapping[str, Any]) -> str:
-    found = list(names)
-    return ", ".join(found[:6]) + (f" and {len(found) - 6} more" if len(found) > 6 else "")
+def _listed(codes: Sequence[str]) -> str:
+    return ", ".join(codes[:_SHOWN]) + (f" and {len(codes) - _SHOWN} more" if len(codes) > _SHOWN else "")
 
 
 def read(file: SourceFile) -> Table:
     """Return the table of a file."""
     require("pyreadstat", "a file of SPSS, Stata or SAS", file.source)
     assert file.path is not None
-    return read_isolated(file, _kind(file.path, file.view[:HEAD].tobytes()), __name__)
+    table = read_isolated(file, _kind(file.path, file.view[:HEAD].tobytes()), __name__)
+    if not table.facts.missing or file.options.missing_codes is not None:
+        return table
+    codes = tuple(f"{name} {code}" for name, stated in table.facts.missing.items() for code in stated)
+    ways = (("missing", ("missing",)), ("values", codes[:_SHOWN]))
+    candidates = tuple(Candidate(way, f"--missing-codes {way}", cells) for way, cells in ways)
+    guess = f"the codes that the file declares missing ({_listed(codes)}) are read as missing values"
+    doubt = Doubt("missing_codes", guess, candidates[0].option, candidates, by_a_row=False)
+    return table.replaced(doubts=(doubt,))
 
 
 STATISTICS_PACKAGE = Source(
@@ -167,4 +156,5 @@ STATISTICS_PACKAGE = Source(
     endings=tuple(_ENDINGS),
     read=read,
     mark=re.compile(b"|".join(_MARKS.values())),
+    options=("encoding", "missing", "labels", "missing_codes"),
 )

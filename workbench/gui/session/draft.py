@@ -110,7 +110,9 @@ class DraftColumn:
             return ()
         from workbench.sanitize.origin import facts_needed
 
-        return tuple(fact for fact in facts_needed(self.action, self.kind) if fact in self.guessed)
+        proposed = ("domain",) if self.protected and self.domain is not None and self.bounds_origin != "data" else ()
+        needed = (*facts_needed(self.action, self.kind), *proposed)
+        return tuple(fact for fact in needed if fact in self.guessed)
 
     @property
     def numeric(self) -> bool:
@@ -243,7 +245,8 @@ class DraftPlan:
             # What is open may be absent; a dropped column needs no facts, so the others are checked as one.
             checked = Column.from_plain({**given, "action": "drop"}, where=f"column {table.get('name', OPEN)}")
             made = _draft_of(dataclasses.replace(checked), str(given.get("action", "protect")))
-            guessed = tuple(f for f in GUESSABLE if f in marked) if checked.origin == "guess" else ()
+            known = [f for f in GUESSABLE if f != "domain" or checked.domain is not None]
+            guessed = tuple(f for f in known if f in marked) if checked.origin == "guess" else ()
             columns.append(dataclasses.replace(made, **ways, guessed=guessed))
         return cls(
             epsilon=Decimal(repr(given_whole.get("epsilon", float(FIRST_EPSILON)))),

@@ -22,6 +22,7 @@ GUESSED_FACTS = {
     "action": tr_later("dropping"),
     "missing": tr_later("missing values"),
     "date_order": tr_later("order of day and month"),
+    "domain": tr_later("values"),
 }
 """What the window calls the facts that a draft takes from the rows."""
 

@@ -1,12 +1,15 @@
-"""Edits of the plan, and of a table that is no part of it, as steps that can be undone."""
+"""Edits of the plan, of a table that is no part of it and of forms, as steps that can be undone."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-from PySide6.QtGui import QUndoCommand
+from PySide6.QtGui import QUndoCommand, QUndoStack
+
+from workbench.gui.style.language import tr
 
 
 class PlanEdit(QUndoCommand):
@@ -35,3 +38,62 @@ class PlanEdit(QUndoCommand):
         self.setText(other.text())
         self.setObsolete(self._after == self._before)
         return True
+
+
+class FormSteps:
+    """What a person changes in a form, as steps: its state before and after each change."""
+
+    def __init__(
+        self,
+        stack: QUndoStack,
+        name: str,
+        state: Callable[[], Mapping[Any, Any]],
+        show: Callable[[Mapping[Any, Any]], None],
+        title: Callable[[Any], str],
+        written: Callable[[Any], bool],
+    ) -> None:
+        """Watch a form.
+
+        Args:
+            stack: where the steps go.
+            name: of the form.
+            state: returns what is chosen and written in it, by field.
+            show: shows what ``state`` returned.
+            title: returns what a person calls a field, where undo names it.
+            written: whether a field is typed into: a word is one step, not each of its letters.
+        """
+        self._stack, self._name, self._state, self._show = stack, name, state, show
+        self._title, self._written = title, written
+        self._former: Mapping[Any, Any] = {}
+        self._unasked = 0
+
+    def begin(self, state: Mapping[Any, Any] | None = None) -> None:
+        """Take what is there, or this ``state``, as it is: nobody chose it."""
+        self._former = self._state() if state is None else state
+
+    @contextmanager
+    def unasked(self) -> Iterator[None]:
+        """Make no step of what changes meanwhile: no person asked for it."""
+        self._unasked += 1
+        try:
+            yield
+        finally:
+            self._unasked -= 1
+            self.begin()
+
+    def keep(self, field: Any = None) -> None:
+        """Make what a person changed a step, named after ``field`` or the first field that differs."""
+        former, after = self._former, self._state()
+        changed = [key for key, value in after.items() if key in former and former[key] != value]
+        if not changed or self._unasked:
+            self._former = former if self._unasked else after
+            return
+        field = changed[0] if field is None else field
+        merge = f"{self._name} {field}" if self._written(field) else ""
+        words = tr("change {title}", title=self._title(field))
+        self._stack.push(PlanEdit(words, former, after, self._restore, merge))
+
+    def _restore(self, state: Mapping[Any, Any]) -> None:
+        self._former = state
+        if state != self._state():
+            self._show(state)

@@ -41,7 +41,7 @@ def _renderer(path: str, ink: str) -> QSvgRenderer:
     return drawn
 
 
-WIDTH, WIDEST = 200, 300
+WIDTH, WIDEST = 200, 368
 HEIGHT = 36
 DOT = 5.0
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import datetime
 
 from workbench.gui.session.draft import DraftColumn
-from workbench.gui.style.language import tr, tr_number
+from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later, tr_number
+from workbench.gui.widgets.basic import Card, label
 from workbench.gui.widgets.formatting import count
+from workbench.gui.widgets.lines_table import LinesTable
+from workbench.gui.widgets.table_model import Cell, Column
 
 SHOWN = 24
 """Values of a list that are shown where it is not edited."""
@@ -37,3 +41,36 @@ def _quoted(value: str) -> str:
     if not (value != value.strip() or any(mark in value for mark in ',"\n')):
         return value
     return '"' + value.replace('"', '""') + '"'
+
+
+class ColumnsCard(Card):
+    """What is declared of each released column: what anybody may know of it, and what its values are clamped to."""
+
+    def __init__(self, session: Session, name: str) -> None:
+        super().__init__(pad=12)
+        self.setObjectName(f"{name}_card")
+        self._session = session
+        columns = (
+            Column(tr_later("Column"), width=140),
+            Column(tr_later("Kind"), width=110),
+            Column(tr_later("Declared: anybody may know it"), width=320),
+        )
+        accessible = tr("What is declared of each released column")
+        self._table = LinesTable(session, name, accessible, columns)
+        self.body.addWidget(label(tr("RELEASED COLUMNS"), "caption"))
+        self.body.addWidget(self._table, 1)
+
+    def follow(self) -> None:
+        """Show the columns that the plan releases now."""
+        released = [column for column in self._session.plan.columns if column.action != "drop"]
+        self._table.lines.show_lines([(Cell(c.name), Cell(tr(c.kind or "–")), _declared(c)) for c in released])
+
+
+def _declared(column: DraftColumn) -> Cell:
+    if column.action == "keep":
+        return Cell(tr("published as it is"), "warn")
+    if column.lower is not None and column.upper is not None:
+        stated = tr("{low} to {high}", low=in_short(column, "lower"), high=in_short(column, "upper"))
+    else:
+        stated = in_short(column, "domain")
+    return Cell(stated, tip=stated)

@@ -11,7 +11,14 @@ from PySide6.QtWidgets import QDialogButtonBox, QFileDialog, QGridLayout, QLabel
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.formatting import unbroken
 
-TABLES = tr_later("Tables (*.csv *.tsv *.txt *.parquet *.pq *.feather *.arrow *.ipc);;All files (*)")
+TABLES = tr_later(
+    "Tables (*.csv *.tsv *.txt *.gz *.zst *.bz2 *.xz *.zip *.parquet *.pq *.feather *.arrow *.ipc *.jsonl *.ndjson "
+    "*.xlsx *.xls *.xlsm *.xlsb *.ods *.sav *.zsav *.por *.dta *.sas7bdat *.xpt *.xport);;"
+    "Text, also packed (*.csv *.tsv *.txt *.gz *.zst *.bz2 *.xz *.zip *.jsonl *.ndjson);;"
+    "Parquet and Feather (*.parquet *.pq *.feather *.arrow *.ipc);;"
+    "Excel and ODS (*.xlsx *.xls *.xlsm *.xlsb *.ods);;"
+    "SPSS, Stata and SAS (*.sav *.zsav *.por *.dta *.sas7bdat *.xpt *.xport);;All files (*)"
+)
 IMAGES = tr_later("Images (*-ubyte *-ubyte.gz *.bin *.bin.gz *.npz *.zip)")
 ALL = tr_later("All files (*)")
 PICTURES = tr_later("PNG and JPEG images (*.png *.jpg *.jpeg *.PNG *.JPG *.JPEG)")
@@ -52,6 +59,12 @@ def ask_for_pictures(parent: QWidget, title: str) -> tuple[str, ...]:
 def ask_for_weights(parent: QWidget, title: str) -> str:
     """Ask for a file of public weights; empty where the person thought better of it."""
     return QFileDialog.getOpenFileName(parent, title, "", f"{tr(WEIGHTS)};;{tr(ALL)}")[0]
+
+
+def ask_for_database(parent: QWidget) -> str:
+    """Ask for a file of SQLite; empty where the person thought better of it."""
+    kinds = tr("SQLite files (*.sqlite *.sqlite3 *.db);;All files (*)")
+    return QFileDialog.getOpenFileName(parent, tr("Choose a file of SQLite"), "", kinds)[0]
 
 
 def ask_for_project(parent: QWidget) -> str:

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QPushButton, 
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_number, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
-from workbench.gui.widgets.basic import Card, Elided, Facts, button, label, row
+from workbench.gui.widgets.basic import Card, Elided, Facts, button, label, row, stack
 from workbench.gui.widgets.chart import Below, Chart, Drawing
 from workbench.gui.widgets.formatting import at_most, entered
 from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior
@@ -68,6 +68,36 @@ class BeliefCurve(Chart):
         self.show_drawing(drawing)
 
 
+class Meaning(QWidget):
+    """An ε in words, in figures and as a curve."""
+
+    def __init__(self, session: Session, name: str) -> None:
+        super().__init__()
+        self._session = session
+        self.text = label("", wrap=True, name=name)
+        self._facts = Facts()
+        self._curve = BeliefCurve(session)
+        self.setLayout(stack(self.text, self._facts, self._curve, spacing=4))
+
+    def explain(self, asked: Asked) -> None:
+        """Explain another ε."""
+        said, rows = in_words(asked.epsilon, asked.delta, asked.about), self._session.plan.rows_per_person
+        if rows > 1:
+            counted = tr(
+                "One person has up to {rows} rows here, and ε counts them together.", rows=tr_number(rows, ",")
+            )
+            said = f"{said} {counted}"
+        self.text.setText(said)
+        for prior in PRIORS:
+            reached = posterior(float(asked.epsilon), prior)
+            self._facts.show_line(
+                f"prior_{prior}",
+                tr("from {prior}", prior=percent(prior)),
+                tr("to at most {high}", high=percent(reached.high)),
+            )
+        self._curve.show_epsilon(float(asked.epsilon))
+
+
 class ExplainPanel(Card):
     """A panel beside the gauges that explains an ε."""
 
@@ -79,9 +109,7 @@ class ExplainPanel(Card):
         self._title = Elided("", "heading")
         close = button(tr("Close"), "explain_close", "link", tip=tr("Close this explanation (Esc)"))
         close.clicked.connect(self.hide)
-        self._text = label("", wrap=True, name="explain_text")
-        self._facts = Facts()
-        self._curve = BeliefCurve(session)
+        self._meaning = Meaning(session, "explain_text")
         self._others = {
             key: button("", f"explain_{key}", "link", tip=tr("What this amount means"))
             for key in ("whole", "spent", "cap")
@@ -96,7 +124,7 @@ class ExplainPanel(Card):
         line = row(more, close)
         line.insertWidget(0, self._title, 1)
         head.setLayout(line)
-        for part in (head, self._text, self._facts, self._curve):
+        for part in (head, self._meaning):
             self.body.addWidget(part)
         self._also = QWidget()
         self._also.setLayout(row(label(tr("also"), "muted"), *self._others.values(), None, spacing=4))
@@ -112,25 +140,11 @@ class ExplainPanel(Card):
         """Explain ``epsilon``."""
         self._asked = Asked(epsilon, delta, about)
         self._title.set_whole(_heading(at_most(epsilon), about), _heading(entered(epsilon), about))
-        said, rows = in_words(epsilon, delta, about), self._session.plan.rows_per_person
-        if rows > 1:
-            counted = tr(
-                "One person has up to {rows} rows here, and ε counts them together.", rows=tr_number(rows, ",")
-            )
-            said = f"{said} {counted}"
-        self._text.setText(said)
-        for prior in PRIORS:
-            reached = posterior(float(epsilon), prior)
-            self._facts.show_line(
-                f"prior_{prior}",
-                tr("from {prior}", prior=percent(prior)),
-                tr("to at most {high}", high=percent(reached.high)),
-            )
-        self._curve.show_epsilon(float(epsilon))
+        self._meaning.explain(self._asked)
         same = not about and self._session.opened is not None and epsilon == of_plan(self._session).epsilon
         self._of_plan = epsilon if same else None
         self._offer_others(epsilon, whole=not about)
-        self.setAccessibleDescription(self._text.text())
+        self.setAccessibleDescription(self._meaning.text.text())
         self.show()
         _bring_into_sight(self)
 

@@ -8,17 +8,30 @@ view with a plain delegate, and one row further 2 ms (``tests/benchmarks/results
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import partial
 from math import ceil
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
 
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import named
-from workbench.gui.widgets.fast_table_model import RowsModel, presented
+from workbench.gui.style.language import tr
+from workbench.gui.style.stylesheet import ROW
+from workbench.gui.widgets.basic import Card, badge, label, row
+from workbench.gui.widgets.copy_rows import CopyRows
+from workbench.gui.widgets.fast_table_model import RowsModel, arranged, presented
+from workbench.gui.widgets.table_view import TableFilter, TableView
+from workbench.jobs import Job
 from workbench.render.fonts import font
 from workbench.render.palette import Theme
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
 
 PAD = 11
 """Pixels between the edge of a cell and its text: as in the heads of the style sheet."""
@@ -91,16 +104,16 @@ class RowNumbers(QHeaderView):
     things, and a change of colours waits for all of it. Painting them asks as much for each row in sight.
     """
 
-    def __init__(self, session: Session, parent: QWidget) -> None:
+    def __init__(self, session: Session, rows: RowsModel, parent: QWidget) -> None:
         super().__init__(Qt.Orientation.Vertical, parent)
-        self._session = session
+        self._session, self._shown = session, rows
         self.setSectionsClickable(True)
         _paint_alone(self.viewport())
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return what the last number asks for: figures are of equal width."""
-        last = self.count() - 1
-        return self.sectionSizeFromContents(last) if last >= 0 else QSize(0, 0)
+        """Return what the last number asks for, in sight or not: figures are of equal width."""
+        whole = self._shown.whole_height()
+        return self.sectionSizeFromContents(whole) if whole else QSize(0, 0)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         first, last = self.logicalIndexAt(event.rect().top()), self.logicalIndexAt(event.rect().bottom())
@@ -115,36 +128,137 @@ class RowNumbers(QHeaderView):
             write(painter, lines, PAD, self.width() - PAD, self.defaultSectionSize())
 
 
-class RowsTable(QTableView):
-    """A view of a :class:`RowsModel`: plain cells of one line, changed ones tinted and bold, none of them edited."""
+class RowsTable(TableView):
+    """A view of a :class:`RowsModel`: plain cells of one line, changed ones tinted and bold, none of them edited.
 
-    def __init__(self, session: Session, model: RowsModel, name: str, accessible: str, *, row_height: int) -> None:
-        super().__init__()
-        named(self, name, accessible)
-        self._session, self._rows = session, model
-        self.setVerticalHeader(RowNumbers(session, self))
-        self.setModel(model)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setTabKeyNavigation(False)
+    A million rows are sorted and filtered in a worker, and in the model: it is given the rows to show.
+    """
+
+    rows_are = "rows"
+
+    def __init__(
+        self,
+        session: Session,
+        jobs: JobCenter,
+        model: RowsModel,
+        name: str,
+        accessible: str,
+        *,
+        row_height: int,
+        private: bool = False,
+    ) -> None:
+        """Make the view.
+
+        Args:
+            session: whose colours it takes.
+            jobs: where rows are sorted and filtered.
+            model: the rows.
+            name: its object name.
+            accessible: what a screen reader says.
+            row_height: pixels of a row.
+            private: whether its rows are, so that a filter does not say how many it leaves.
+        """
+        super().__init__(model, name, accessible, row_height=row_height)
+        self._session, self._jobs, self._shown = session, jobs, model
+        self._sides: tuple[RowsTable, ...] = (self,)
+        self.counts = not private
+        self.setVerticalHeader(RowNumbers(session, model, self))
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectItems)
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.verticalHeader().setDefaultSectionSize(row_height)
-        self.horizontalHeader().setHighlightSections(False)
+        self.sort_by_headings(indicated=False)
+        model.frame_changed.connect(self._follow_frame)
         _paint_alone(self.viewport())
+
+    # -- which rows, and in which order ----------------------------------------------------------------------------
+
+    def stand_beside(self, other: RowsTable) -> None:
+        """Show the same rows as ``other``: either is sorted by its own cells, both are looked through for a word."""
+        self._sides = other._sides = (other, self)
+
+    def in_sight(self) -> range:
+        """Return the rows that are not filtered out: the model has no others."""
+        return range(self._shown.rowCount())
+
+    def show_only(self, text: str, *, needs_only: bool = False) -> None:
+        """Show the rows with a cell that holds ``text``."""
+        for side in self._sides:
+            side._wanted = text.strip().lower()
+        self._arrange()
+
+    def sort_again(self) -> None:
+        """Find the rows and their order anew."""
+        self._arrange()
+
+    def _sort(self, column: int, order: Qt.SortOrder) -> None:
+        for side in self._sides:
+            if side is not self and column >= 0:
+                side._forget_heading()
+        self._arrange()
+
+    def _forget_heading(self) -> None:
+        heads = self.horizontalHeader()
+        heads.blockSignals(True)
+        heads.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+        heads.setSortIndicatorShown(False)
+        heads.blockSignals(False)
+
+    def _follow_reset(self) -> None:
+        """Filter nothing here: the model is given other rows, or has had them."""
+
+    def _follow_frame(self, named_so: bool) -> None:
+        if not named_so:
+            self.fit_columns()
+            self._wanted = ""
+            self._forget_heading()
+            self.shown_changed.emit()
+        elif self.filtered or any(side.horizontalHeader().sortIndicatorSection() >= 0 for side in self._sides):
+            self._arrange()
+
+    def _arrange(self) -> None:
+        sides = self._sides
+        frames = [side._shown.frame for side in sides if side._shown.frame is not None]
+        if len(frames) < len(sides) or len({frame.height for frame in frames}) > 1:
+            return  # the other side follows
+        by, descending = None, False
+        for side, frame in zip(sides, frames, strict=True):
+            heads = side.horizontalHeader()
+            column = heads.sortIndicatorSection()
+            if 0 <= column < frame.width:
+                by = frame.to_series(column), side._shown.numbers_of(column)
+                descending = heads.sortIndicatorOrder() == Qt.SortOrder.DescendingOrder
+        text = self._wanted
+        find = partial(arranged, frames, text, by, descending)
+        job = Job(tr("Sorting and filtering rows"), lambda _emit, cancel: find(cancel))
+
+        def show(order: NDArray[np.int64] | None) -> None:
+            if all(side._shown.frame is frame for side, frame in zip(sides, frames, strict=True)):
+                for side in sides:
+                    side._show_order(order)
+
+        self._jobs.start(job, key=f"rows of {sides[0].objectName()}", on_result=show)
+
+    def _show_order(self, order: NDArray[np.int64] | None) -> None:
+        current = self.currentIndex()
+        row, column, across = self._shown.row_of(current.row()), current.column(), self.horizontalScrollBar().value()
+        self._shown.show_order(order)
+        self.horizontalScrollBar().setValue(across)
+        if current.isValid() and (place := self._shown.place_of(row)) >= 0:
+            self.setCurrentIndex(self._shown.index(place, column))
+        self.shown_changed.emit()
 
     def fitting(self, column: int) -> int:
         """Return the width that the head and the first and last rows of a column ask for."""
-        height, part = self._rows.rowCount(), LOOKED_AT // 2
+        height, part = self._shown.rowCount(), LOOKED_AT // 2
         rows = range(min(height, part)), range(max(height - part, 0), height)
-        texts = (presented(cell) for some in rows for cell in self._rows.cells(some, column))
+        texts = (presented(cell) for some in rows for cell in self._shown.cells(some, column))
         bold = QFontMetricsF(self._fonts()[True])
         wanted = max(map(bold.horizontalAdvance, texts), default=0) + 2 * PAD + 2
         return min(max(self.horizontalHeader().sectionSizeHint(column), ceil(wanted), NARROWEST), WIDEST)
 
     def fit_columns(self) -> None:
         """Give each of the first columns the width that it asks for."""
-        for column in range(min(self._rows.columnCount(), LOOKED_AT)):
+        for column in range(min(self._shown.columnCount(), LOOKED_AT)):
             self.setColumnWidth(column, self.fitting(column))
 
     def _fonts(self) -> tuple[QFont, QFont]:
@@ -157,7 +271,7 @@ class RowsTable(QTableView):
         """Draw the cells in sight: tint, selection and text, and a frame around the one that has the keyboard."""
         theme, dirty = self._session.theme, event.rect()
         rows, columns = self._touched(dirty)
-        changes = {column: self._rows.changes(rows, column) for column in columns}
+        changes = {column: self._shown.changes(rows, column) for column in columns}
         with QPainter(self.viewport()) as painter:
             painter.fillRect(dirty, QColor(theme.surface))
             self._tint(painter, rows, changes, QColor(tint(theme)))
@@ -177,8 +291,8 @@ class RowsTable(QTableView):
         if first_row < 0 or first_column < 0:
             return range(0), range(0)
         return (
-            range(first_row, self._rows.rowCount() if last_row < 0 else last_row + 1),
-            range(first_column, self._rows.columnCount() if last_column < 0 else last_column + 1),
+            range(first_row, self._shown.rowCount() if last_row < 0 else last_row + 1),
+            range(first_column, self._shown.columnCount() if last_column < 0 else last_column + 1),
         )
 
     def _tops(self, rows: range) -> range:
@@ -198,13 +312,13 @@ class RowsTable(QTableView):
         for column, changed in changes.items():
             # Together what is alike: a painter is slow to change its font and colour.
             alike: dict[tuple[bool, bool], Lines] = defaultdict(list)
-            for top, cell, new in zip(tops, self._rows.cells(rows, column), changed, strict=True):
+            for top, cell, new in zip(tops, self._shown.cells(rows, column), changed, strict=True):
                 alike[new, cell is None].append((presented(cell), top))
             left, room = self.columnViewportPosition(column) + PAD, self.columnWidth(column) - 2 * PAD
             for (new, missing), lines in alike.items():
                 painter.setPen(QColor(theme.muted if missing else theme.text))
                 painter.setFont(fonts[new])
-                write(painter, lines, left, room, tops.step, right=self._rows.is_number(column))
+                write(painter, lines, left, room, tops.step, right=self._shown.is_number(column))
 
     def _cell_box(self, row: int, column: int) -> QRect:
         return QRect(
@@ -213,3 +327,37 @@ class RowsTable(QTableView):
             self.columnWidth(column),
             self.rowHeight(row),
         )
+
+
+class PrivateRows(Card):
+    """The rows of a table, with what filters them; they are private, and copied with that word alone.
+
+    Attributes:
+        table: the rows.
+        title: its caption.
+    """
+
+    def __init__(self, session: Session, jobs: JobCenter, name: str, title: str = "") -> None:
+        """Make the card.
+
+        Args:
+            session: whose colours it takes.
+            jobs: where rows are sorted and filtered.
+            name: of the table.
+            title: its caption; empty where the page says what they are.
+        """
+        super().__init__(pad=8)
+        self._model = RowsModel(session)
+        accessible = tr("Rows of the table: private, not for release")
+        self.table = RowsTable(session, jobs, self._model, name, accessible, row_height=ROW - 4, private=True)
+        CopyRows(self.table, session, private=True)
+        self.title = label(title, "caption")
+        top = row(self.title, None, TableFilter(self.table, "rows"), badge(), spacing=12)
+        top.setContentsMargins(8, 4, 8, 0)
+        self.body.addLayout(top)
+        self.body.addWidget(self.table, 1)
+
+    def show_frame(self, frame: pl.DataFrame | None) -> None:
+        """Show other rows."""
+        if frame is not self._model.frame:
+            self._model.show_frame(frame)

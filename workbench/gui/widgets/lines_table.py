@@ -60,10 +60,7 @@ class LinesTable(TableView):
         self._columns, self._least_share = tuple(columns), least_share
         super().__init__(self.lines, name, accessible)
         CopyRows(self, session, private=private)
-        self.sort_by_headings()
-        heads = self.horizontalHeader()
-        heads.setSortIndicatorShown(False)  # its room would be every heading's
-        heads.sortIndicatorChanged.connect(lambda column, _order: heads.setSortIndicatorShown(column >= 0))
+        self.sort_by_headings(indicated=False)
         self.lines.modelReset.connect(self._share_out)
         self.lines.modelReset.connect(self.sort_again)
         # Qt stretches the last column from its usual size and never below it: a table without rows would be scrolled.

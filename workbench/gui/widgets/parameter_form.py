@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -132,7 +133,7 @@ class Form(QWidget):
         self._fields[key], self._problems[key] = field, problem
 
     def _say(self, key: str) -> None:
-        (title, field), words, help_text = self._labels[key], self._title_of(key), self._help_of(key)
+        (title, field), words, help_text = self._labels[key], self.title_of(key), self._help_of(key)
         symbol = self._specs[key].symbol
         title.setText(f"{words}, {symbol}" if symbol else words)
         for part in (title, field):
@@ -140,7 +141,8 @@ class Form(QWidget):
         field.setAccessibleName(words)
         field.setAccessibleDescription(help_text)
 
-    def _title_of(self, key: str) -> str:
+    def title_of(self, key: str) -> str:
+        """Return what a field is called."""
         return tr_sentence(self._given_titles.get(key) or self._specs[key].title or key.replace("_", " "))
 
     def _help_of(self, key: str) -> str:
@@ -161,6 +163,26 @@ class Form(QWidget):
         self._given[key] = value
         self._check()
 
+    def show_only(self, keys: tuple[str, ...]) -> None:
+        """Show these fields alone, side by side in two; of a form whose fields are all often changed."""
+        grid = self.layout()
+        assert isinstance(grid, QGridLayout)
+        shown = [key for key in self._specs if key in keys]
+        for key, (title, field) in self._labels.items():
+            for part in (title, field, self._problems[key]):
+                grid.removeWidget(part)
+            title.setVisible(key in keys)
+            field.setVisible(key in keys)
+        for place, key in enumerate(shown):
+            at, left = 2 * (place // 2), 3 * (place % 2)
+            title, field = self._labels[key]
+            grid.addWidget(title, at, left, Qt.AlignmentFlag.AlignVCenter)
+            if isinstance(field, QCheckBox):
+                grid.addWidget(field, at, left + 1, Qt.AlignmentFlag.AlignLeft)
+            else:
+                grid.addWidget(field, at, left + 1, 1, 2)
+            grid.addWidget(self._problems[key], at + 1, left + 1, 1, 2)
+
     def field(self, key: str) -> QWidget:
         """Return the field of one attribute."""
         return self._fields[key]
@@ -175,9 +197,19 @@ class Form(QWidget):
             self._write(key, getattr(value, key))
         self._check()
 
+    def state(self) -> dict[str, Any]:
+        """Return what is written and chosen in each field, refused or not."""
+        return {key: given_in(field) for key, field in self._fields.items()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Show what :meth:`state` returned, without a signal."""
+        for key, field in self._fields.items():
+            put_in(field, state[key])
+        self._check()
+
     def meanings(self) -> list[str]:
         """Return what each field means, after its title."""
-        return [f"{self._title_of(key)}: {self._meaning(key)}" for key in self._specs]
+        return [f"{self.title_of(key)}: {self._meaning(key)}" for key in self._specs]
 
     def _meaning(self, key: str) -> str:
         usual = _usual(self._specs[key], self._defaults[key])
@@ -227,7 +259,7 @@ class Form(QWidget):
         """Return what is behind a field: its unit, or of a path what chooses one."""
         if not _is_file(spec):
             return label(tr_sentence(spec.unit), "muted", wrap=True)
-        words = self._title_of(key)
+        words = self.title_of(key)
         chooser = button(
             "…",
             f"{name}_{key}_choose",
@@ -239,7 +271,7 @@ class Form(QWidget):
         return chooser
 
     def _choose_file(self, key: str) -> None:
-        words, field = self._title_of(key), self._fields[key]
+        words, field = self.title_of(key), self._fields[key]
         path = ASKED[self._specs[key].file](self, words[:1].upper() + words[1:])  # type: ignore[attr-defined]
         if path:
             assert isinstance(field, PathField)
@@ -248,32 +280,22 @@ class Form(QWidget):
 
     def _read(self, key: str) -> Any:
         """Return the checked value of a field, or raise :class:`ParameterError`."""
-        field, spec = self._fields[key], self._specs[key]
-        words = self._title_of(key)
-        if isinstance(field, PrivacyEntry):
-            return spec.check(float(field.value()), words)
-        if isinstance(field, QCheckBox):
-            return field.isChecked()
-        if isinstance(field, QComboBox):
-            return field.currentData()
-        assert isinstance(field, QLineEdit)
-        text = field.text()
+        spec, words, text = self._specs[key], self.title_of(key), given_in(self._fields[key])
+        if isinstance(text, Decimal):
+            return spec.check(float(text), words)
+        if isinstance(self._fields[key], (QCheckBox, QComboBox)):
+            return text
         if not text.strip():
             return spec.check(() if self._defaults[key] == () else None, words)
         return spec.parse(text if isinstance(spec, TextField) else typed(text), words)
 
     def _write(self, key: str, value: Any) -> None:
         field = self._fields[key]
-        field.blockSignals(True)
         if isinstance(field, PrivacyEntry):
-            field.set_value(Decimal(repr(float(value))))
-        elif isinstance(field, QCheckBox):
-            field.setChecked(bool(value))
-        elif isinstance(field, QComboBox):
-            field.setCurrentIndex(max(field.findData(value), 0))
+            value = Decimal(repr(float(value)))
         elif isinstance(field, QLineEdit):
-            field.setText("" if value is None else _written(self._specs[key].plain(value)))
-        field.blockSignals(False)
+            value = "" if value is None else _written(self._specs[key].plain(value))
+        put_in(field, value)
 
     def _edited(self, *_: object) -> None:
         self._check()
@@ -307,6 +329,32 @@ class Form(QWidget):
             self._problems[key].show()
             mark_wrong(self._fields[key], wrong=True)
             return None
+
+
+def given_in(field: QWidget) -> Any:
+    """Return what is written or chosen in a field, refused or not."""
+    if isinstance(field, PrivacyEntry):
+        return field.value()
+    if isinstance(field, QCheckBox):
+        return field.isChecked()
+    if isinstance(field, QComboBox):
+        return field.currentData()
+    assert isinstance(field, QLineEdit)
+    return field.text()
+
+
+def put_in(field: QWidget, value: Any) -> None:
+    """Show what :func:`given_in` returned, without a signal."""
+    field.blockSignals(True)
+    if isinstance(field, PrivacyEntry):
+        field.set_value(value)
+    elif isinstance(field, QCheckBox):
+        field.setChecked(bool(value))
+    elif isinstance(field, QComboBox):
+        field.setCurrentIndex(max(field.findData(value), 0))
+    elif isinstance(field, QLineEdit):
+        field.setText(value)
+    field.blockSignals(False)
 
 
 def _is_file(spec: Field) -> bool:

@@ -148,8 +148,11 @@ LONG_WORDS = 110
 """Pixels that a column of words which differ from row to row keeps in a narrow window."""
 SQUEEZE = 64
 """Pixels that the names give at most to a narrow window."""
-TITLE_PAD = 18
-"""Pixels beside the title of a column."""
+MEASURED = 64
+"""Figures of a column that are measured."""
+
+TITLE_PAD, LEFT_PAD = 24, 18
+"""Pixels beside the title of a column, and of one on the left."""
 
 
 class SettingsTable(TableView):
@@ -371,7 +374,7 @@ class SettingsTable(TableView):
 
     def _share_out(self) -> None:
         widths = {
-            column: max(width, self._widest_choice(column), self._title_width(column))
+            column: max(width, self._widest_choice(column), self._title_width(column), self._widest_figure(column))
             for column, width in self._widths.items()
         }
         extra = self.viewport().width() - sum(widths.values())
@@ -382,6 +385,9 @@ class SettingsTable(TableView):
             widths[column] = max(width + change, self._title_width(column))
         missing = sum(widths.values()) - self.viewport().width()
         for column in widths:
+            if self._rows.columns[column].right and widths[column] == self._title_width(column):
+                given = min(max(missing, 0), TITLE_PAD - LEFT_PAD)
+                widths[column], missing = widths[column] - given, missing - given
             if missing > 0 and callable(self._rows.columns[column].choices):
                 # Long words end in an ellipsis before a figure at the end is cut.
                 widths[column] = max(widths[column] - missing, LONG_WORDS)
@@ -393,7 +399,16 @@ class SettingsTable(TableView):
     def _title_width(self, column: int) -> int:
         """Return the width in which the title of a column is read whole, however large its letters are."""
         title = str(self.model().headerData(column, Qt.Orientation.Horizontal) or "")
-        return self.horizontalHeader().fontMetrics().horizontalAdvance(title) + TITLE_PAD
+        pad = TITLE_PAD if self._rows.columns[column].right else LEFT_PAD  # Qt cuts a title on the right at its begin
+        return self.horizontalHeader().fontMetrics().horizontalAdvance(title) + pad
+
+    def _widest_figure(self, column: int) -> int:
+        """Return the width in which the first figures of a column that nobody edits are whole."""
+        declared = self._rows.columns[column]
+        if not declared.right or declared.edit is not None:
+            return 0
+        words = (self._rows.cell(row, column).text for row in range(min(self._rows.height(), MEASURED)))
+        return max(map(self.fontMetrics().horizontalAdvance, words), default=0) + TITLE_PAD
 
     def _widest_choice(self, column: int) -> int:
         """Return the width in which every word that can be chosen in a column, or is beside a tick, is whole."""

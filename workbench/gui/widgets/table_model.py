@@ -121,6 +121,10 @@ class TableModel(QAbstractTableModel):
         """Return the number of rows."""
         return len(self._lines)
 
+    def whole_height(self) -> int:
+        """Return the number of rows, shown or not."""
+        return self.height()
+
     def show_lines(self, lines: Sequence[Sequence[Cell]], *, same: bool = False) -> None:
         """Show lines of cells, with the selection and the order of the former ones where these are the ``same``."""
         if same and len(lines) == len(self._lines):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 
 from PySide6.QtCore import QEvent, QModelIndex, Qt, Signal
 from PySide6.QtGui import QAction, QHelpEvent, QKeyEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
@@ -21,8 +21,13 @@ TIPS = {
         "in sight) and edited at once"
     ),
     "lines": tr_later("Show only the lines in which these letters occur"),
+    "rows": tr_later("Show only the rows in which these letters occur"),
 }
-SHOW = {"columns": tr_later("Show columns by name"), "lines": tr_later("Show only lines with this word")}
+SHOW = {
+    "columns": tr_later("Show columns by name"),
+    "lines": tr_later("Show only lines with this word"),
+    "rows": tr_later("Show only rows with this word"),
+}
 NEEDS_TIP = tr_later("Show only what blocks a release: something open, wrong, guessed or refused")
 
 
@@ -32,16 +37,22 @@ class TableView(QTableView):
     The rows of the model keep their order, so that an edit, its undo and a row's number mean the same whatever is
     shown.
 
+    Attributes:
+        rows_are: what a filter calls its rows.
+        counts: whether a filter says how many rows it leaves: of private rows that would be a figure.
+
     Signals:
         shown_changed: other rows are in sight.
     """
 
     shown_changed = Signal()
+    rows_are = "lines"
 
     def __init__(self, model: TableModel, name: str, accessible: str, *, row_height: int = ROW) -> None:
         super().__init__()
         self._rows = model
         self._wanted, self._needs_only = "", False
+        self.counts = True
         self._filter_field: TableFilter | None = None
         named(self, name, accessible)
         self.setModel(model)
@@ -81,11 +92,17 @@ class TableView(QTableView):
         self.addAction(action)
         return action
 
-    def sort_by_headings(self) -> None:
-        """Let a click on a heading sort, and a key do the same."""
+    def sort_by_headings(self, *, indicated: bool = True) -> None:
+        """Let a click on a heading sort, and a key do the same.
+
+        Args:
+            indicated: whether every heading keeps the room of the sign, and not only the one that sorts.
+        """
         heads = self.horizontalHeader()
         heads.setSectionsClickable(True)
-        heads.setSortIndicatorShown(True)
+        heads.setSortIndicatorShown(indicated)
+        if not indicated:
+            heads.sortIndicatorChanged.connect(lambda column, _order: heads.setSortIndicatorShown(column >= 0))
         heads.setSortIndicatorClearable(True)  # the third click shows the first order again
         heads.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         heads.sortIndicatorChanged.connect(self._sort)
@@ -140,7 +157,7 @@ class TableView(QTableView):
     def ask_filter(self) -> None:
         """Go to the field that filters; where the page has none, it lies on the table."""
         if self._filter_field is None:
-            TableFilter(self, "lines", floats=True)
+            TableFilter(self, self.rows_are, floats=True)
         assert self._filter_field is not None
         self._filter_field.show()
         self._filter_field.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -154,13 +171,16 @@ class TableView(QTableView):
         if self._filter_field is not None:
             self._filter_field.keep_in_corner()
 
-    def in_sight(self) -> Iterator[int]:
-        """Yield the rows that are not filtered out, in the order in which they are shown."""
+    def in_sight(self) -> Sequence[int]:
+        """Return the rows that are not filtered out, in the order in which they are shown."""
         head = self.verticalHeader()
-        for place in range(head.count()):
-            row = head.logicalIndex(place)
-            if not self.isRowHidden(row):
-                yield row
+        rows = map(head.logicalIndex, range(head.count()))
+        return [at for at in rows if not self.isRowHidden(at)]
+
+    @property
+    def whole_height(self) -> int:
+        """The number of rows, in sight or not."""
+        return self._rows.whole_height()
 
     @property
     def filtered(self) -> bool:
@@ -196,8 +216,7 @@ class TableView(QTableView):
         """Go from a row that is out of sight to the first that is in sight."""
         current = self.currentIndex()
         if current.isValid() and self.isRowHidden(current.row()):
-            first = next(self.in_sight(), None)
-            if first is not None:
+            for first in self.in_sight()[:1]:
                 self.setCurrentIndex(self.model().index(first, current.column()))
 
     def line(self, row: int) -> str:
@@ -298,10 +317,10 @@ class TableFilter(QFrame):
             self.clear()
             for part in (self.field, self.needs):
                 part.blockSignals(False)
-        shown, whole = sum(1 for _ in self._table.in_sight()), self._table.model().rowCount()
+        shown, whole = len(self._table.in_sight()), self._table.whole_height
         self._count.setText(
             tr("{shown} of {whole}", shown=tr_number(shown, ","), whole=tr_number(whole, ","))
-            if self._table.filtered
+            if self._table.filtered and self._table.counts
             else ""
         )
         self.keep_in_corner()

@@ -19,7 +19,7 @@ from workbench.privacy.entropy import Entropy
 from workbench.release.certificate import certificate_path, require_format, stated_budget
 from workbench.release.kinds import Repeated
 from workbench.release.open_release import certified_rows
-from workbench.release.table_formats import FORMATS, ROWS_AT_ONCE, ReleasedText, table_format, types_of
+from workbench.release.table_formats import DATABASE, FORMATS, ROWS_AT_ONCE, ReleasedText, table_format, types_of
 from workbench.release.verify import rerun, unknown_values
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.writing import PLAIN
@@ -100,17 +100,17 @@ def synthesis_work(
     form = table_format(kind)
     form.require(plan, count)
 
-    def written(rows: SyntheticRows, coins: Entropy) -> Iterator[bytes]:
+    def written(rows: SyntheticRows, coins: Entropy) -> tuple[Iterator[bytes], dict[str, str]]:
         types = types_of({column.name: column.grid.attribute.kind for column in setting.columns})
         starts = range(0, count, ROWS_AT_ONCE)
-        if len(starts) == 1:
+        if len(starts) == 1 or kind == DATABASE:  # whose rows are sorted
             frame = rows.frame(coins)
             text = ReleasedText(lambda start, stop: frame[start:stop], count, types)
         else:  # each row is made once, when it is written
             text = ReleasedText(
                 None, count, types, lambda: (rows.frame(coins, start, start + ROWS_AT_ONCE) for start in starts)
             )
-        return form.write(text, plan.writing or PLAIN)
+        return form.write(text, plan.writing or PLAIN), form.columns(text)
 
     return _work_of(method, setting, count, chosen, joined(plan.impossible, chosen.impossible), written)
 
@@ -121,7 +121,7 @@ def _work_of(
     count: int,
     chosen: SynthesisParameters,
     impossible: Any,
-    written: Callable[[SyntheticRows, Entropy], Iterator[bytes]],
+    written: Callable[[SyntheticRows, Entropy], tuple[Iterator[bytes], dict[str, str]]],
 ) -> Work:
     target = None if setting.target is None else setting.columns[setting.target].name
 
@@ -137,7 +137,9 @@ def _work_of(
 
     def files(answers: tuple[SyntheticRows, Entropy], cancel: CancelToken) -> Made:
         drawn, coins = answers
-        return Made(written(drawn, coins), stated(drawn.answered, setting), count=max(1, -(-count // ROWS_AT_ONCE)))
+        pieces, columns = written(drawn, coins)
+        made = max(1, -(-count // ROWS_AT_ONCE))
+        return Made(pieces, stated(drawn.answered, setting), count=made, columns=columns)
 
     return Work(
         kind=KIND,
@@ -226,7 +228,7 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
     impossible = joined(plan.impossible, chosen.impossible)
     count = document["rows"] if chosen.rows is None else chosen.rows
     work = _work_of(
-        method, setting, count, chosen, impossible, lambda _rows, _coins: iter(())
+        method, setting, count, chosen, impossible, lambda _rows, _coins: (iter(()), {})
     )  # its file is not made again
     wrong = list(rerun(document, work, output, cancel))
     yield from wrong

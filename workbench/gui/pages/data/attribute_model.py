@@ -112,6 +112,15 @@ class AttributeModel(PlanModel):
         """Return the private profile of one attribute, ``None`` where the table has no such column."""
         return self._profile_of(self.column_at(at).name)
 
+    def label_of(self, name: str) -> str:
+        """Return what the file says a column is; empty where it says nothing."""
+        return self.session.opened.table.facts.labels.get(name, "") if self.session.opened is not None else ""
+
+    def meanings_of(self, name: str) -> str:
+        """Return what the file says the values of a column mean: ``1 = male, 2 = female``."""
+        found = self.session.opened.table.facts.values.get(name, {}) if self.session.opened is not None else {}
+        return ", ".join(f"{value} = {label}" for value, label in found.items() if value != label)
+
     def needs_at(self, at: int) -> bool:
         """Whether something of an attribute blocks a release."""
         return in_need(self.session.opened, self.session.plan, self.column_at(at))
@@ -153,7 +162,8 @@ class AttributeModel(PlanModel):
     def _name(self, at: int) -> Cell:
         column, profile = self.column_at(at), self.profile_at(at)
         found = unsettled(column, profile)
-        tip = "\n".join((column.name, *map(suspicion_text, found))) if profile is not None else ""
+        stated = filter(None, (column.name, self.label_of(column.name)))
+        tip = "\n".join((*stated, *map(suspicion_text, found))) if profile is not None else ""
         text = column.name + ("  ⚠" if found and column.action != "drop" else "")
         return Cell(text, "" if column.protected else "muted", tip, key=column.name.casefold())
 
@@ -184,7 +194,8 @@ class AttributeModel(PlanModel):
             return cell._replace(text="✕ " + wrong.text, look="danger", tip=wrong.reason, value=wrong.text)
         text, from_data = in_short(column, fact), column.bounds_origin == "data"
         # The sign comes first: the end of a long list is cut off.
-        cell = cell._replace(text=text or tr(OPEN_TEXT), tip="" if bound else text, value=written(column, fact))
+        tip = "" if bound else self.meanings_of(column.name) or text
+        cell = cell._replace(text=text or tr(OPEN_TEXT), tip=tip, value=written(column, fact))
         if bound and column.crossed:
             return cell._replace(text=f"✕ {text}", look="danger", tip=self.problem_of(at))
         if from_data:

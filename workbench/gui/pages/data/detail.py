@@ -80,7 +80,9 @@ class AttributeDetail(DetailCard):
         self._bars = Histogram(session)
         for press in (self._take, self._target, self._drop):
             once(press)
-        stated = scrolled_words(self._role, self._suspicions, self._notes, self._warning, self._problem)
+        self._label = label("", wrap=True, name="detail_label")
+        self._label.setToolTip(tr("What the file says of the column and of its values; nobody has confirmed it"))
+        stated = scrolled_words(self._label, self._role, self._suspicions, self._notes, self._warning, self._problem)
         left = QVBoxLayout()
         left.setSpacing(4)
         head = row(self._name, self._kind)
@@ -117,6 +119,9 @@ class AttributeDetail(DetailCard):
             tr("{name} and {others} more", name=column.name, others=tr_number(others, ",")) if others else column.name
         )
         self._kind.setText(tr(ALL_OF_THEM) if others else _kind_text(column, profile))
+        said = [self._attributes.label_of(column.name), self._attributes.meanings_of(column.name)]
+        self._label.setText("  ·  ".join(filter(None, said)))
+        self._label.setVisible(bool(self._label.text()) and not others)
         self._role.setText(tr(ROLE_MEANING[column.role]))
         lines = self._suspicions.show_suspicions(column, profile)
         self._notes.setText(_notes_text(column) if not column.crossed else "")
@@ -219,5 +224,6 @@ def _guess_text(column: DraftColumn) -> str:
         "kind": tr(str(column.kind)),
         "missing": tr("if a value is missing: {missing}", missing=missing),
         "date_order": tr(dict(ORDERS).get(column.date_order) or str(column.date_order)),
+        "domain": tr("values as the file labels them"),
     }
     return "; ".join(words[fact] for fact in column.unconfirmed)

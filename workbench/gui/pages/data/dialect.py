@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,8 @@ from workbench.data.reading import doubted, options_of
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable
 from workbench.gui.style.language import tr, tr_later, tr_number
-from workbench.gui.widgets.basic import Card, Elided, badge, button, label, look, once, row
+from workbench.gui.widgets.basic import Card, Elided, badge, button, label, look, named, once, row
+from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.parameter_form import Form
 from workbench.jobs import Job
 from workbench.params import WorkbenchError
@@ -171,12 +173,14 @@ TITLES = {
     "escape": tr_later("quotes within quotes"),
     "decimal": tr_later("decimal mark"),
     "header": tr_later("header row"),
+    "missing_codes": tr_later("codes declared missing, read as"),
 }
 MARKS = {
     **{",": tr_later("comma"), ";": tr_later("semicolon"), "\t": tr_later("tab"), "|": tr_later("bar")},
     **{" ": tr_later("space"), "": tr_later("none"), "none": tr_later("none"), ".": tr_later("point")},
     **{"doubled": tr_later("doubled"), "backslash": tr_later("backslash"), "bare": tr_later("bare")},
     **{"yes": tr_later("yes"), "no": tr_later("no")},
+    **{"missing": tr_later("missing values"), "values": tr_later("values like others")},
 }
 """What a mark of a file, or a word of the options, is called."""
 
@@ -259,12 +263,18 @@ FIELDS = {
     "names": tr_later("column names"),
     "trim": tr_later("trim cells"),
     "missing": tr_later("missing values"),
+    "range": tr_later("part of the sheet"),
+    "labels": tr_later("labels for codes"),
+    "missing_codes": tr_later("codes declared missing"),
 }
+CHOOSERS = {"sheet": tr_later("Sheet"), "member": tr_later("Member")}
+"""What chooses between the tables of one file, and what it is called."""
 LEFT_OPEN = {
     **dict.fromkeys(ReadOptions.declared(), tr_later("guessed")),
     "comment": tr_later("none"),
     "names": tr_later("as in the file"),
     "missing": tr_later("NA, N/A, NaN, null, none"),
+    "range": tr_later("the whole sheet"),
 }
 
 
@@ -283,9 +293,49 @@ def in_words(dialect: Dialect) -> str:
     return "  ·  ".join(parts)
 
 
+def read_in_words(table: Table) -> str:
+    """Return how a table was read as one line; empty where there is nothing to say."""
+    facts = table.facts
+    part = ""
+    if len(facts.parts) > 1:
+        what, n = tr(CHOOSERS[facts.option]), tr_number(len(facts.parts), ",")
+        part = tr("{what}: {part} (one of {n})", what=what, part=facts.part, n=n)
+    return "  ·  ".join(filter(None, (part, in_words(table.dialect) if table.dialect is not None else "")))
+
+
+def options_by_name(source: str) -> tuple[str, ...]:
+    """Return the reading options of a file that could not be read; none where it has none or is unknown."""
+    from workbench.data.sources import SOURCES
+
+    return next((found.options for found in SOURCES if source.lower().endswith(found.endings)), ())
+
+
+def members(source: str) -> list[str]:
+    """Return the members of an archive that may be tables; runs in a worker."""
+    from workbench.data.sources.compressed import members_of
+
+    with zipfile.ZipFile(source) as archive:
+        return sorted(members_of(archive))
+
+
 def doubts_in_words(table: Table) -> str:
     """Return what was guessed and one row could have turned: ``encoding cp1252, decimal mark comma``."""
     return ", ".join(stated_words(name, value) for name, value in doubted(table).items())
+
+
+BY_A_ROW = tr_later(
+    "⚠ Guessed from the rows: {doubts}. A single row could change this guess, and with it how "
+    "every other row is read; please confirm it before releasing. Below are the same cells as "
+    "each candidate reads them: click the one that reads right."
+)
+BY_THE_FILE = tr_later(
+    "⚠ Only the file says so: {doubts}. Please confirm it before releasing. Below are the values in question as "
+    "each candidate reads them: click the one that reads right."
+)
+TEXT = (
+    *("encoding", "delimiter", "quote", "escape", "decimal", "skip_lines", "header", "comment", "names", "trim"),
+    "missing",
+)
 
 
 class DialectForm(Card):
@@ -305,7 +355,14 @@ class DialectForm(Card):
         self.bad_lines = BadLines()
         self.setObjectName("dialect_form")
         self.setAccessibleName(tr("How the file is written"))
-        self.form = Form("dialect", ReadOptions, titles={key: tr(words) for key, words in FIELDS.items()}, across=2)
+        titles = {key: tr(words) for key, words in FIELDS.items()}
+        self.form = Form("dialect", ReadOptions, titles=titles, given=dict.fromkeys(CHOOSERS), across=2)
+        self.part = ChoiceBox()
+        named(self.part, "dialect_part", tip=tr("The file holds several tables: choose the one to read"))
+        self.part.activated.connect(self._choose_part)
+        self._part_title = label("", name="dialect_part_title")
+        self._part_title.setBuddy(self.part)
+        self._chooser = ""
         self.candidates = ReadingCandidates()
         self.candidates.chosen.connect(self._choose)
         self._again = button(tr("Read again"), "dialect_read_again", tip=tr("Read the file as stated here"))
@@ -322,6 +379,7 @@ class DialectForm(Card):
         )
         self.body.addWidget(label(tr("How the file is written"), "heading"))
         self.body.addWidget(text)
+        self.body.addLayout(row(self._part_title, self.part, None, spacing=12))
         self.body.addWidget(self._doubts)
         self.body.addWidget(self.candidates)
         self.body.addWidget(self.form)
@@ -331,30 +389,50 @@ class DialectForm(Card):
         """Show what was stated the last time, and what of the guess is to be confirmed."""
         self._opened = opened
         self.bad_lines.hide()
+        facts = opened.table.facts if opened is not None else None
+        self._show_fields(facts.options if facts is not None else ())
+        self._show_parts(facts.option if facts else "", facts.parts if facts else (), facts.part if facts else "")
         self._show_options(opened.options if opened is not None else None)
         doubts = doubts_in_words(opened.table) if opened is not None else ""
-        self._doubts.setText(
-            tr(
-                "⚠ Guessed from the rows: {doubts}. A single row could change this guess, and with it how "
-                "every other row is read; please confirm it before releasing. Below are the same cells as "
-                "each candidate reads them: click the one that reads right.",
-                doubts=doubts,
-            )
-        )
+        by_a_row = opened is not None and any(doubt.by_a_row for doubt in opened.table.doubts)
+        self._doubts.setText(tr(BY_A_ROW if by_a_row else BY_THE_FILE, doubts=doubts))
         self._doubts.setVisible(bool(doubts))
         self.candidates.show_doubts(opened.table.doubts if opened is not None else ())
         self._leave.setVisible(not doubts)
         self._show_guess(opened)
 
+    def _show_fields(self, options: tuple[str, ...]) -> None:
+        """Show the fields that mean something for the file; all of a text file where that is not known."""
+        self.form.show_only(options or TEXT)
+
+    def _show_parts(self, option: str, parts: Sequence[str], part: str) -> None:
+        """Offer the tables of a file, where there are several."""
+        self._chooser = option
+        for widget in (self.part, self._part_title):
+            widget.setVisible(len(parts) > 1)
+        if len(parts) > 1:
+            self._part_title.setText(tr(CHOOSERS[option]))
+            self.part.setAccessibleName(tr(CHOOSERS[option]))
+            self.part.clear()
+            self.part.addItems(list(parts))
+            self.part.setCurrentIndex(parts.index(part) if part in parts else -1)
+
+    def _choose_part(self, at: int) -> None:
+        """Read another table of the file: what was stated about the former one need not fit it."""
+        stated: dict[str, Any] = {self._chooser: self.part.itemText(at)}
+        self.read_again.emit(ReadOptions(**stated))
+
     def _show_options(self, options: ReadOptions | None) -> None:
         self.form.set_value(options or ReadOptions())
+        for name in CHOOSERS:
+            self.form.give(name, getattr(options, name, None))
         self._again.setEnabled(True)
 
     def _show_guess(self, opened: OpenTable | None) -> None:
         """Say in each field what was guessed, for as long as nothing is stated there."""
         dialect = opened.table.dialect if opened is not None else None
         guess = options_of(dialect) if dialect is not None else {}
-        for name in ReadOptions.declared():
+        for name in FIELDS:
             field = self.form.field(name)
             words = (
                 tr("guessed: {mark}", mark=mark_words(guess[name])) if name in guess else tr(LEFT_OPEN.get(name, ""))
@@ -376,10 +454,28 @@ class DialectForm(Card):
         so_far = self.options() or self._opened.options or ReadOptions()
         self.read_again.emit(dataclasses.replace(so_far, **stated))
 
-    def show_failure(self, source: str, options: ReadOptions | None, error: BaseException) -> None:
-        """Show what was stated when the file at ``source`` was refused, and the lines that were in the way."""
+    def show_failure(
+        self, source: str, options: ReadOptions | None, error: BaseException, opened: OpenTable | None
+    ) -> None:
+        """Show what was stated when the file at ``source`` was refused, and the lines that were in the way.
+
+        Where another of its tables is ``opened``, those can still be chosen.
+        """
         self.show_table(None)
+        self._show_fields(options_by_name(source))
         self._show_options(options)
+        facts = opened.table.facts if opened is not None and opened.source == source else None
+        if facts is not None and facts.option:
+            self._show_parts(facts.option, facts.parts, getattr(options, facts.option, None) or "")
+        elif isinstance(error, WorkbenchError) and error.code == "member":
+            job = Job(tr("Looking at the file"), lambda emit, cancel: members(source))
+            self._jobs.start(
+                job,
+                key="members",
+                shown=False,
+                on_result=lambda found: self._show_parts("member", found, ""),
+                on_failure=lambda failure: None,  # the error itself has been shown
+            )
         encoding = options.encoding if options is not None else None
         ways = error.remedies if isinstance(error, WorkbenchError) else ()
         replaceable = any(way.kind == REPLACE_INVALID for way in ways)

@@ -5,14 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QElapsedTimer, QItemSelectionModel, QModelIndex, Qt
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QApplication,
-    QScrollArea,
-    QStackedWidget,
-    QTableView,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QScrollArea, QStackedWidget, QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.data import PAGE
@@ -26,7 +19,7 @@ from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr
 from workbench.gui.style.stylesheet import ROW
-from workbench.gui.widgets.basic import Card, Elided, badge, button, look, row, segments, stack
+from workbench.gui.widgets.basic import Card, Elided, button, look, row, segments, stack
 from workbench.gui.widgets.dialogs import FOLDER_OF_IMAGES, ask_for_data, ask_for_folder
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.master_detail import MasterDetail
@@ -75,8 +68,7 @@ class DataPage(PageFrame):
         from workbench.gui.pages.data.dictionary_menu import DictionaryMenu
         from workbench.gui.pages.data.domain_editor import DomainEditor
         from workbench.gui.pages.data.table_facts import WholeTable
-        from workbench.gui.widgets.copy_rows import CopyRows
-        from workbench.gui.widgets.fast_table_model import RowsModel
+        from workbench.gui.widgets.fast_table import PrivateRows
         from workbench.gui.widgets.table_view import TableFilter
 
         self.table = AttributeTable(self.session)
@@ -95,9 +87,9 @@ class DataPage(PageFrame):
         self.values.left.connect(lambda: self._show_view("attributes"))
         self.whole = WholeTable(self.session)
         self.detail.rows_asked.connect(self.whole.ask_for_rows)
-        self.frame_model = RowsModel(self.session)
-        self.rows_view = self._rows_view()
-        CopyRows(self.rows_view, self.session, private=True)
+        self._rows = PrivateRows(self.session, self.jobs, "rows_table")
+        self.rows_view, self.frame_model = self._rows.table, self._rows.table.model()
+        self.rows_view.setSelectionMode(QAbstractItemView.SelectionMode.ContiguousSelection)
         self.dialect = DialectForm(self.jobs)
         self.dialect.read_again.connect(self._read_again)
         self.dialect.bad_lines.replace_asked.connect(self._read_replaced)
@@ -144,21 +136,14 @@ class DataPage(PageFrame):
 
     def _opening_failed(self, source: str, options: ReadOptions | None, error: BaseException) -> None:
         """Show the place in the file that is wrong, and offer to correct how it is read."""
-        if source.lower().endswith((".csv", ".tsv", ".txt")):
+        from workbench.gui.pages.data.dialect import options_by_name
+
+        if options_by_name(source):
             self._failed_source = source
             self._show_view("dialect")
-            self.dialect.show_failure(source, options, error)
+            self.dialect.show_failure(source, options, error, self.session.opened)
 
     # -- what is shown --------------------------------------------------------------------------------------------
-
-    def _rows_view(self) -> QTableView:
-        from workbench.gui.widgets.fast_table import RowsTable
-
-        accessible = tr("Rows of the table: private, not for release")
-        view = RowsTable(self.session, self.frame_model, "rows_table", accessible, row_height=ROW - 4)
-        view.setSelectionMode(QAbstractItemView.SelectionMode.ContiguousSelection)
-        self.frame_model.modelReset.connect(view.fit_columns)
-        return view
 
     def _arrange(self) -> None:
         self._summary = Elided("", "muted")
@@ -173,16 +158,11 @@ class DataPage(PageFrame):
         self._bar.setLayout(row(*self._segments.values(), spacing=4))
         self.header.insertWidget(self.header.indexOf(self._open_button), self._bar)
         attributes = MasterDetail(Card(self.table, self.whole, pad=5), self.detail)
-        rows = Card(pad=8)
-        top = row(None, badge())
-        top.setContentsMargins(0, 4, 8, 0)
-        rows.body.addLayout(top)
-        rows.body.addWidget(self.rows_view, 1)
         dialect = look(QWidget(), "clear")
         layout = stack(self.dialect.bad_lines, self.dialect, None, spacing=12)
         dialect.setLayout(layout)
         self._add_place("attributes", attributes)
-        self._add_place("rows", rows)
+        self._add_place("rows", self._rows)
         self._add_place("dialect", _scrolled(dialect))
         self._add_place("values", self.values)
         line = row(self._summary, self.filter, spacing=12)
@@ -246,8 +226,8 @@ class DataPage(PageFrame):
         if self.session.open_data is not None:
             self.make_whole()
         if self._whole:
-            self.frame_model.show_frame(opened.table.frame if opened else None)
-            self._segments["dialect"].setVisible(opened is not None and opened.table.dialect is not None)
+            self._rows.show_frame(opened.table.frame if opened else None)
+            self._segments["dialect"].setVisible(opened is not None and bool(opened.table.facts.options))
         if self.session.images is not None:
             self._show_images(self.session.images)
         self._show_view(self._first_view())
@@ -376,9 +356,10 @@ def _scrolled(widget: QWidget) -> QScrollArea:
 
 
 def _summary(opened: OpenTable) -> str:
-    from workbench.gui.pages.data.dialect import in_words
+    from workbench.gui.pages.data.dialect import read_in_words
 
     size = f"{count(opened.table.rows, 'row')} × {count(len(opened.table.names), 'column')}"
-    if opened.table.dialect is not None:
-        return f"{size}  ·  {in_words(opened.table.dialect)}"
+    read = read_in_words(opened.table)
+    if read:
+        return f"{size}  ·  {read}"
     return tr("{size}  ·  a sample that comes with the program", size=size) if opened.is_sample else size

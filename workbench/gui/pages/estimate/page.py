@@ -53,7 +53,7 @@ class EstimatePage(PageFrame):
         for field in (self._release, self._certificate):
             field.setAcceptDrops(False)  # the page takes a file that is dropped anywhere on it
         self._said = label("", "muted", wrap=True, name="estimate_said")
-        self.columns, self.pair, self.rows = ColumnsView(session), PairView(session), RowsView(session)
+        self.columns, self.pair, self.rows = ColumnsView(session), PairView(session), RowsView(session, jobs)
         titles = (
             (COLUMNS, tr("Columns"), tr("Means, quantiles and shares of each column")),
             (PAIRS, tr("Pairs"), tr("Two columns together")),

@@ -9,6 +9,7 @@ from PySide6.QtCore import QMarginsF, QModelIndex, QPointF, QRectF, QSize, Signa
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 from workbench.gui.pages.estimate.figures import HIDES, MEAN, QUARTILES, BarView, ColumnView, Figure, in_full, stated
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.style.stylesheet import ROW
@@ -325,12 +326,11 @@ class _SummaryCard(Standing):
 class RowsView(QWidget):
     """The released rows, and what is in each column beside what it says of the original."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__()
         self._model = RowsModel(session, ())  # the release's own plan says which columns are numbers
         accessible = tr("Rows of the released table: public")
-        self.rows = RowsTable(session, self._model, "estimate_rows", accessible, row_height=ROW - 4)
-        self._model.modelReset.connect(self.rows.fit_columns)
+        self.rows = RowsTable(session, jobs, self._model, "estimate_rows", accessible, row_height=ROW - 4)
         CopyRows(self.rows, session, private=False)
         self.summary = LinesTable(session, "estimate_summary", tr("Released columns beside estimates"), SUMMARY)
         self.setLayout(stack(MasterDetail(Card(self.rows, pad=8), _SummaryCard(self.summary, pad=8), heights=(1, 1))))

@@ -6,9 +6,9 @@ import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer, Signal
-from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QBoxLayout, QWidget
 
 from workbench import learners
 from workbench.deep import networks
@@ -23,11 +23,14 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.model_task import read_models
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import day, tr, tr_later, tr_sentence
+from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, Facts, badge, button, label, named, row, scrolled, stack
+from workbench.gui.widgets.basic import Card, Facts, button, label, named, row, scrolled, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_for_table, ask_for_weights, ask_where_to_save
+from workbench.gui.widgets.fast_table import PrivateRows
 from workbench.gui.widgets.formatting import at_most, count, listed
+from workbench.gui.widgets.master_detail import WIDE
 from workbench.gui.widgets.output_name import release_folder, suggest
 from workbench.gui.widgets.path_field import PathField
 from workbench.params import WorkbenchError
@@ -39,6 +42,9 @@ if TYPE_CHECKING:
 
 MOST_COLUMNS = 12
 MOST_SHOWN = 6
+HIGH, LEAST_ROWS = 800, 6 * ROW
+"""Pixels of a page that has room for the rows before there are predictions; of their table at least."""
+
 NO_MODEL = tr_later("Choose a released model, or the folder of one that was released elsewhere.")
 NO_TABLE = tr_later("Choose a file of rows, or drop one here; or open a table in Data.")
 ELSEWHERE = tr_later("in another folder")
@@ -107,12 +113,22 @@ class PredictPage(PageFrame):
         self._results = ImageResults(session, jobs)
         self._outcome = label("", wrap=True, name="predict_outcome")
         self._often = Facts()
-        self._stated = Card(row_of(tr("PREDICTIONS")))
-        self._stated.body.addWidget(self._outcome)
-        self._stated.body.addWidget(self._often)
-        self._stated.hide()
-        lines = stack(model, self._training, self._of_table, self._stated, self._images, spacing=12)
-        lines.addWidget(self._results, 1000)  # what is left of the page, where there are any
+        self._found: Predicted | None = None
+        self._sheet = PrivateRows(session, jobs, "predict_rows_table")
+        self._sheet.table.setMinimumHeight(LEAST_ROWS)
+        said = stack(self._outcome, spacing=4)
+        said.addWidget(self._often, 0, Qt.AlignmentFlag.AlignLeft)
+        said.setContentsMargins(8, 0, 8, 0)
+        self._sheet.body.insertLayout(1, said)
+        asked = QWidget()
+        self._asked = QBoxLayout(QBoxLayout.Direction.TopToBottom, asked)
+        self._asked.setContentsMargins(0, 0, 0, 0)
+        self._asked.setSpacing(12)
+        for card in (model, self._of_table):
+            self._asked.addWidget(card, 1)
+        lines = stack(asked, self._training, self._images, spacing=12)
+        for results in (self._sheet, self._results):
+            lines.addWidget(results, 1000)  # what is left of the page, where there are any
         lines.addStretch(1)
         self._lines = lines
         self._area = scrolled(lines, "predict_area")  # its fields have the keys, and it follows them
@@ -128,6 +144,24 @@ class PredictPage(PageFrame):
         if session.to_learn_from is not None:
             self._offer(session.to_learn_from)
         self._new_table()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Use the room that there is: both questions side by side, and the rows below them."""
+        super().resizeEvent(event)
+        directions = QBoxLayout.Direction
+        self._asked.setDirection(directions.LeftToRight if event.size().width() >= WIDE else directions.TopToBottom)
+        self._show_sheet()
+
+    def _show_sheet(self) -> None:
+        """Show the predictions with their rows; before there are any, the rows, where a high page has room."""
+        found, opened = self._found, self.session.opened
+        rows = opened.table.frame if opened is not None and self._source is None and self.height() >= HIGH else None
+        frame = found.frame if found is not None else rows
+        self._sheet.setVisible(frame is not None and not self._predicts_images)
+        self._sheet.title.setText(tr("PREDICTIONS") if found is not None else tr("THE ROWS"))
+        for part in (self._outcome, self._often):
+            part.setVisible(found is not None)
+        self._sheet.show_frame(frame)
 
     def _model_card(self) -> Card:
         self._folder = PathField("predict_model", tr("Folder of the model"), tr("The folder of a released model"))
@@ -173,9 +207,10 @@ class PredictPage(PageFrame):
         self._of_open.clicked.connect(lambda: self._show_rows(None))
         line = row(self._rows, self._of_open, choose)
         line.setStretch(0, 1)
-        card = Card(row_of(tr("ROWS AND FILE")))
+        card = Card(label(tr("ROWS AND FILE"), "caption"))
         card.body.addLayout(line)
         card.body.addLayout(row(self._target, save))
+        card.body.addStretch(1)
         return card
 
     def _connect(self) -> None:
@@ -252,8 +287,7 @@ class PredictPage(PageFrame):
 
     def _show_rows(self, source: Path | None) -> None:
         """Predict for the rows of a file, or of the open table; name a file for what comes of it."""
-        self._source = source
-        self._stated.hide()
+        self._source, self._found = source, None
         if source is None:
             self._target.setModified(False)
             suggest(self.session, self.jobs, self._target, "predicted", ".csv")
@@ -264,6 +298,7 @@ class PredictPage(PageFrame):
     def refresh(self) -> None:
         opened, running, images = self.session.opened, self._handle is not None, self._predicts_images
         self._of_table.setVisible(not images)
+        self._show_sheet()
         self._images.setVisible(images)
         self._learn.setVisible(not images and not self._training.isVisibleTo(self))
         self._images.setEnabled(not running)
@@ -336,7 +371,7 @@ class PredictPage(PageFrame):
 
     def _new_table(self) -> None:
         self._source = None
-        self._stated.hide()
+        self._found = None
         self._results.clear()
         if self.session.opened is not None and self.isVisible():
             suggest(self.session, self.jobs, self._target, "predicted", ".csv")
@@ -405,7 +440,7 @@ class PredictPage(PageFrame):
         if str(model.folder) == self._folder.text().strip():
             self._model = model
             self._weights.hide()
-            self._stated.hide()
+            self._found = None
             self._show_model()
 
     def _refused(self, error: BaseException) -> None:
@@ -463,7 +498,7 @@ class PredictPage(PageFrame):
         source = self._images.source
         if self._predicts_images and not self._may_show(source):
             return
-        self._stated.hide()
+        self._found = None
         self._results.clear()
         if not self._predicts_images:
             output = Path(self._target.text().strip())
@@ -507,7 +542,8 @@ class PredictPage(PageFrame):
             self._often.hide_line(f"often_{place}")
         for place, (name, rows) in enumerate(found.often[:MOST_SHOWN]):
             self._often.show_line(f"often_{place}", name, count(rows, "row"))
-        self._stated.show()
+        self._found = found
+        self._show_sheet()
         self.session.notify("info", tr("Wrote {name}: private, not for release.", name=found.output.name))
 
     def _failed(self, error: BaseException) -> None:
@@ -520,10 +556,3 @@ class PredictPage(PageFrame):
 def _day(time: str) -> str:
     """Return the day of a time as files write it."""
     return day(datetime.date.fromisoformat(time[:10]))
-
-
-def row_of(title: str) -> QWidget:
-    """Return a caption with the badge of what follows from the rows."""
-    made = QWidget()
-    made.setLayout(row(label(title, "caption"), None, badge()))
-    return made

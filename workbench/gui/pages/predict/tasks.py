@@ -18,6 +18,8 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from workbench.data.schema import Attribute
     from workbench.learners import Learner
     from workbench.release.model.on_release import ModelOnRelease
@@ -35,11 +37,13 @@ class Predicted:
         rows: how many predictions it holds.
         often: the predictions that occur most, each with the number of its rows; empty of numbers
             and of columns.
+        frame: the rows, after the predictions for them.
     """
 
     output: Path
     rows: int
     often: tuple[tuple[str, int], ...]
+    frame: pl.DataFrame
 
 
 class WeightsNeededError(InputError):
@@ -148,6 +152,8 @@ def predict(
     assert source is not None or opened is not None
 
     def work(emit: Emit, cancel: CancelToken) -> Predicted:
+        import polars as pl
+
         from workbench.data.read import read_table
         from workbench.release.model.open_model import write_predictions
 
@@ -159,7 +165,16 @@ def predict(
         seen: Counter[str] = Counter()
         of_numbers = model.target.numeric or bool(model.columns)
         written = write_predictions(model, rows, output, emit, cancel, seen=None if of_numbers else seen)
-        return Predicted(output, written, tuple(seen.most_common()))
+        made = pl.read_csv(output, infer_schema=False).drop("row")
+        made = made.rename({name: _unused(name, rows.frame) for name in made.columns})
+        return Predicted(output, written, tuple(seen.most_common()), made.hstack(rows.frame))
 
     job = Job(tr("Predicting"), work, about=source.name if source is not None else opened.title if opened else "")
     return jobs.start(job, on_result=show, on_failure=refuse)
+
+
+def _unused(name: str, frame: pl.DataFrame) -> str:
+    """Return the name with a sign that tells it from the columns of the table."""
+    while name in frame.columns:
+        name += "*"
+    return name

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QButtonGroup, QComboBox, QStackedWidget, QWidget
+from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QBoxLayout, QButtonGroup, QComboBox, QStackedWidget, QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.preview import PAGE
@@ -18,6 +18,7 @@ from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, Elided, badge, button, hold_most, label, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import count
+from workbench.gui.widgets.master_detail import WIDE
 from workbench.gui.widgets.way_bar import WayBar
 from workbench.release.ledger.study_note import BEFORE
 
@@ -61,11 +62,11 @@ class PreviewPage(PageFrame):
         self.draw = 1
         self._stale = {SPREAD, PAIRS}
         self._asked = self._rows_of = 0
-        self._view = SPREAD
+        self._view, self._wide = SPREAD, False
         self._stated = {SPREAD: ("", ""), PAIRS: ("", "")}
         self._rows_note = tr(FREE)
         self._column = ""
-        self.sides = Sides(session)
+        self.sides = Sides(session, jobs)
         self.sides.column_chosen.connect(self.choose_column)
         self.distribution = Distribution(session)
         self.correlations = Correlations(session)
@@ -106,15 +107,16 @@ class PreviewPage(PageFrame):
             segment.clicked.connect(lambda _checked, name=name: self.show_view(name))
         top = row(*self._segments.values(), 4, self._choice, 8, self._facts)
         top.setStretch(5, 1)
-        self._pictures = QStackedWidget()
-        self._pictures.addWidget(self.distribution)
-        self._pictures.addWidget(self.correlations)
+        self._pair_facts = Elided("", "muted", name="preview_pair_facts")
         self._detail.body.addLayout(top)
         self._detail.body.addWidget(self._recovered)
-        self._detail.body.addWidget(self._pictures, 1)
+        self._detail.body.addWidget(self.distribution, 1)
+        self._detail.body.addWidget(self._pair_facts)
+        self._detail.body.addWidget(self.correlations, 1)
         whole = QWidget()
-        layout = stack(spacing=12)
-        whole.setLayout(layout)
+        layout = self._parts = QBoxLayout(QBoxLayout.Direction.TopToBottom, whole)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(12)
         waiting = QWidget()
         stated = label(tr(WAITING), "muted", name="preview_waiting")
         stated.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -176,17 +178,36 @@ class PreviewPage(PageFrame):
     def show_view(self, name: str) -> None:
         """Show the spread of one column below the rows, or the correlations of all columns in their place."""
         self._view = name
-        spread = name == SPREAD
         self._segments[name].setChecked(True)
-        self._draws.setVisible(spread)
-        self._recovered.setVisible(spread)
-        self._choice.setVisible(spread)
-        self._pictures.setCurrentWidget(self.distribution if spread else self.correlations)
-        self._facts.set_whole(*self._stated[name])
+        self._show_parts()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Show the rows, the spread and the correlations at the same time where the page is wide."""
+        super().resizeEvent(event)
+        wide = event.size().width() >= WIDE
+        if wide != self._wide:
+            self._wide = wide
+            self._parts.setDirection(QBoxLayout.Direction.LeftToRight if wide else QBoxLayout.Direction.TopToBottom)
+            self._show_parts()
+
+    @property
+    def _seen(self) -> tuple[str, ...]:
+        return (SPREAD, PAIRS) if self._wide else (self._view,)
+
+    def _show_parts(self) -> None:
+        """Show what is in sight, and ask for what of it is out of date."""
+        spread, pairs = (view in self._seen for view in (SPREAD, PAIRS))
+        for segment in self._segments.values():
+            segment.setVisible(not self._wide)
+        for part in (self._draws, self._recovered, self._choice, self.distribution):
+            part.setVisible(spread)
+        self.correlations.setVisible(pairs)
+        self._pair_facts.setVisible(self._wide)
+        self._show_facts()
         if self._views.currentWidget() is self._whole:
             self._say_note()
-        if self.isVisible() and name in self._stale and self._views.currentWidget() is self._whole:
-            self._ask()
+            if self.isVisible():
+                self._ask()
 
     def _start_over(self) -> None:
         self.draw, self._column, self._made_up = 1, "", False
@@ -249,7 +270,7 @@ class PreviewPage(PageFrame):
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         super().showEvent(event)
-        if self._view in self._stale and self._views.currentWidget() is self._whole:
+        if self._views.currentWidget() is self._whole:
             self._ask()
 
     def choose_column(self, name: str) -> None:
@@ -285,14 +306,18 @@ class PreviewPage(PageFrame):
     def _ask(self) -> None:
         from workbench.gui.pages.preview.tasks import preview_pairs, preview_rows
 
-        self._stale.discard(self._view)
+        due = self._stale.intersection(self._seen)
+        self._stale -= due
         what = self._source(), self.session.plan, self.draw, self.jobs
-        if self._view == SPREAD:
-            handle = preview_rows(*what, self._present(self._show_rows), on_failure=self._present(self._failed))
-        else:
+        handles = []
+        if SPREAD in due:
+            handles.append(preview_rows(*what, self._present(self._show_rows), on_failure=self._present(self._failed)))
+        if PAIRS in due:
             self._say(PAIRS, tr("comparing…"))
-            handle = preview_pairs(*what, self._present(self._show_pairs), on_failure=self._present(self._failed))
-        if not self._made_up:
+            handles.append(
+                preview_pairs(*what, self._present(self._show_pairs), on_failure=self._present(self._failed))
+            )
+        for handle in handles if not self._made_up else ():
             figures_first.follow_note(self.session, self.jobs, handle)
 
     def _source(self) -> Source:
@@ -341,11 +366,15 @@ class PreviewPage(PageFrame):
         self.sides.setAccessibleName(tr("Draw {draw}, {first}", draw=self.draw, first=first))
 
     def _say_note(self) -> None:
-        self.set_note(self._rows_note if self._view == SPREAD else self._free, wrapped=True)
+        self.set_note(self._rows_note if SPREAD in self._seen else self._free, wrapped=True)
 
     def _say(self, view: str, text: str, stated: str = "") -> None:
         self._stated[view] = text, stated
-        self._facts.set_whole(*self._stated[self._view])
+        self._show_facts()
+
+    def _show_facts(self) -> None:
+        self._facts.set_whole(*self._stated[SPREAD if self._wide else self._view])
+        self._pair_facts.set_whole(*self._stated[PAIRS])
 
     def _show_pairs(self, pairs: Pairs) -> None:
         self._say(PAIRS, tr("draw {draw}, {pairs}", draw=self.draw, pairs=self.correlations.show_pairs(pairs)))

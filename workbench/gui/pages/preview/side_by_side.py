@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QKeyEvent, QKeySequence
+from PySide6.QtGui import QColor, QFont, QKeyEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QAbstractItemView, QSizePolicy, QWidget
 
 from workbench.gui.pages.preview.tasks import PreviewRows
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.stylesheet import ROW
@@ -16,6 +17,7 @@ from workbench.gui.widgets.basic import Card, label, row
 from workbench.gui.widgets.fast_table import LOOKED_AT, RowsTable, tint
 from workbench.gui.widgets.fast_table_model import RowsModel
 from workbench.gui.widgets.table_model import Index
+from workbench.gui.widgets.table_view import TableFilter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,7 +42,11 @@ class DrawModel(RowsModel):
     def changes(self, rows: range, column: int) -> list[bool]:
         """Whether each of some neighbouring cells of a column became another one in the draw."""
         changed = self._changed.get(self.name_of(column))
-        return super().changes(rows, column) if changed is None else changed[rows.start : rows.stop].tolist()
+        return super().changes(rows, column) if changed is None else changed[self.rows_of(rows)].tolist()
+
+    def decimal_of(self, name: str) -> str | None:
+        """Return the decimal mark of a column: a drawn one is written with a point."""
+        return None if name in self._changed else super().decimal_of(name)
 
     def is_changed(self, row: int, column: int) -> bool:
         """Whether a cell became another one in the draw."""
@@ -71,8 +77,9 @@ class PreviewTable(RowsTable):
 
     copy_refused = Signal()
 
-    def __init__(self, session: Session, model: DrawModel, name: str, accessible: str) -> None:
-        super().__init__(session, model, name, accessible, row_height=ROW - 6)
+    def __init__(self, session: Session, jobs: JobCenter, model: DrawModel, name: str, accessible: str) -> None:
+        super().__init__(session, jobs, model, name, accessible, row_height=ROW - 6, private=True)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setDragEnabled(False)
@@ -94,25 +101,30 @@ class Sides(QWidget):
 
     column_chosen = Signal(str)
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__()
         self._left_model, self._right_model = DrawModel(session), DrawModel(session)
-        self.left = PreviewTable(session, self._left_model, "preview_original", tr("Original rows: private"))
+        self.left = PreviewTable(session, jobs, self._left_model, "preview_original", tr("Original rows: private"))
         self.right = PreviewTable(
-            session, self._right_model, "preview_sanitised", tr("The same rows after one draw: private")
+            session, jobs, self._right_model, "preview_sanitised", tr("The same rows after one draw: private")
         )
-        self._right_model.modelReset.connect(self._fit)  # the left one has its rows by then
+        self.right.stand_beside(self.left)
+        self._right_model.frame_changed.connect(self._fit)  # the left one has its rows by then
+        self.filter = TableFilter(self.left, "rows")
+        self.right.filtered_by(self.filter)
         layout = row(spacing=12)
         self.setLayout(layout)
         self.drawn = label("", "muted", name="preview_drawn")
         self.source = label(tr("Original"), "heading", name="preview_source")
+        self._sanitised = label(tr("Sanitised"), "heading")
+        session.theme_changed.connect(self._level)
         sides = (
-            (self.left, self.source, label("")),
-            (self.right, label(tr("Sanitised"), "heading"), self.drawn),
+            (self.left, self.source, None, self.filter),
+            (self.right, self._sanitised, self.drawn, None),
         )
-        for view, title, beside in sides:
+        for view, *head in sides:
             card = Card(pad=8, spacing=4)
-            top = row(title, beside, None)
+            top = row(*head)
             top.setContentsMargins(8, 4, 8, 0)
             card.body.addLayout(top)
             card.body.addWidget(view, 1)
@@ -126,17 +138,26 @@ class Sides(QWidget):
                 lambda at, _, size, other=other: other.horizontalHeader().resizeSection(at, size)
             )
             view.horizontalHeader().sectionClicked.connect(self._head_clicked)
-            view.horizontalHeader().setSectionsClickable(True)
             view.selectionModel().currentChanged.connect(lambda now, _, other=other: self._follow(now, other))
             view.copy_refused.connect(lambda: session.notify("warning", tr(NOT_COPIED)))
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        """Put the rows of both sides on one level."""
+        super().showEvent(event)
+        self._level()
+
+    def _level(self) -> None:
+        self._sanitised.setMinimumHeight(self.filter.sizeHint().height())
 
     def show_rows(self, rows: PreviewRows | None) -> None:
         """Show one draw, or nothing."""
         self._left_model.show_draw(rows.original if rows else None)
         self._right_model.show_draw(rows.sanitised if rows else None, rows.changed if rows else None)
 
-    def _fit(self) -> None:
+    def _fit(self, named_so: bool) -> None:
         """Make the columns wide enough for both sides: what is set on the left is followed by the right."""
+        if named_so:
+            return
         for column in range(min(self._right_model.columnCount(), LOOKED_AT)):
             self.left.setColumnWidth(column, max(self.left.fitting(column), self.right.fitting(column)))
 

@@ -149,6 +149,7 @@ class ProtectPage(PageFrame):
 
     def _take_outlooks(self, outlooks: tuple[Outlook, ...]) -> None:
         self.shares.take_outlooks(outlooks)
+        self.table.make_room()
         self.table.filter_again()
         self._say_note()
 

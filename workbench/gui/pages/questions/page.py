@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
@@ -27,13 +26,11 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.style.stylesheet import MARGIN, PAD, ROW
-from workbench.gui.widgets.basic import Card, Elided, badge, button, label, mark_wrong, named, row, segments, stack
+from workbench.gui.widgets.basic import Card, Elided, button, label, mark_wrong, named, row, segments, stack
 from workbench.gui.widgets.cell_delegates import CHEVRON, PADDING, tick
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.empty_state import NothingYet
-from workbench.gui.widgets.fast_table import RowsTable
-from workbench.gui.widgets.fast_table_model import RowsModel
+from workbench.gui.widgets.fast_table import PrivateRows
 from workbench.gui.widgets.formatting import count, entered
 from workbench.gui.widgets.master_detail import WIDE
 from workbench.gui.widgets.settings_table import SettingsTable
@@ -53,9 +50,6 @@ from workbench.sanitize.questions import (
     recipient,
 )
 from workbench.sanitize.wishes import FORMS, Wish
-
-if TYPE_CHECKING:
-    import polars as pl
 
 NAME, TICK, KIND, WHY = range(4)
 NEVER_MIND = tr_later("not suggested: {why}")
@@ -196,9 +190,9 @@ class QuestionsPage(PageFrame):
         for part in (self._who(), self._which(), self._what()):
             self._parts.addWidget(part)
         self._arrange(beside=False)
-        self._rows = RowsModel(session)
-        self._frame: pl.DataFrame | None = None
-        self._sheet = self._make_sheet()
+        # Who chooses columns looks at what is in them, where a high window has room for it.
+        self._sheet = PrivateRows(session, jobs, "questions_rows", tr("THE ROWS"))
+        self._sheet.hide()
         self.body.addWidget(self._nothing, 1)
         self.body.addWidget(self._card, 1)
         self.body.addWidget(self._sheet, 1)
@@ -216,32 +210,10 @@ class QuestionsPage(PageFrame):
         skip.clicked.connect(lambda: self._skip(number))
         return row(label(tr("{number}   {question}", number=number, question=words), "heading"), None, skip)
 
-    def _make_sheet(self) -> Card:
-        """Return the rows, which a high window has room for: who chooses columns looks at what is in them."""
-        view = RowsTable(
-            self.session,
-            self._rows,
-            "questions_rows",
-            tr("Rows of the table: private, not for release"),
-            row_height=ROW - 4,
-        )
-        self._rows.modelReset.connect(view.fit_columns)
-        CopyRows(view, self.session, private=True)
-        sheet = Card(pad=8)
-        above = row(label(tr("THE ROWS"), "caption"), None, badge())
-        above.setContentsMargins(8, 4, 8, 0)
-        sheet.body.addLayout(above)
-        sheet.body.addWidget(view, 1)
-        sheet.hide()
-        return sheet
-
     def _show_rows(self) -> None:
         opened, high = self.session.opened, self.height() >= HIGH
         self._sheet.setVisible(opened is not None and high)
-        frame = opened.table.frame if opened is not None and high else None
-        if frame is not self._frame:
-            self._frame = frame
-            self._rows.show_frame(frame)
+        self._sheet.show_frame(opened.table.frame if opened is not None and high else None)
 
     def _who(self) -> QWidget:
         known = ((each.name, tr_sentence(each.title), tr_sentence(each.why)) for each in RECIPIENTS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 
 from PySide6.QtWidgets import QWidget
@@ -17,7 +18,7 @@ from workbench.gui.pages.rappor.live_plots import (
     Setting,
     plots,
 )
-from workbench.gui.pages.rappor.parameters_card import ParametersCard
+from workbench.gui.pages.rappor.parameters_card import LINES, ParametersCard
 from workbench.gui.pages.rappor.tasks import Shown, decoded, simulate
 from workbench.gui.pages.release_account import RUNNING, left_words, release_hindrance, short_words
 from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseWords, known_error
@@ -26,6 +27,7 @@ from workbench.gui.pages.run_page import first_problem
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
+from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import again, localised, tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, Facts, badge, label, look, named, row, stack
@@ -165,9 +167,18 @@ class RapporPage(ReleasePage):
         self.set_primary(
             tr("Simulate"), "rappor_simulate", self._simulate, tr("Simulate and decode (Ctrl+Return); free")
         )
-        self._parameters.changed.connect(self.refresh)
+        self._parameters.changed.connect(self._changed)
         self._target.textChanged.connect(lambda _text: self.refresh())
         self._source.activated.connect(lambda _at: self._chose_source())
+        titles = {"source": tr("values"), **{line.key: tr(line.words) for line in LINES}}
+        self._steps = FormSteps(
+            session.undo_stack,
+            "rappor",
+            self._state,
+            self._restore,
+            title=titles.__getitem__,
+            written=lambda key: key != "source",
+        )
         session.table_changed.connect(self.in_sight(self._start_over))
         session.plan_changed.connect(self.in_sight(self._follow_plan))
         session.account_changed.connect(self.in_sight(self._show_released))
@@ -216,13 +227,26 @@ class RapporPage(ReleasePage):
                 if column.action != "keep":
                     self._source.addItem(tr("column {name}", name=column.name), f"column:{column.name}")
         self._source.setCurrentIndex(max(self._source.findData(chosen), 0))
-        self._chose_source(first=chosen is None)
+        with self._steps.unasked():
+            self._chose_source(first=chosen is None)
 
     def _chose_source(self, *, first: bool = True) -> None:
         kind, _, name = str(self._source.currentData()).partition(":")
         if kind == "preset" and first:
             known = next(known for known in PRESETS if known.name == name)
             self._parameters.show_values(known.parameters, known.reports, self._parameters.each() or 1)
+        self._changed()
+
+    def _changed(self) -> None:
+        self._steps.keep()
+        self.refresh()
+
+    def _state(self) -> dict[str, str]:
+        return {"source": self._source.currentData(), **self._parameters.state()}
+
+    def _restore(self, state: Mapping[str, str]) -> None:
+        self._source.setCurrentIndex(max(self._source.findData(state["source"]), 0))
+        self._parameters.restore(state)
         self.refresh()
 
     def _setting(self) -> Setting | None:

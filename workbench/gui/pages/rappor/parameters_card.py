@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal
@@ -117,6 +118,18 @@ class ParametersCard(Card):
         given = {name: getattr(parameters, name) for name in parameters.declared()}
         for line in LINES:
             self._show(line, {**given, "clients": clients, "each": each}[line.key], field=True)
+        self._check()
+
+    def state(self) -> dict[str, str]:
+        """Return what is written in each field."""
+        return {key: field.text() for key, field in self._fields.items()}
+
+    def restore(self, state: Mapping[str, str]) -> None:
+        """Show what :meth:`state` returned, without a signal."""
+        for line in LINES:
+            self._fields[line.key].setText(state[line.key])
+            with suppress(ParameterError):
+                self._show(line, self._read(line), field=False)
         self._check()
 
     def enable(self, on: bool) -> None:

@@ -20,18 +20,14 @@ from workbench.gui.pages.release_account import (
 )
 from workbench.gui.pages.release_tasks import Foreseen
 from workbench.gui.session.account_task import name_account, read_account, set_separate
-from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.error_text import sentence, ways_out
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import day, tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Card, Facts, button, caption, label, look, mark_wrong, named, row
-from workbench.gui.widgets.declared import in_short
 from workbench.gui.widgets.dialogs import confirm
 from workbench.gui.widgets.explain import Explainable, of_plan, percent
 from workbench.gui.widgets.formatting import at_least, at_most, in_full
-from workbench.gui.widgets.lines_table import LinesTable
-from workbench.gui.widgets.table_model import Cell, Column
 from workbench.params import ParameterError
 from workbench.privacy.accounting.posterior import posterior
 from workbench.sanitize.account_name import checked_name
@@ -219,39 +215,6 @@ STAYS = tr_later(
     "rows, synthetic rows and statistics are for tables. What this window shows of the images, "
     "their counts, predictions and accuracies, is private as well."
 )
-
-
-class ColumnsCard(Card):
-    """What is declared of each released column: what anybody may know of it, and what its values are clamped to."""
-
-    def __init__(self, session: Session) -> None:
-        super().__init__(pad=12)
-        self.setObjectName("release_columns_card")
-        self._session = session
-        columns = (
-            Column(tr_later("Column"), width=140),
-            Column(tr_later("Kind"), width=110),
-            Column(tr_later("Declared: anybody may know it"), width=320),
-        )
-        accessible = tr("What is declared of each released column")
-        self._table = LinesTable(session, "release_columns", accessible, columns)
-        self.body.addWidget(label(tr("RELEASED COLUMNS"), "caption"))
-        self.body.addWidget(self._table, 1)
-
-    def follow(self) -> None:
-        """Show the columns that the plan releases now."""
-        released = [column for column in self._session.plan.columns if column.action != "drop"]
-        self._table.lines.show_lines([(Cell(c.name), Cell(tr(c.kind or "–")), _declared(c)) for c in released])
-
-
-def _declared(column: DraftColumn) -> Cell:
-    if column.action == "keep":
-        return Cell(tr("published as it is"), "warn")
-    if column.lower is not None and column.upper is not None:
-        stated = tr("{low} to {high}", low=in_short(column, "lower"), high=in_short(column, "upper"))
-    else:
-        stated = in_short(column, "domain")
-    return Cell(stated, tip=stated)
 
 
 class CostCard(Card):

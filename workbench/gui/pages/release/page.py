@@ -13,7 +13,6 @@ from workbench.gui.pages.refusals import table_refusal
 from workbench.gui.pages.release import PAGE
 from workbench.gui.pages.release.cards import (
     AccountName,
-    ColumnsCard,
     CostCard,
     OnlyModelsCard,
     OutsideCard,
@@ -40,6 +39,7 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import button, caption, label, look, row, stack
+from workbench.gui.widgets.declared import ColumnsCard
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.release_card import ReleasedCard
 from workbench.gui.widgets.way_bar import MODEL, WayBar
@@ -149,7 +149,7 @@ class SettingsPage(ReleasePage):
         lines = stack(self._released_title, spacing=12)
         lines.addLayout(self._released)
         past.setLayout(lines)
-        self._columns = ColumnsCard(self.session)
+        self._columns = ColumnsCard(self.session, "release_columns")
         self._sections = Sections(self._version, self._cost, self._outside, self._columns, past)
         self._area = QScrollArea()
         self._area.setObjectName("release_area")

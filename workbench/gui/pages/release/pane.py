@@ -13,7 +13,7 @@ from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseW
 from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen, foresee
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.session.undo import PlanEdit
+from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import again, tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import Card, label
 from workbench.gui.widgets.delta_entry import DeltaEntry, DeltaLine
@@ -61,7 +61,14 @@ class WayPane(Card):
         self.setObjectName(f"pane_{what.name}")
         self.session, self.what, self.kind = session, what, kind
         self._own: set[str] = set()
-        self._former: dict[str, Any] = {}
+        self._changes = FormSteps(
+            session.undo_stack,
+            what.name,
+            self.state,
+            self._show_state,
+            title=lambda key: again(self.titles[key]),
+            written=lambda key: key in self.written,
+        )
         self.delta = DeltaEntry(f"{what.name}_delta")
         self._problem = label("", "problem", wrap=True, name=f"{what.name}_field_problem")
         self._problem.hide()
@@ -132,16 +139,12 @@ class WayPane(Card):
 
     def follow(self) -> None:
         """Show what follows from table, plan and questions, but for what a person has chosen here."""
-        self._former = self.state()
+        self._changes.begin()
 
     def chose(self, key: str) -> None:
         """Keep what a person has chosen in the field ``key``, as a step that can be undone."""
         self._own.add(key)
-        former, after = self._former, self.state()
-        if after != former:
-            words = tr("change {title}", title=again(self.titles[key]))
-            merge = f"{self.what.name} {key}" if key in self.written else ""
-            self.session.undo_stack.push(PlanEdit(words, former, after, self._show_state, merge))
+        self._changes.keep(key)
         self.say(self.field_problem())
         self.changed.emit()
 
@@ -154,12 +157,10 @@ class WayPane(Card):
         self._own = set(state["own"])
         self.delta.setText(state["delta"])
 
-    def _show_state(self, state: dict[str, Any]) -> None:
-        self._former = state
-        if state != self.state():
-            self.restore(state)
-            self.say(self.field_problem())
-            self.changed.emit()
+    def _show_state(self, state: Mapping[str, Any]) -> None:
+        self.restore(state)
+        self.say(self.field_problem())
+        self.changed.emit()
 
     def say(self, problem: str) -> None:
         """Say which field is refused, and why."""

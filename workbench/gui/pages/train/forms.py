@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QLineEdit, QRadioButton, QWidget
@@ -17,6 +17,7 @@ from workbench.deep.plan import DpSgdPlan
 from workbench.gui.pages.run_page import fitting, why_advised
 from workbench.gui.pages.train.tasks import first_parameters, first_plan
 from workbench.gui.session.session import Session
+from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import tr, tr_later, tr_sentence, typed
 from workbench.gui.widgets.basic import Card, button, hold, label, mark_wrong, named, row, rule, scrolled, stack
 from workbench.gui.widgets.formatting import STAR, at_most, entered
@@ -218,6 +219,7 @@ class ModelForms(Card):
 
     Attributes:
         model: the name of the model that is chosen.
+        steps: what a person changes here, which can be undone.
 
     Signals:
         chosen: another model.
@@ -235,6 +237,7 @@ class ModelForms(Card):
         self._forms: dict[str, Form] = {}
         self._rows, self._images, self._follows = 0, False, True
         self.model = next(iter(self._models))
+        self.steps = FormSteps(session.undo_stack, "train", self._state, self._restore, self._title, self._is_written)
         self.list = ModelList()
         self.list.chosen.connect(self.choose)
         self.epsilon = named(QLineEdit(), "train_epsilon", tr("ε of the model"))
@@ -299,6 +302,10 @@ class ModelForms(Card):
     def begin(self, rows: int, *, images: bool = False) -> None:
         """Begin anew for ``rows`` rows, of a table or ``images``, with the advised model at the ε of the plan."""
         self._rows, self._images = rows, images
+        with self.steps.unasked():
+            self._begin()
+
+    def _begin(self) -> None:
         former, self._forms = self._forms, {}
         for form in former.values():
             form.setParent(None)  # it is deleted only when the event loop comes to it
@@ -310,12 +317,13 @@ class ModelForms(Card):
     def refresh(self) -> None:
         """Follow the plan: list what fits it now, leave a model that does not, and take its ε unless it is set."""
         offered = offer_of(self._session)
-        if self._follows:
-            self._show_epsilon(self._session.plan.epsilon)
-        if offered.names and self.model not in offered.names and offered.advised:
-            self.choose(offered.advised)
-        else:
-            self._show()
+        with self.steps.unasked():
+            if self._follows:
+                self._show_epsilon(self._session.plan.epsilon)
+            if offered.names and self.model not in offered.names and offered.advised:
+                self.choose(offered.advised)
+            else:
+                self._show()
 
     def choose(self, model: str) -> None:
         """Show the form of ``model``."""
@@ -323,6 +331,7 @@ class ModelForms(Card):
         if not self.is_network and not self.epsilon.text().strip():  # a network alone may have it follow from its noise
             self._show_epsilon(self._session.plan.epsilon)
         self._show()
+        self.steps.keep()
         self.chosen.emit()
         self.changed.emit()
 
@@ -408,7 +417,36 @@ class ModelForms(Card):
 
     def _edited(self) -> None:
         self._say_epsilon()
+        self.steps.keep()
         self.changed.emit()
+
+    # -- steps ------------------------------------------------------------------------------------------------------
+
+    def _state(self) -> dict[str, Any]:
+        """Return what is chosen and written, the fields of each model after its name."""
+        written = {
+            f"{model} {key}": value for model, form in self._forms.items() for key, value in form.state().items()
+        }
+        return {"model": self.model, EPSILON: None if self._follows else self.epsilon.text(), **written}
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        for model, form in self._forms.items():
+            form.restore({key: state.get(f"{model} {key}", value) for key, value in form.state().items()})
+        self._follows = state[EPSILON] is None
+        self.epsilon.setText(entered(self._session.plan.epsilon) if self._follows else state[EPSILON])
+        with self.steps.unasked():
+            if state["model"] != self.model:
+                self.choose(state["model"])
+            else:
+                self._edited()
+
+    def _title(self, field: str) -> str:
+        model, _, key = field.partition(" ")
+        return self._forms[model].title_of(key) if key else {"model": tr("model"), EPSILON: "ε"}[field]
+
+    def _is_written(self, field: str) -> bool:
+        model, _, key = field.partition(" ")
+        return isinstance(self._forms[model].field(key), QLineEdit) if key else field == EPSILON
 
     def meanings(self) -> list[str]:
         """Return what each setting of the chosen model means."""

@@ -150,13 +150,15 @@ class TrainPage(RunPage):
             self.forms.begin(images.table.rows, images=True)
             self._begun = self.forms.value()
             if planned is not None:
-                self.forms.show_plan(planned)
+                with self.forms.steps.unasked():
+                    self.forms.show_plan(planned)
         elif opened is not None:
             self.forms.begin(opened.rows_under(self.session.plan))
-            if self.session.training is not None:
-                self.forms.offer(*self.session.training)
-            if self.session.run_figures is not None:
-                self.forms.offer_run(self.session.run_figures)
+            with self.forms.steps.unasked():
+                if self.session.training is not None:
+                    self.forms.offer(*self.session.training)
+                if self.session.run_figures is not None:
+                    self.forms.offer_run(self.session.run_figures)
         self.going.setEnabled(opened is not None or images is not None)
         self.going.clear()
         self.before.folder.ending = ""

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from typing import Any
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QUndoStack
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QMenu, QToolButton, QWidget
 
 from workbench import learners
 from workbench.gui.pages.run_page import why_advised
 from workbench.gui.session.error_text import sentence
+from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import shown_list, tr, tr_later, tr_sentence, typed_list
 from workbench.gui.widgets.basic import Card, hold, hold_most, label, look, mark_wrong, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import STAR
+from workbench.gui.widgets.parameter_form import given_in, put_in
 from workbench.learners import Learner
 from workbench.params import ParameterError
 from workbench.privacy.local import mechanisms
@@ -79,7 +83,7 @@ class CurveSetup(Card):
     changed = Signal()
     look_changed = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, stack: QUndoStack) -> None:
         super().__init__(pad=12)
         self.setObjectName("curve_setup")
         self.model = named(ChoiceBox(), "curve_model", tr("Model"), tr("The model that every regime trains"))
@@ -128,8 +132,10 @@ class CurveSetup(Card):
         self._problem.hide()
         self._misfit = ""
         self._taken: dict[str, bool] = {}  # ways that this model lacks, and whether they were ticked before it
+        self._steps = FormSteps(stack, "curve", self._state, self._restore, self._title, self._is_written)
         self._arrange()
         self._follow_model()
+        self._steps.begin()
         self._listen()
 
     def _listen(self) -> None:
@@ -141,9 +147,44 @@ class CurveSetup(Card):
             box.toggled.connect(self._edited)
         for line in (self.epsilons, self.repeats, self.blocks):
             line.textEdited.connect(self._edited)
-        self.measure.currentIndexChanged.connect(self.look_changed)
-        self.bands.toggled.connect(self.look_changed)
-        self.baselines.toggled.connect(self.look_changed)
+        for changed in (self.measure.currentIndexChanged, self.bands.toggled, self.baselines.toggled):
+            changed.connect(lambda _value: self._steps.keep())
+            changed.connect(self.look_changed)
+
+    # -- steps ------------------------------------------------------------------------------------------------------
+
+    @property
+    def _fields(self) -> dict[str, QWidget]:
+        """The fields by name: that of the model first, which the others follow."""
+        lists = {"model": self.model, "more": self.more, "mechanism": self.mechanism, "measure": self.measure}
+        lines = {"epsilons": self.epsilons, "repeats": self.repeats, BLOCKS: self.blocks}
+        return {**lists, **lines, **self._regimes, "bands": self.bands, "baselines": self.baselines}
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            **{key: given_in(field) for key, field in self._fields.items() if field is not self.more},
+            "more": tuple(self._further),
+            "taken": dict(self._taken),
+            "kept": self.kept,
+        }
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        with self._steps.unasked():
+            self.kept, self._further, self._taken = state["kept"], list(state["more"]), {}
+            for key, field in self._fields.items():
+                if key in state and field is not self.more:
+                    put_in(field, state[key])
+                if field is self.model:
+                    self._follow_model()
+            self._taken = dict(state["taken"])
+            self._edited()
+        self.look_changed.emit()
+
+    def _title(self, field: str) -> str:
+        return tr("Further models").lower() if field == "more" else self._fields[field].accessibleName().lower()
+
+    def _is_written(self, field: str) -> bool:
+        return isinstance(self._fields.get(field), QLineEdit)
 
     def _arrange(self) -> None:
         none, sanitized, corrected, synthetic, private = self._regimes.values()
@@ -181,8 +222,9 @@ class CurveSetup(Card):
         Without any, all are listed: what keeps a model from learning is said below.
         """
         if found != self._found:
-            self._list_models(found)
-            self._follow_model()
+            with self._steps.unasked():
+                self._list_models(found)
+                self._follow_model()
             self.changed.emit()
 
     def _list_models(self, found: Fitting) -> None:
@@ -327,13 +369,16 @@ class CurveSetup(Card):
 
     def fill_in(self, models: Sequence[str]) -> None:
         """Choose these models in every way of training that they have; the lists of ε and repeats stay."""
-        self.kept = True
-        self.model.setCurrentIndex(self.model.findData(models[0]))
-        self._further = list(models[1:])
-        self._follow_model()
-        for box in self._regimes.values():
-            box.setChecked(box.isEnabled())
-        self.blocks.clear()
+        before = self._state()
+        with self._steps.unasked():
+            self.kept = True
+            self.model.setCurrentIndex(self.model.findData(models[0]))
+            self._further = list(models[1:])
+            self._follow_model()
+            for box in self._regimes.values():
+                box.setChecked(box.isEnabled())
+            self.blocks.clear()
+        self._steps.begin(before)
         self._edited()
 
     def show_misfit(self, text: str) -> None:
@@ -347,6 +392,7 @@ class CurveSetup(Card):
 
     def _edited(self, *_: object) -> None:
         self.value()
+        self._steps.keep()
         self.changed.emit()
 
 

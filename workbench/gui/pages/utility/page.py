@@ -72,7 +72,7 @@ class UtilityPage(RunPage):
         from workbench.gui.pages.utility.results import ResultsTable
         from workbench.gui.widgets.curve_plot import CurvePlot
 
-        self.setup = CurveSetup()
+        self.setup = CurveSetup(session.undo_stack)
         self.plot = CurvePlot("curve", tr("Accuracy against ε"))
         self.panel = PointPanel(session, self.plot, "curve", tr("See its run in Compare →"))
         Explainable(self.plot, session, lambda: of_one_row(session, self.plot.epsilon or session.plan.epsilon))

@@ -6,6 +6,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING
 
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from workbench.gui.gauges.budget import offered_words
@@ -31,10 +32,12 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import localised, tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, badge, button, label, look, named, row, stack
+from workbench.gui.widgets.declared import ColumnsCard
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
-from workbench.gui.widgets.explain import Explainable, of_plan
+from workbench.gui.widgets.explain import Explainable, Meaning, of_plan
 from workbench.gui.widgets.formatting import entered, together
+from workbench.gui.widgets.master_detail import WIDE
 from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.gui.widgets.way_bar import MODEL, inside
 from workbench.params import ParameterError, WorkbenchError
@@ -82,7 +85,10 @@ class WaysPage(PageFrame):
         self._make_foot()
         self._nothing = NothingYet(session, "ways_nothing", tr("Nothing to decide yet"), "data", tr("Data →"))
         self.body.addWidget(self._top)
-        self.body.addWidget(self._sheet, 1)
+        panes = row(spacing=12)
+        panes.addWidget(self._sheet, 3)
+        panes.addWidget(self._make_wide_pane(), 2)
+        self.body.addLayout(panes, 1)
         self.body.addWidget(self._nothing, 1)
         self._marks.changed.connect(self._advise)
         self._marks.changed.connect(self.in_sight(self.refresh))
@@ -168,6 +174,28 @@ class WaysPage(PageFrame):
             layout.addWidget(part)
         self._sheet.setLayout(layout)
 
+    def _make_wide_pane(self) -> QWidget:
+        """Return what a wide page has room for beside the questions: what ε means, and which columns leave."""
+        self._meaning, self._columns = Meaning(self.session, "ways_meaning"), ColumnsCard(self.session, "ways_columns")
+        self._wide_pane = look(QWidget(), "clear")
+        meaning = Card(label(tr("WHAT THIS ε MEANS"), "caption"), self._meaning, pad=12)
+        panes = stack(meaning, spacing=12)
+        panes.addWidget(self._columns, 1)
+        self._wide_pane.setLayout(panes)
+        return self._wide_pane
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Use the width that there is."""
+        super().resizeEvent(event)
+        self._show_wide_pane()
+
+    def _show_wide_pane(self) -> None:
+        there = self.width() >= WIDE and self._sheet.isVisibleTo(self)
+        self._wide_pane.setVisible(there)
+        if there:
+            self._meaning.explain(of_plan(self.session))
+            self._columns.follow()
+
     def _make_foot(self) -> None:
         self._cancel = button(tr("Cancel"), "ways_cancel", tip=tr("Stop the private draw (Esc)"))
         self._cancel.clicked.connect(self.escape)
@@ -223,6 +251,7 @@ class WaysPage(PageFrame):
         session, missing = self.session, self.missing()
         self._top.setVisible(not missing)
         self._sheet.setVisible(not missing)
+        self._show_wide_pane()
         self._nothing.setVisible(bool(missing))
         self._nothing.say(missing)
         for part in (self._settings, self._release, self._better):

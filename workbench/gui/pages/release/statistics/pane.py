@@ -14,6 +14,7 @@ from workbench.gui.pages.release.statistics.tasks import SPARSE, Bar, checked, r
 from workbench.gui.pages.release_account import steps_of
 from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseWords
 from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.stylesheet import ROW
@@ -97,17 +98,16 @@ def _words(bar: Bar) -> str:
 class ResultsCard(Card):
     """All figures as a table, and one histogram as a picture."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(pad=12, spacing=6)
         self.setObjectName("statistics_results")
         self._found: Released | None = None
         self._model = RowsModel(session, NUMBERS)
         self.table = RowsTable(
-            session, self._model, "statistics_figures", tr("The released figures"), row_height=ROW - 6
+            session, jobs, self._model, "statistics_figures", tr("The released figures"), row_height=ROW - 6
         )
         self.table.verticalHeader().hide()
         self._copies = CopyRows(self.table, session, private=False)
-        self._model.modelReset.connect(self.table.fit_columns)
         self.picture = HistogramPicture(session)
         self._stack = QStackedWidget()
         self._stack.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
@@ -255,7 +255,7 @@ class StatisticsPane(WayPane):
         self._steps = label("", "muted", wrap=True, name="statistics_steps")
         for below in (self._sizes, self._steps, DeltaLine(self.delta)):
             self.body.addWidget(below)
-        view = ResultsCard(session)
+        view = ResultsCard(session, page.jobs)
         self.results = ReleasedPart(
             page,
             view,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QComboBox, QSizePolicy, QStackedWidget
 
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.style.stylesheet import ROW
@@ -65,7 +66,7 @@ class ComparisonCard(Card):
 
     compare_asked = Signal()
 
-    def __init__(self, session: Session, name: str, title: str, *, rows: bool = False) -> None:
+    def __init__(self, session: Session, jobs: JobCenter, name: str, title: str, *, rows: bool = False) -> None:
         super().__init__(pad=12, spacing=6)
         self.setObjectName(name)
         self._found: Compared | None = None
@@ -93,10 +94,9 @@ class ComparisonCard(Card):
         self._model = RowsModel(session)
         if rows:
             table = RowsTable(
-                session, self._model, f"{name}_table", tr("The released rows: public"), row_height=ROW - 6
+                session, jobs, self._model, f"{name}_table", tr("The released rows: public"), row_height=ROW - 6
             )
             CopyRows(table, session, private=False)
-            self._model.modelReset.connect(table.fit_columns)
             self._views[ROWS] = table
         titles = [(key, tr(LOOKS[key][0]), tr(LOOKS[key][1])) for key in self._views]
         self._segments = segments(self, f"{name}_", titles, self._press)

@@ -111,9 +111,9 @@ class SyntheticPane(WayPane):
         self._again = button(tr("Draw a preview"), "synthetic_preview_start", tip=tr(FREE))
         self._again.clicked.connect(self._preview)
         self.others = (self._again,)
-        self._preview_card = ComparisonCard(session, "synthetic_preview", tr("A PRIVATE PREVIEW"))
+        self._preview_card = ComparisonCard(session, page.jobs, "synthetic_preview", tr("A PRIVATE PREVIEW"))
         self._preview_card.hide()
-        view = ComparisonCard(session, "synthetic_released", tr("RELEASED"), rows=True)
+        view = ComparisonCard(session, page.jobs, "synthetic_released", tr("RELEASED"), rows=True)
         failed = tr("It cannot be shown.")
         self.results = ReleasedPart(
             page, view, released_rows, (tr(LOOK[0]), tr(LOOK[1])), failed, kind="synthetic", card=False

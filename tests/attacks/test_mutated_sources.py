@@ -1,0 +1,95 @@
+"""Mutated files of every binary format: each is a table or one sentence, in bounded time and memory."""
+
+from __future__ import annotations
+
+import io
+import random
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.source_files import BINARY, written
+from workbench.data.read import read_table
+from workbench.params import InputError
+
+HUGE = (
+    b"\xff\xff\xff\xff",
+    b"\xff\xff\xff\x7f",
+    b"\x00\x00\x00\x80",
+    b"\xff" * 8,
+    b"\xfe" + b"\xff" * 6 + b"\x7f",
+    b"\x00",
+)
+"""Lengths and counts as a file writes them, of either order: 2³² − 1, 2³¹ − 1, −2³¹, −1, 2⁶³ − 2, none."""
+
+MOST_BYTES, SECONDS = 2 * 1024**3, 30
+HANDFUL, HUNDREDS = 10, 200
+FEW = ("people.csv.gz",)
+"""Formats of which a handful is read in the default suite: each file takes a process."""
+
+
+def hurt(content: bytes, dice: random.Random) -> bytes:
+    """Flip bytes, cut the end off, or put a huge number in."""
+    data = bytearray(content)
+    match dice.randrange(4):
+        case 0 | 1:
+            for _ in range(dice.choice((1, 2, 8, 32))):
+                data[dice.randrange(len(data))] = dice.randrange(256)
+        case 2:
+            del data[dice.randrange(1, len(data)) :]
+        case _:
+            at, put = dice.randrange(len(data)), dice.choice(HUGE)
+            data[at : at + len(put)] = put
+    return bytes(data)
+
+
+def mutated(content: bytes, seed: int) -> bytes:
+    """Return the file with something wrong; of an archive often one member alone, which is packed again."""
+    dice = random.Random(seed)
+    if not content.startswith(b"PK") or dice.random() < 0.4:
+        return hurt(content, dice)
+    made = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as whole, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as out:
+        chosen = dice.choice(whole.namelist())
+        for name in whole.namelist():
+            member = whole.read(name)
+            out.writestr(zipfile.ZipInfo(name), hurt(member, dice) if name == chosen and member else member)
+    return made.getvalue()
+
+
+def read_all(folder: Path, name: str, count: int) -> list[str]:
+    """Read ``count`` mutated files; return the sentences."""
+    content, told = written(folder, name).read_bytes(), []
+    for seed in range(count):
+        path = folder / name
+        path.write_bytes(mutated(content, seed) or b"x")
+        began, sentence = time.monotonic(), ""
+        try:
+            assert read_table(path).rows > 0
+        except InputError as error:
+            sentence = str(error)
+        assert "\n" not in sentence, seed
+        assert time.monotonic() - began < SECONDS, seed
+        told += [sentence] if sentence else []
+    return told
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_a_handful_of_mutated_files_are_tables_or_one_sentence(name: str, tmp_path: Path) -> None:
+    assert read_all(tmp_path, name, HANDFUL)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BINARY)
+def test_hundreds_of_mutated_files_are_tables_or_one_sentence(
+    name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert read_all(tmp_path, name, HUNDREDS)
+    assert capfd.readouterr() == ("", "")  # what a library prints may hold values
+    if sys.platform == "linux":
+        import resource
+
+        assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 < MOST_BYTES

@@ -1,0 +1,105 @@
+"""Every source from the command line: described, planned, released, verified, and the same dataset as its CSV."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_cases import Run
+
+from tests.source_files import CSV, NAMES, ROWS, coded, packed_zip, partitioned, workbook, written
+
+KINDS = ["people.csv.gz", "people.zip", "people.jsonl", "people.xlsx", "people.ods", "people.dta", "folder"]
+
+SOME = ("people.xlsx", "folder")
+
+
+def source(folder: Path, name: str) -> str:
+    if name != "folder":
+        return str(written(folder, name))
+    partitioned(folder / "people")
+    return str(folder / "people")
+
+
+def done(run: Run, *words: str) -> dict[str, Any]:
+    return run(*words, "--json").done
+
+
+def planned(run: Run, data: str, *more: str) -> None:
+    done(run, "plan", data, "--epsilon", "1", "--from-data", "--drop", "weight", *more, "-o", "plan.toml")
+    done(run, "plan", "--confirm", "plan.toml")
+
+
+@pytest.mark.parametrize("name", [pytest.param(k, marks=() if k in SOME else pytest.mark.slow) for k in KINDS])
+def test_a_release_from_every_source_is_verified(name: str, folder: Path, run: Run) -> None:
+    data = source(folder, name)
+    described = done(run, "describe", data)
+    assert described["rows"] == len(ROWS)
+    assert [column["name"] for column in described["columns"]][:4] == list(NAMES)
+    assert [column["kind"] for column in described["columns"]][:4] == ["integer", "real", "category", "date"]
+    text = name in ("people.csv.gz", "people.zip")
+    assert described["dialect"]["delimiter"] == ("," if text else None)
+    planned(run, data)
+    done(run, "sanitize", data, "--plan", "plan.toml", "-o", "out.csv")
+    assert done(run, "verify", "out.csv")["ok"]
+
+
+def test_a_packed_copy_is_the_same_dataset(folder: Path, run: Run) -> None:
+    (folder / "people.csv").write_text(CSV, "utf-8")
+    planned(run, "people.csv")
+    done(run, "sanitize", "people.csv", "--plan", "plan.toml", "-o", "out.csv")
+    (folder / "other.csv.gz").write_bytes(gzip.compress(CSV.encode()))
+    workbook(folder / "other.xlsx")
+    for copy in ("other.csv.gz", "other.xlsx"):
+        refused = run("sanitize", copy, "--plan", "plan.toml", "-o", "again.csv").refused(3)
+        assert "only 0 remain" in refused
+
+
+def test_labels_of_a_file_are_proposed_and_nothing_is_released_before_they_are_confirmed(
+    folder: Path, run: Run
+) -> None:
+    coded(folder / "people.sav")
+    described = {column["name"]: column for column in done(run, "describe", "people.sav")["columns"]}
+    assert described["city"]["label"] == "City of birth"
+    assert described["city"]["labels"] == {"1": "Graz", "2": "Linz"}
+    assert described["city"]["missing_codes"] == ["9"]
+    shown = run("describe", "people.sav").shown
+    assert "City of birth" in shown
+    assert "city: 1 = Graz, 2 = Linz, missing: 9" in shown
+    made = done(run, "plan", "people.sav", "--epsilon", "1", "--need", "city", "-o", "labels.toml")
+    assert "domain of city" in made["guesses"]
+    assert "missing_codes of the file" in made["guesses"]
+    plan = (folder / "labels.toml").read_text("utf-8")
+    (folder / "labels.toml").write_text(plan.replace('missing = "?"', 'missing = "own-value"'), "utf-8")
+    release = ("sanitize", "people.sav", "--plan", "labels.toml", "-o", "out.csv")
+    assert "guesses from the rows that nobody has confirmed" in run(*release).refused()
+    confirmed = done(run, "plan", "--confirm", "labels.toml")
+    assert "city: kind = category, missing = own-value, domain = 1|2" in confirmed["guessed"]
+    done(run, *release)
+    assert done(run, "verify", "out.csv")["ok"]
+    released = {line.strip('"') for line in (folder / "out.csv").read_text("utf-8").splitlines()}
+    assert released <= {"city", "1", "2", ""}
+
+
+def test_the_sheet_that_was_read_is_in_the_plan(folder: Path, run: Run) -> None:
+    workbook(folder / "book.xlsx", "Notes")
+    told = run("describe", "book.xlsx")
+    assert "the sheet People is read; the workbook has others: Notes; use --sheet" in told.err
+    assert done(run, "describe", "book.xlsx", "--sheet", "Notes")["part"]["read"] == "Notes"
+    planned(run, "book.xlsx")
+    assert 'sheet = "People"' in (folder / "plan.toml").read_text("utf-8")
+    workbook(folder / "book.xlsx")
+    plan = (folder / "plan.toml").read_text("utf-8").replace('sheet = "People"', 'sheet = "Patients"')
+    (folder / "plan.toml").write_text(plan, "utf-8")
+    refused = run("sanitize", "book.xlsx", "--plan", "plan.toml", "-o", "out.csv").refused()
+    assert refused.startswith("error: the workbook has no sheet 'Patients'")
+
+
+def test_a_member_of_an_archive_is_named_in_the_plan(folder: Path, run: Run) -> None:
+    packed_zip(folder / "two.zip", "a.csv", "b.csv")
+    assert "the archive has 2 members: a.csv, b.csv" in run("describe", "two.zip").refused()
+    planned(run, "two.zip", "--member", "b.csv")
+    assert 'member = "b.csv"' in (folder / "plan.toml").read_text("utf-8")
+    done(run, "sanitize", "two.zip", "--plan", "plan.toml", "-o", "out.csv")
