@@ -12,7 +12,7 @@ from workbench.release.kinds import ROWS
 from workbench.release.spilled_rows import DrawnInParts, SpilledRows
 from workbench.release.table_formats import DATABASE, ROWS_AT_ONCE, ReleasedText, table_format, types_of
 from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
-from workbench.sanitize.engine import Draw, draw_prepared, events_of
+from workbench.sanitize.engine import Draw, defused, draw_prepared, events_of
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.writing import PLAIN
 from workbench.signals.cancel import CancelToken
@@ -36,12 +36,20 @@ def rows_work(plan: Plan, rows: Table, kind: str, folder: Path | None = None) ->
     columns = protected_columns(plan)
     form = table_format(kind)
     form.require(plan, rows.rows)
-    spilled = SpilledRows(plan, columns, rows, folder) if rows.in_parts and folder is not None else None
+    spilled = SpilledRows(plan, columns, rows, folder, form) if rows.in_parts and folder is not None else None
 
     def ask_rows(table: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> Draw | DrawnInParts:
         if spilled is not None:
             return spilled.draw(ask, emit, cancel)
         return draw_prepared(plan, columns, table, ask, emit, cancel)
+
+    def check(table: Table, cancel: CancelToken) -> None:
+        for column in columns:
+            cancel.check()
+            column.grid.encode(table)  # raises at an invalid value
+        for kept in (c for c in plan.columns if c.action == "keep"):
+            cancel.check()
+            form.require_kept(plan, table, defused(plan, table.column(kept.name)))
 
     def files(drawn: Draw | DrawnInParts, cancel: CancelToken) -> Made:
         published = plan.published()
@@ -64,6 +72,7 @@ def rows_work(plan: Plan, rows: Table, kind: str, folder: Path | None = None) ->
         room=lambda: most_bytes(plan, columns, rows, None if spilled is None else spilled.kept_text),
         ask=ask_rows,
         files=files,
+        check=check,
         reader=spilled,
     )
 
