@@ -103,3 +103,11 @@ def test_rows_that_were_read_twice_are_not_drawn(tmp_path: Path, monkeypatch: py
             reader.take(reader.of_part(part))
     with pytest.raises(InputError, match="changed while it was read"):
         reader.finish()
+
+
+@pytest.mark.parametrize("cell", ["=1+1", " =1+1", "\u00a0=1", "\ufeff=1", "\n=1", "\uff1d1+1", "\u2212a1", "\uff201"])
+def test_a_formula_behind_blanks_or_in_wide_letters_is_defused(tmp_path: Path, cell: str) -> None:
+    kept = released(
+        tmp_path, parquet(tmp_path, [cell, " -1,5", "\u22121"]), "out.xlsx", "[writing]\ndefuse_formulas = true\n"
+    )
+    assert kept == [f"'{cell}", " -1,5", "\u22121"]
