@@ -216,16 +216,16 @@ class SpilledRows(ReadByColumns):
             folder: where the file without a name is.
             form: what they are released as.
         """
-        kept = [c.name for c in plan.columns if c.action == "keep"]
+        self._plan, self._columns, self._table, self._folder = plan, columns, table, folder
+        self._kept = [c.name for c in plan.columns if c.action == "keep"]
 
-        def kept_cells(name: str, part: Table) -> pl.Series:
+        def kept_column(part: Table, name: str) -> pl.Series:
             cells = defused(plan, part.column(name))
             form.require_kept(plan, part, cells)
             return cells
 
-        super().__init__([*(c.grid.encode for c in columns), *(partial(kept_cells, name) for name in kept)])
-        self._plan, self._columns, self._table, self._folder = plan, columns, table, folder
-        self._kept = kept
+        kept_readers = [partial(kept_column, name=name) for name in self._kept]
+        super().__init__([*(column.grid.encode for column in columns), *kept_readers])
         types = [(f"{k}", _smallest(c.grid.cells.total)) for k, c in enumerate(columns)]
         self._packed: np.dtype[np.void] = np.dtype(types)
         self._fit = [True] * len(self._kept)
@@ -242,10 +242,11 @@ class SpilledRows(ReadByColumns):
 
     def made(self, part: Table, columns: list[Any]) -> _OfPart:
         """Return what is kept of a part."""
+        protected = len(self._columns)
         cells = np.empty(part.rows, self._packed)
-        for position, own in enumerate(columns[: len(self._columns)]):
+        for position, own in enumerate(columns[:protected]):
             cells[f"{position}"] = own
-        kept = tuple(columns[len(self._columns) :])
+        kept = tuple(columns[protected:])
         fit = tuple(returns_to(k, self._table.types[k.name]) for k in kept if k.name in self._table.types)
         return _OfPart(Rows(cells, kept), fit)
 
@@ -255,15 +256,14 @@ class SpilledRows(ReadByColumns):
         self._spill.add(made.rows, np.array([0, len(made.rows.cells)], np.int64))
 
     def finish(self) -> None:
-        """Refuse rows that were not read once, each of them: one that is drawn twice would show more.
+        """Refuse what :class:`ReadByColumns` refuses, and rows that were not read once, each of them.
 
-        Raises:
-            InputError: there are other rows, or a value cannot be used.
+        One that is drawn twice would show more.
         """
-        super().finish()
-        if self._spill.rows != self._table.rows:
+        if self._fault is None and self._spill.rows != self._table.rows:
             what, hint = "the table changed while it was read", "run it again when nobody writes to it"
             raise InputError(what, self._table.source, hint)
+        super().finish()
 
     def draw(self, ask: Ask, emit: Emit, cancel: CancelToken) -> DrawnInParts:
         """Return the draw, whose values are drawn when its pieces are made."""
