@@ -85,6 +85,7 @@ class Run:
         tasks: the tasks.
         name: the name of a task in an error sentence.
         group: tasks of one group go to one worker while others have groups of their own.
+        pack: what is sent of a task.
         notify: receives the place of each task that is done, and its result.
     """
 
@@ -98,10 +99,11 @@ class Run:
         *,
         name: Callable[[Any], str],
         group: Callable[[Any], Hashable],
+        pack: Callable[[Any], Any],
         notify: Callable[[int, Any], None],
     ) -> None:
         self._client, self._address, self._work, self._value = client, address, work, shared
-        self._tasks, self._name, self._notify = tasks, name, notify
+        self._tasks, self._name, self._pack, self._notify = tasks, name, pack, notify
         self._versions = versions()
         self._waiting = Waiting(range(len(tasks)), lambda place: group(tasks[place]))
         self._again: deque[_Piece] = deque()
@@ -182,7 +184,7 @@ class Run:
             self._work,
             self._versions,
             self._shared,
-            tuple(self._tasks[place] for place in piece.places),
+            tuple(self._pack(self._tasks[place]) for place in piece.places),
             key=f"{self._key}-{self._sent}",
             pure=False,
             workers=[piece.worker],

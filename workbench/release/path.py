@@ -50,6 +50,7 @@ from workbench.release.recover import (
     waiting_for,
 )
 from workbench.release.reservation import Reservation, charged, charged_again, standing_charge
+from workbench.release.rows_on_workers import Workers
 from workbench.release.rows_work import rows_work
 from workbench.release.table_formats import FORMATS, suffix_of, written_like
 from workbench.release.verify import verify_release
@@ -209,10 +210,11 @@ def prepare(plan: Plan, table: Table, to: Destination, work: Work | Callable[[Ta
     return Prepared(plan, table, rows, to, work, cost)
 
 
-def prepare_rows(plan: Plan, table: Table, to: Destination) -> Prepared:
-    """Return the release of noisy rows of ``table``, checked as by :func:`prepare`."""
+def prepare_rows(plan: Plan, table: Table, to: Destination, workers: Workers | None = None) -> Prepared:
+    """Return the release of noisy rows of ``table``, checked as by :func:`prepare`; ``workers`` may draw them."""
     plan = written_like(plan, table, to.format)
-    return prepare(plan, table, to, lambda rows: rows_work(plan, rows, to.format, to.path.parent))
+    cluster = None if workers is None else (table, workers)
+    return prepare(plan, table, to, lambda rows: rows_work(plan, rows, to.format, to.path.parent, cluster))
 
 
 @dataclass(frozen=True)
