@@ -39,10 +39,8 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 from workbench.work.ask import Ask, DrawsElsewhere
 
-PART_BYTES = 1 << 24
-"""Text of a part, about; what a worker that dies has done in vain."""
-PART_ROWS = 1 << 18
-"""Rows of a part whose cells are sent."""
+PART_BYTES = 1 << 23
+"""Size of a part, about: what a worker that dies has done in vain, and less than Dask warns of where it is sent."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +93,8 @@ class _Parts:
         self._digests: dict[int, bytes] = {}
         self.reading: Reading | None = None
         if self._frame is not None:
-            self._count = -(-table.rows // PART_ROWS)
+            self._rows = max(1, PART_BYTES * table.rows // max(1, int(self._frame.estimated_size())))
+            self._count = -(-table.rows // self._rows)
             return
         if not isinstance(stored, RegularRows) or not isinstance(stored.body, FileBytes):
             what = "the dask engine reads large tables from delimited UTF-8 text"
@@ -115,8 +114,8 @@ class _Parts:
             InputError: the file was cut short.
         """
         if self._frame is not None:
-            before = number * PART_ROWS
-            return _Part(number, before, self._frame.slice(before, PART_ROWS))
+            before = number * self._rows
+            return _Part(number, before, self._frame.slice(before, self._rows))
         cut = self._cuts[number]
         text = b""
         if self._place is None or number not in self._digests:
