@@ -74,8 +74,6 @@ def here(*_: Any, times: int = 1, before: Callable[[str], None] = ignore) -> Cal
 def released(
     plan: Plan, path: Path, target: Path, address: str = HERE, emit: Any = ignore, cancel: Any = None
 ) -> Released:
-    plan: Plan, path: Path, target: Path, address: str = HERE, emit: Any = ignore, cancel: Any = None
-) -> Released:
     table = read_table(path, names=[c.name for c in plan.columns])
     cancel = cancel or CancelToken()
     with Ledger.open(target.parent / "ledger.sqlite") as ledger:
