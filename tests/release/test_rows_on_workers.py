@@ -61,10 +61,10 @@ def copy(value: Any) -> Any:
 def here(*_: Any, times: int = 1, before: Callable[[str], None] = ignore) -> Callable[..., Iterator[Any]]:
     """Return what runs tasks as the cluster does, in this process, each ``times`` times and the last one first."""
 
-    def run(address: str, work: Any, shared: Any, tasks: Any, *, pack: Any, **_: Any) -> Iterator[Any]:
+    def run(address: str, work: Any, shared: Any, tasks: Any, **_: Any) -> Iterator[Any]:
         before(work.__name__)
         for task in reversed(tasks):
-            sent = copy(pack(task))
+            sent = copy(task)
             for _ in range(times):
                 yield task, copy(work(copy(shared), sent))
 

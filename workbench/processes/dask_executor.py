@@ -33,17 +33,16 @@ DONE, WARNING, END = "done", "warning", "end"
 
 def run_tasks_on(
     address: str,
-    work: Callable[[S, Any], R],
+    work: Callable[[S, T], R],
     shared: S,
     tasks: Sequence[T],
     *,
     cancel: CancelToken,
     warn: Callable[[str], None],
     name: Callable[[T], str] = str,
-    group: Callable[[T], Hashable] = lambda task: None,
-    pack: Callable[[T], Any] = lambda task: task,
+    group: Callable[[T], Hashable] | None = None,
 ) -> Generator[tuple[T, R], None, None]:
-    """Yield ``(task, work(shared, pack(task)))`` for every task, in the order in which they end.
+    """Yield ``(task, work(shared, task))`` for every task, in the order in which they end.
 
     As :func:`workbench.processes.executor.run_tasks`, but on the workers of a Dask scheduler. ``shared`` (the table) is
     sent to each of them once. If a worker dies, its tasks are done again on another one, and results cannot
@@ -56,12 +55,11 @@ def run_tasks_on(
         address: of the scheduler.
         work: a function of a module (workers import it by name).
         shared: a value that all tasks read.
-        tasks: the tasks.
+        tasks: the tasks; one is asked for when it is sent, unless there are groups.
         cancel: polled many times a second.
         warn: receives a sentence before anything is sent where others can read it.
         name: the name of a task in an error sentence.
         group: tasks of one group share something costly that a worker keeps.
-        pack: what is sent of a task; it is made when it is sent.
 
     Raises:
         CancelledError: a stop was requested.
@@ -75,7 +73,7 @@ def run_tasks_on(
     if not tasks:
         return
     said: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
-    conversation = _Conversation(place, work, shared, tasks, (name, group, pack), said)
+    conversation = _Conversation(place, work, shared, tasks, name, group, said)
     try:
         while True:
             cancel.check()
@@ -106,11 +104,12 @@ class _Conversation:
         work: Callable[[Any, Any], Any],
         shared: Any,
         tasks: Sequence[Any],
-        of_task: tuple[Callable[[Any], str], Callable[[Any], Hashable], Callable[[Any], Any]],
+        name: Callable[[Any], str],
+        group: Callable[[Any], Hashable] | None,
         said: queue.SimpleQueue[tuple[str, Any]],
     ) -> None:
         self._address, self._work, self._shared, self._tasks = address, work, shared, tasks
-        (self._name, self._group, self._pack), self._said = of_task, said
+        self._name, self._group, self._said = name, group, said
         self._loop = asyncio.new_event_loop()
         self._loop.set_exception_handler(lambda loop, context: None)  # the usual one logs exceptions whole
         self._stated = asyncio.Event()
@@ -168,7 +167,6 @@ class _Conversation:
                 self._tasks,
                 name=self._name,
                 group=self._group,
-                pack=self._pack,
                 notify=lambda place, result: self._said.put((DONE, (place, result))),
             )
             await run.drive(workers)

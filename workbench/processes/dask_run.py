@@ -85,7 +85,6 @@ class Run:
         tasks: the tasks.
         name: the name of a task in an error sentence.
         group: tasks of one group go to one worker while others have groups of their own.
-        pack: what is sent of a task.
         notify: receives the place of each task that is done, and its result.
     """
 
@@ -98,14 +97,13 @@ class Run:
         tasks: Sequence[Any],
         *,
         name: Callable[[Any], str],
-        group: Callable[[Any], Hashable],
-        pack: Callable[[Any], Any],
+        group: Callable[[Any], Hashable] | None,
         notify: Callable[[int, Any], None],
     ) -> None:
         self._client, self._address, self._work, self._value = client, address, work, shared
-        self._tasks, self._name, self._pack, self._notify = tasks, name, pack, notify
+        self._tasks, self._name, self._notify = tasks, name, notify
         self._versions = versions()
-        self._waiting = Waiting(range(len(tasks)), lambda place: group(tasks[place]))
+        self._waiting = Waiting(range(len(tasks)), lambda place: None if group is None else group(tasks[place]))
         self._again: deque[_Piece] = deque()
         self._flying: dict[asyncio.Task[Answers | None], _Piece] = {}
         self._workers: dict[str, _Worker] = {}
@@ -184,7 +182,7 @@ class Run:
             self._work,
             self._versions,
             self._shared,
-            tuple(self._pack(self._tasks[place]) for place in piece.places),
+            tuple(self._tasks[place] for place in piece.places),
             key=f"{self._key}-{self._sent}",
             pure=False,
             workers=[piece.worker],

@@ -13,7 +13,7 @@ those that this computer read. Of everything else the cells or bytes are sent to
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -83,7 +83,7 @@ class _Part:
     digest: bytes = b""
 
 
-class _Parts:
+class _Parts(Sequence[_Part]):
     """The parts of a table; what is sent of one is made when it is sent, so that few are in memory."""
 
     def __init__(self, table: Table) -> None:
@@ -107,7 +107,7 @@ class _Parts:
     def __len__(self) -> int:
         return self._count
 
-    def part(self, number: int) -> _Part:
+    def __getitem__(self, number: Any) -> Any:
         """Return what a worker is told of a part.
 
         Raises:
@@ -294,23 +294,22 @@ class RowsOnWorkers(SpilledRows):
         self, work: Callable[[_Shared, _Part], Any], shared: _Shared, emit: Emit, label: str, again: str
     ) -> Iterator[tuple[int, Any]]:
         """Yield what workers make of each part, by its number, in the order in which they end."""
-        tasks, workers = range(len(self._parts)), self._workers
+        workers = self._workers
         # The warning was given before the check.
         warn = partial(_warn, workers.emit) if work is _check else _silent
         results = run_tasks_on(
             workers.address,
             work,
             shared,
-            tasks,
+            self._parts,
             cancel=workers.cancel,
             warn=warn,
-            name="part {} of the rows".format,
-            pack=self._parts.part,
+            name=_named,
         )
         try:
-            for done, (number, result) in enumerate(results, start=1):
-                yield number, result
-                emit(Progress(done, len(tasks), label))
+            for done, (part, result) in enumerate(results, start=1):
+                yield part.number, result
+                emit(Progress(done, len(self._parts), label))
         except CancelledError:
             raise
         except WorkbenchError as error:
@@ -345,6 +344,10 @@ class _DrawnOnWorkers(DrawnInParts):
 
     def _drawn(self, position: int, column: ProtectedColumn, cells: CellArray) -> CellArray:
         return cells
+
+
+def _named(part: _Part) -> str:
+    return f"part {part.number + 1} of the rows"
 
 
 def _warn(emit: Emit, text: str) -> None:
