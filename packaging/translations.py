@@ -32,6 +32,11 @@ NO_SENTENCES = {
     *(("deep", "compiled.py"), ("deep", "table_kernel.py"), ("work", "ask.py"), ("render", "document_html.py")),
 }
 """Folders and files of the engine whose sentences the window never shows: those stay English."""
+MATCHED = {
+    *("access denied", "login failed", "no password supplied", "authentication failed", "no pg_hba.conf entry"),
+    *("Failed to connect", "decode to UTF-8"),
+}
+"""Parts of a database's messages that the engine looks for and never shows."""
 UNSEEN_ERRORS = {"TypeError", "ValueError", "AssertionError", "RuntimeError", "KeyError", "LookupError", "SystemExit"}
 UNSEEN_CALLS = {"debug", "info", "warning", "exception", "compile", "sub", "match", "split", "getLogger", "run"}
 ENGINE_WORDS = {
@@ -49,8 +54,11 @@ SHOWN_FIELDS = {"title", "help", "label", "about", "unit", "noun", "why", "text"
 
 PLACE = re.compile(r"\{(\w+)\}")
 _WORDS = re.compile(r"[A-Za-z]{2,}")
-_SQL = "SELECT|INSERT|CREATE|PRAGMA|UPDATE|DELETE|ALTER|ATTACH"
-_CODE = re.compile(rf"^(?:{_SQL}) |[\\|]|\(\?|^[\w./-]*$|^--|^#|;$|;\n|^https?:|\{{\{{|\(FILE|FILE TABLE|^\^")
+_SQL = "SELECT|INSERT|CREATE|PRAGMA|UPDATE|DELETE|ALTER|ATTACH|SET|SAVEPOINT|ROLLBACK|BEGIN|DROP|READ|REPEATABLE"
+_CODE = re.compile(
+    rf"^(?:{_SQL}) |[\\|]|\(\?|^[\w./-]*$|^--|^#|;$|;\n|^https?:|\{{\{{|\(FILE|FILE TABLE|^\^"
+    r"|^\w+ = (?:OFF|ON|\d+)$|^pip install "
+)
 
 _ASKED = re.compile(r"(?:give|choose|write) \{\w+\}")
 """What to do, in one word, and with what."""
@@ -143,6 +151,8 @@ def window_sources(file: Path) -> Iterator[Source]:
 
 
 def _is_sentence(text: str) -> bool:
+    if text in MATCHED:
+        return False
     bare = PLACE.sub("", text)
     words = len(_WORDS.findall(bare)) >= 2 or _ASKED.fullmatch(text) is not None
     return " " in text.strip() and words and not _CODE.search(text) and "\n" not in text

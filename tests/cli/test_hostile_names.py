@@ -99,6 +99,8 @@ WALK: list[tuple[list[str], int]] = [
     (["verify", f"out{CLEAR}.csv", *LEDGER], 0),
     (["verify", f"k{CLEAR}.csv", *LEDGER], 0),
     (["quality", f"out{CLEAR}.csv", "--original", "t.csv", "--target", CITY, *LEDGER, *READING], 0),
+    (["solve", "plan.toml", "--rows", "9", "--want", f"mean({AGE})<=5"], 0),
+    (["solve", "plan.toml", "--rows", "9", "--want", f"mean(no{CLEAR})<=5"], 2),
     (["quality", f"out{CLEAR}.csv", "--original", "t.csv", "--target", f"no{CLEAR}", *LEDGER, *READING], 2),
     (["attack", "inference", f"out{CLEAR}.csv", *ATTACK, "--secret", CITY, "--known", AGE, *READING], 0),
     (["attack", "inference", f"k{CLEAR}.csv", *ATTACK, "--secret", f"no{CLEAR}", *READING], 2),

@@ -6,7 +6,6 @@ import bz2
 import io
 import json
 import pickle
-import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -34,13 +33,6 @@ def _written(suffix: str) -> bytes:
     elif suffix == "avro":
         pl.from_pandas(FRAME).write_avro(buffer)
     return buffer.getvalue()
-
-
-def _sqlite(folder: Path) -> bytes:
-    with sqlite3.connect(folder / "t") as base:
-        base.execute("create table t (a int)")
-    base.close()
-    return (folder / "t").read_bytes()
 
 
 ORC = b"ORC" + bytes(range(60)) * 3 + b"ORC\x18"
@@ -74,12 +66,6 @@ def test_another_format_is_named_with_what_to_do(name: str, tmp_path: Path) -> N
         assert "\n" not in told
 
 
-def test_a_database_is_named(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_bytes(_sqlite(tmp_path))
-    with pytest.raises(InputError, match="SQLite database"):
-        read_table(tmp_path / "t.csv")
-
-
 @pytest.mark.parametrize("suffix", [".parquet", ".feather"])
 def test_a_columnar_name_does_not_hide_what_a_file_is(suffix: str, tmp_path: Path) -> None:
     file = tmp_path / f"t{suffix}"
@@ -98,8 +84,7 @@ def test_a_columnar_name_does_not_hide_what_a_file_is(suffix: str, tmp_path: Pat
     [
         ("https://example.org/people.csv", "download the file"),
         ("s3://bucket/people.parquet", "download the file"),
-        ("postgresql://user@host/base?table=people", "export the table"),
-        ("sqlite:///people.db?table=t", "export the table"),
+        ("hdfs://host/people?table=t", "download the file"),
         ("file:///tmp/people.csv", "by its path"),
     ],
 )

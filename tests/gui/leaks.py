@@ -85,8 +85,8 @@ class Births:
                 path = os.fsdecode(path)
             if isinstance(path, str) and path.startswith(self.folders):
                 self.files[path] = where()
-        elif event == "os.mkdir" and self.folders and os.fspath(arguments[0]).startswith(self.folders):
-            self.files[os.fspath(arguments[0])] = where()
+        elif event == "os.mkdir" and self.folders and os.fsdecode(arguments[0]).startswith(self.folders):
+            self.files[os.fsdecode(arguments[0])] = where()
 
     def _listen_to_single_shots(self) -> None:
         original = QTimer.singleShot

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QRadioButton, Q
 
 from workbench.data.images.read import ENDINGS
 from workbench.gui.session.open_images import FOR_TABLES
-from workbench.gui.shell.main_window import PACKED_IMAGES
+from workbench.gui.shell.main_window import NO_TABLES
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify import verify_release
 
@@ -175,8 +175,8 @@ def test_a_folder_is_opened_by_its_button_and_a_file_by_a_drop(window, press, id
     assert window.session.images.table.rows == TEST_ROWS
 
 
-def test_packed_files_that_can_be_dropped_are_those_that_are_read() -> None:
-    assert set(PACKED_IMAGES) == {ending for ending in ENDINGS if ending.endswith(".gz")}
+def test_files_that_are_refused_when_dropped_are_none_that_can_be_read() -> None:
+    assert not [ending for ending in ENDINGS if ending.endswith(NO_TABLES)]
 
 
 def test_declared_names_of_classes_are_read_anew(images, press, idle, qtbot) -> None:

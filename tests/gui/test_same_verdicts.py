@@ -154,7 +154,7 @@ REQUESTS = {
     "a locked ledger": Request(("InputError", "ledger-locked"), before=locked),
     "a ledger that is none": Request(("InputError", "ledger-unusable"), before=no_ledger),
     "a file of another kind": Request(
-        ("InputError", "wrong-file-type"), table=b"PK\x03\x04" + bytes(200), source="people.csv", opens=False
+        ("InputError", "wrong-file-type"), table=b"%PDF-1.7\n" + bytes(200), source="people.csv", opens=False
     ),
     "a damaged Parquet": Request(
         ("InputError", "damaged-file"), table=b"PAR1" + bytes(200) + b"PAR1", source="people.parquet", opens=False

@@ -6,6 +6,7 @@ copies, the halves of ``train_test_split``) and drops where it cannot know whose
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -100,7 +101,7 @@ def dataset(
     else:
         if not isinstance(rows, str | Path) and not hasattr(rows, "__fspath__"):
             raise InputError(f"the {type(rows).__name__} is not a table", "dataset", "give a DataFrame or a path")
-        table = read_table(str(path_of(rows)), ReadOptions.from_plain(reading or {}, "reading"))
+        table = read_table(os.fspath(rows), ReadOptions.from_plain(reading or {}, "reading"))
         frame = frame_of_table(table)
     if not asked_for(ledger):
         return Mark(name).on(frame)

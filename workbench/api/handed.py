@@ -15,6 +15,7 @@ from workbench.api.datasets import PRIVATE, Paid, note, opened, paid
 from workbench.api.frames import table_of
 from workbench.api.places import Place
 from workbench.api.plans import for_frame
+from workbench.data.databases.address import shown
 from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.privacy.entropy import OsEntropy, SeededEntropy
@@ -27,6 +28,7 @@ from workbench.release.path import (
     prepare,
     release_prepared,
 )
+from workbench.release.table_output import certified_copy
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
@@ -97,7 +99,8 @@ class Handed:
         """Return the file of ``work``, released where there is a destination, and what the ``attrs`` say of it."""
         if to is not None:
             done = self.released(prepare(self.plan, self.table, to, work))
-            return done.output.read_bytes(), facts_of(done)
+            with certified_copy(done.output, done.certificate) as file:
+                return file.read_bytes(), facts_of(done)
         self.note(study)
         if work.check is not None:
             work.check(self.rows, CancelToken())
@@ -123,7 +126,7 @@ class Handed:
 def facts_of(done: Released) -> dict[str, Any]:
     """Return what the ``attrs`` of a released DataFrame say."""
     return {
-        "output": str(done.output),
+        "output": shown(done.output),
         "certificate": str(done.certificate),
         "release_id": done.release_id,
         "epsilon": float(done.epsilon_charged),

@@ -11,6 +11,7 @@ from workbench.api.datasets import mark_of
 from workbench.api.frames import frame_of, table_of
 from workbench.api.places import Place, path_of
 from workbench.api.shown import Shown
+from workbench.data.databases.address import address_of
 from workbench.data.read import read_table
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
@@ -136,7 +137,7 @@ def _rows(of: Any) -> Table:
     if isinstance(of, pd.DataFrame):
         return table_of(of)
     path = path_of(of)
-    if not path.exists():
+    if not path.exists() and address_of(str(path)) is None:
         raise InputError("there is no such account and no such file", str(path), "give a DataFrame, a path or a name")
     return read_table(str(path))
 

@@ -6,19 +6,20 @@ import os
 from pathlib import Path
 from typing import Any
 
+from workbench.data.databases.address import as_path
 from workbench.params import ParameterError
 
 Place = str | os.PathLike[str]
 
 
 def path_of(place: Any) -> Path:
-    """Return a path that was given as text or as a ``Path``.
+    """Return a path that was given as text or as a ``Path``, or the address of a table in a database.
 
     Raises:
         ParameterError: it is neither.
     """
     try:
-        return Path(os.fspath(place))
+        return as_path(os.fspath(place))
     except TypeError:
         raise ParameterError(f"the {type(place).__name__} is not a path", hint="give text or a Path") from None
 

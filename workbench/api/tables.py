@@ -21,6 +21,7 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.open_release import certified_rows
 from workbench.release.path import prepare_rows
 from workbench.release.table_formats import FORMATS
+from workbench.release.table_output import certified_copy
 from workbench.release.verify import verified_release
 from workbench.release.verify_any import verified, verify_any
 from workbench.sanitize.engine import draw
@@ -76,13 +77,18 @@ def release(
         warn_of_study("this table")
         return restored(frame, _texts(drawn.frame()), declared, private=PRIVATE)
     done = handed.released(prepare_rows(handed.plan, handed.table, to))
-    released = certified_rows(done.output, done.document, done.certificate)[1]
+    with certified_copy(done.output, done.certificate) as file:
+        released = certified_rows(file, done.document, done.certificate)[1]
     return restored(frame, _texts(released.frame), declared, **facts_of(done))
 
 
-def verify(path: Place) -> list[str]:
-    """Return a sentence for every fault of a release; none where it is what its certificate or card says."""
-    return verify_any(path_of(path))
+def verify(path: Place, certificate: Place | None = None) -> list[str]:
+    """Return a sentence for every fault of a release; none where it is what its certificate or card says.
+
+    ``path`` may be the address of a table in a database, whose ``certificate`` is in the current folder or is named.
+    """
+    with certified_copy(path_of(path), None if certificate is None else path_of(certificate)) as file:
+        return verify_any(file)
 
 
 def bundle(
@@ -110,6 +116,7 @@ def bundle(
 def estimate(
     path: Place,
     *,
+    certificate: Place | None = None,
     confidence: float = 0.95,
     quantiles: Sequence[float] = (),
     pairs: Sequence[tuple[str, str]] = (),
@@ -117,7 +124,8 @@ def estimate(
     """Return what a released table tells of the original: means and quantiles of numbers, shares, correlations.
 
     Args:
-        path: the released file, its certificate beside it.
+        path: the released file, its certificate beside it; or the address of a table in a database.
+        certificate: where the certificate is, if elsewhere.
         confidence: of each interval.
         quantiles: of each column of numbers, between 0 and 1.
         pairs: columns whose correlation is wanted, or of names the two-way table.
@@ -132,7 +140,7 @@ def estimate(
         ParameterError: a quantile is not between 0 and 1, or nothing is estimated for such a pair.
     """
     shares = checked_shares(tuple(quantiles))
-    released = verified_release(path_of(path))
+    released = verified_release(path_of(path), None if certificate is None else path_of(certificate))
     rows: list[dict[str, Any]] = []
     columns, together = estimates_of(released, None, pairs, confidence=confidence, quantiles=shares)
     for of in columns:

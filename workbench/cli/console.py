@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import getpass
 import os
 import shutil
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
+from workbench.data.databases.address import PASSWORDS, Address
 from workbench.jobs import Job, run_to_end
 from workbench.jobs.log import log_trace
 from workbench.params import CancelledError
@@ -98,6 +100,32 @@ _NAMING = 5.0  # seconds for files that are just given their names
 _SETTLING = 0.3  # seconds for what a cut-off run leaves to be settled; the next run makes up for the rest
 
 
+def ask_for_password(address: Address) -> str:
+    """Ask the person at the terminal for the password of a database; what is typed is not shown."""
+    with _echo_kept():
+        return getpass.getpass(f"Password for {address.place}: ")
+
+
+@contextlib.contextmanager
+def _echo_kept() -> Iterator[None]:
+    """Let the terminal show again what is typed, also where Ctrl+C ends the program while it asks."""
+    try:
+        import termios
+    except ImportError:  # Windows, where nothing is switched off
+        yield
+        return
+    stdin = sys.stdin.fileno()
+    before = termios.tcgetattr(stdin)
+    _AT_END.append(lambda: termios.tcsetattr(stdin, termios.TCSADRAIN, before))
+    try:
+        yield
+    finally:
+        _AT_END.pop()()
+
+
+_AT_END: list[Callable[[], None]] = []
+
+
 def run_on_console(work: Work, title: str, settle: Callable[[], str] = str) -> dict[str, Any] | None:
     """Run ``work`` and return its result, or ``None`` after a bug, which is logged and reported in one sentence.
 
@@ -110,6 +138,8 @@ def run_on_console(work: Work, title: str, settle: Callable[[], str] = str) -> d
     Raises:
         WorkbenchError: the work ended in an error a person can correct, or was cancelled.
     """
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        PASSWORDS.ask = ask_for_password
     match run_to_end(Job(title, _cut_off(work, title, settle)), ProgressBar(title)):
         case Finished(result):
             answer: dict[str, Any] = result
@@ -165,6 +195,8 @@ def _end(title: str, settle: Callable[[], str]) -> None:
     settling = threading.Thread(target=lambda: stated.append(settle()), name="settle what is left", daemon=True)
     settling.start()
     settling.join(_SETTLING)
+    for restore in _AT_END:
+        restore()
     with contextlib.suppress(OSError):
         print("; ".join([f"error: {title} was cancelled", *filter(None, stated)]), file=sys.stderr, flush=True)
     os._exit(CancelledError.exit_code)

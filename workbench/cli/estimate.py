@@ -11,6 +11,7 @@ from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.tables import columns_text, figure
+from workbench.data.databases.address import as_path
 from workbench.params import Parameters, real, texts
 from workbench.params.field import RealField
 from workbench.release.estimates import estimates_of, pair_named
@@ -42,7 +43,9 @@ _HIDES = "the noise hides it"
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("release", type=Path, metavar="OUT", help="a released file")
+    parser.add_argument(
+        "release", type=as_path, metavar="OUT", help="a released file, or the address of a table in a database"
+    )
     parser.add_argument("--certificate", type=Path, metavar="C", help="its certificate (default: beside it)")
     parser.add_argument("--column", action="append", metavar="COL", help="only this column; may be repeated")
     add_options(parser, Asked)

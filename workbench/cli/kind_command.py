@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.releasing import add_release, place, release, released, released_text
+from workbench.cli.releasing import add_certificate, add_release, place, release, released, released_text
 from workbench.cli.tables import (
     add_data,
     beside,
@@ -109,7 +109,10 @@ class KindCommand:
         add_options(parser, kind.asked())
         *others, last = kind.suffixes()
         suffixes = f"{', '.join(others)} or {last}" if others else last
-        add_release(parser, f"the released file: {kind.gives}; {suffixes}", required=not kind.forecasts)
+        address = ", or the address of a new table in a database" if kind.formats == TABLES else ""
+        add_release(parser, f"the released file: {kind.gives}; {suffixes}{address}", required=not kind.forecasts)
+        if address:
+            add_certificate(parser)
         if kind.forecasts:
             stated = "only show what is asked of the rows, its cost and expected errors; charges nothing"
             parser.add_argument("--forecast", action="store_true", help=stated)

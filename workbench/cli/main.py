@@ -19,6 +19,7 @@ import workbench
 from workbench.cli.catalogue import commands, help_of, is_command, load
 from workbench.cli.command import READING, Command, Context, add_options, repeat_what_is_in_use
 from workbench.data.csv.options import ReadOptions
+from workbench.data.databases.address import require_no_password
 from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
 from workbench.params.errors import one_line, visible
 from workbench.params.field import did_you_mean
@@ -107,6 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _prepared(words: list[str]) -> tuple[Command, argparse.Namespace] | int:
     """Return the command that ``words`` call with its options, or the exit code where they only asked for help."""
+    require_no_password(words)
     name, rest = (words[0], words[1:]) if words else ("gui", [])
     if name in ("-h", "--help", "help"):
         return _help(rest if name == "help" else [])

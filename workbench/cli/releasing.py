@@ -14,6 +14,7 @@ from workbench.cli.tables import (
     add_release_output,
     charged_words,
 )
+from workbench.data.databases.address import shown
 from workbench.params import ParameterError, WorkbenchError
 from workbench.params.remedies import LEDGER
 from workbench.release.ledger.ledger import Ledger
@@ -40,6 +41,12 @@ def add_release(parser: argparse.ArgumentParser, help_text: str, *, required: bo
     add_ledger(parser)
     add_account(parser)
     add_documents(parser)
+
+
+def add_certificate(parser: argparse.ArgumentParser) -> None:
+    """Add ``--certificate FILE`` of a command whose output may be a table of a database."""
+    stated = "where the certificate of a table in a database goes (default TABLE.certificate.json in this folder)"
+    parser.add_argument("--certificate", type=Path, metavar="FILE", help=stated)
 
 
 def add_documents(parser: argparse.ArgumentParser) -> None:
@@ -154,7 +161,11 @@ def place(options: argparse.Namespace, *more: str | Path | None, formats: Mappin
         formats: the format of each suffix that its file may have.
     """
     sources = (options.data, options.plan, options.ledger, *more)
-    to = destination(options.output, *sources, formats=formats, replace=options.replace)
+    certificate = getattr(options, "certificate", None)
+    to = destination(options.output, *sources, formats=formats, replace=options.replace, certificate=certificate)
+    if to.table is not None and asks_for_documents(options):
+        what = "documents, signatures and bundles are made of a released file"
+        raise ParameterError(what, to.table.shown, "leave their options out, or name a file")
     check_documents(options, *sources)
     return to
 
@@ -204,7 +215,7 @@ def released(options: argparse.Namespace, context: Context, done: Any, **facts: 
         "epsilon_remaining": float(done.epsilon_remaining),
         "release_id": done.release_id,
         "seconds": round(done.seconds, 3),
-        "output": str(done.output),
+        "output": shown(done.output),
         "certificate": str(done.certificate),
         **({"published_earlier": True} if done.published_earlier else {}),
         **write_documents(options, done.output, context),

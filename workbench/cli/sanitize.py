@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.releasing import add_release, place, release, released, released_text
+from workbench.cli.releasing import add_certificate, add_release, place, release, released, released_text
 from workbench.cli.tables import add_data, load_confirmed, read_data
 from workbench.params import ParameterError
 from workbench.processes.dask_address import FORMS, scheduler_address
@@ -31,7 +31,8 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scheduler", metavar="ADDRESS", help=scheduler)
     stated = "put an apostrophe before text of kept columns that a spreadsheet would run as a formula"
     parser.add_argument("--defuse-formulas", action="store_true", help=stated)
-    add_release(parser, f"the released table; {SUFFIXES}")
+    add_release(parser, f"the released table; {SUFFIXES}, or the address of a new one in a database")
+    add_certificate(parser)
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import READING, Context, add_options, read_options
+from workbench.data.databases.address import as_path
 from workbench.data.read import ReadOptions, read_table
 from workbench.data.reading import over
 from workbench.data.table import Table
@@ -97,7 +98,7 @@ def charged_to(plan: Plan, account: str | None) -> Plan:
 
 def add_output(parser: argparse.ArgumentParser, help_text: str, *, required: bool = True) -> None:
     """Add ``-o OUT``."""
-    parser.add_argument("-o", "--output", required=required, metavar="OUT", type=Path, help=help_text)
+    parser.add_argument("-o", "--output", required=required, metavar="OUT", type=as_path, help=help_text)
 
 
 def add_release_output(parser: argparse.ArgumentParser, help_text: str, *, required: bool = True) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 
 from workbench.cli.command import Command, Context
 from workbench.cli.tables import add_ledger, existing_ledger
+from workbench.data.databases.address import address_of, as_path
+from workbench.params import ParameterError
 from workbench.params.errors import one_line
 from workbench.release.bundle.verify_bundle import bundle_cannot_know
 from workbench.release.card import CANNOT_KNOW_ORIGIN
@@ -16,14 +18,20 @@ from workbench.release.certificate import MADE_FROM, is_model, read_card
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.manifest import is_bundle, released_in
 from workbench.release.statements import CANNOT_KNOW
+from workbench.release.table_output import certified_copy
 from workbench.release.verify import verify_in_ledger
 from workbench.release.verify_any import ledger_claims, left_unchecked, signatures, verify_any
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "release", type=Path, metavar="RELEASE", help="a released file, its certificate, its folder, or a bundle"
+        "release",
+        type=as_path,
+        metavar="RELEASE",
+        help="a released file, its certificate, its folder, a bundle, or the address of a table in a database",
     )
+    stated = "the certificate of a table in a database (default TABLE.certificate.json in this folder)"
+    parser.add_argument("--certificate", type=Path, metavar="C", help=stated)
     parser.add_argument(
         "--known", action="store_true", help="a fault unless it is signed with your own key or a trusted one"
     )
@@ -32,19 +40,27 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     path = existing_ledger(options.ledger)
-    problems = verify_any(options.release, context.cancel)
+    if options.certificate is not None and address_of(str(options.release)) is None:
+        what = "--certificate is for a table of a database: that of a file is beside it"
+        raise ParameterError(what, str(options.certificate), "leave it out")
+    with certified_copy(options.release, options.certificate, context.cancel) as release:
+        return _verified(release, options, path, context)
+
+
+def _verified(release: Path, options: argparse.Namespace, path: Path | None, context: Context) -> dict[str, Any]:
+    named = release
+    problems = verify_any(named, context.cancel)
     cannot_know = CANNOT_KNOW
-    release = options.release
     if is_bundle(release) and not problems:
         cannot_know += f"; {bundle_cannot_know(release)}"
         release = released_in(release)
     if is_model(release) and not problems and MADE_FROM in read_card(release):
         cannot_know += f"; {CANNOT_KNOW_ORIGIN}"
-    signature = None if problems else signatures(options.release)
+    signature = None if problems else signatures(named)
     if options.known and not problems and not (signature is not None and signature.known):
         problems = [f"it was signed with {signature.issuer}" if signature is not None else "it has no signature"]
     if path is not None and not problems:
-        document = ledger_claims(options.release)
+        document = ledger_claims(named)
         with Ledger.read(path) as ledger:
             problems = verify_in_ledger(document, ledger)
     stated = {"signature": signature.to_plain()} if signature is not None else {}

@@ -107,7 +107,7 @@ def isolated(file: SourceFile, format_name: str, module: str, unpacked: IO[bytes
             "planned": list(file.names or ()),
         },
     }
-    with _child() as child, _watched(child, reading, file.cancel):
+    with child_of(_MODULE) as child, watched(child, reading, file.cancel):
         assert child.stdin is not None
         assert child.stdout is not None
         try:
@@ -131,7 +131,16 @@ def isolated(file: SourceFile, format_name: str, module: str, unpacked: IO[bytes
     return Isolated(Table(frame, file.source, types=typed, facts=facts, **more), facts)
 
 
-class _Reading:
+@dataclass
+class Limits:
+    """What a process may take: bytes of memory, and seconds of the processor; and whether it took too long."""
+
+    memory: int
+    seconds: float
+    too_long: bool = False
+
+
+class _Reading(Limits):
     """What is known about a file while it is read: its format, its source and its limits."""
 
     def __init__(
@@ -141,9 +150,8 @@ class _Reading:
         most: tuple[int, int],
         unpacked: IO[bytes] | None = None,
     ) -> None:
+        super().__init__(*most)
         self.format, self.source, self.size = format_name, file.source, file.size
-        self.memory, self.seconds = most
-        self.too_long = False
         self.types: list[pl.DataType | None] = []
         self.unpacked = unpacked
         self.said: dict[str, Any] = {}
@@ -188,11 +196,11 @@ def _parts(answer: IO[bytes], reading: _Reading) -> Iterator[pl.DataFrame]:
     """Yield the rows as they arrive; an inconsistent answer is refused."""
     rows = columns = held = unfolded = 0
     while True:
-        letter, length = HEAD.unpack(_exactly(answer, HEAD.size))
+        letter, length = HEAD.unpack(exactly(answer, HEAD.size))
         held += 0 if letter == BYTES else length
         if length > reading.memory or held > reading.memory:
             raise EOFError
-        content = _exactly(answer, length)
+        content = exactly(answer, length)
         if letter == REFUSED:
             what, where, hint, *codes = parse_json(content.decode(), "answer")
             place, code = f"{reading.source}, {where}" if where else reading.source, "".join(codes)
@@ -226,7 +234,8 @@ def _parts(answer: IO[bytes], reading: _Reading) -> Iterator[pl.DataFrame]:
             raise reading.damaged()
 
 
-def _exactly(stream: IO[bytes], count: int) -> bytes:
+def exactly(stream: IO[bytes], count: int) -> bytes:
+    """Return so many bytes; :class:`EOFError` where the process ended before."""
     content = stream.read(count)
     if len(content) < count:
         raise EOFError
@@ -234,13 +243,13 @@ def _exactly(stream: IO[bytes], count: int) -> bytes:
 
 
 @contextlib.contextmanager
-def _child() -> Iterator[subprocess.Popen[bytes]]:
-    """Start the reading process; it is always ended after the block."""
+def child_of(module: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Start the process that runs ``module``; it is always ended after the block."""
     variables = environment()
     variables.pop("PYTHONFAULTHANDLER", None)
     try:
         child = subprocess.Popen(
-            command(_MODULE),
+            command(module),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -269,7 +278,7 @@ _MODULE = "workbench.data.isolated_child"
 
 
 @contextlib.contextmanager
-def _watched(child: subprocess.Popen[bytes], reading: _Reading, cancel: CancelToken) -> Iterator[None]:
+def watched(child: subprocess.Popen[bytes], reading: Limits, cancel: CancelToken) -> Iterator[None]:
     """End ``child`` if it is cancelled, takes too long or, on systems other than Linux, uses too much memory."""
     done = threading.Event()
 

@@ -17,6 +17,7 @@ import os
 import struct
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -65,30 +66,32 @@ def unfolds_to(size: int) -> int:
     return max(LEAST_UNFOLDED, UNFOLDED_PER_BYTE * size)
 
 
-def main() -> int:
+def main(answer: Callable[[dict[str, Any], BinaryIO], None] | None = None) -> int:
     """Answer one request; the process's whole life."""
     request = json.loads(sys.stdin.buffer.readline())
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     nothing = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):  # what a library prints is discarded: it may contain values
         os.dup2(nothing, stream)
     try:
-        _answer(request, out)
+        (answer or _answer)(request, out)
     except RefusedError as refused:
-        _send(out, REFUSED, json.dumps(refused.args).encode())
+        send(out, REFUSED, json.dumps(refused.args).encode())
     except BrokenPipeError:
         return 1
     out.close()
     return 0
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
+    """End this process when the parent has ended, and with it the other end of standard input."""
     sys.stdin.buffer.read()
     os._exit(1)
 
 
-def _send(out: BinaryIO, letter: bytes, content: bytes | memoryview) -> None:
+def send(out: BinaryIO, letter: bytes, content: bytes | memoryview) -> None:
+    """Write one frame."""
     out.write(HEAD.pack(letter, len(content)))
     out.write(content)
     out.flush()
@@ -125,9 +128,9 @@ def _answer(request: dict[str, Any], out: BinaryIO) -> None:
         return
     rows, columns = found.rows, found.columns
     memory, seconds = limits(size, rows * len(columns), free)
-    _send(out, SHAPE, json.dumps([rows, len(columns), memory, seconds]).encode())
+    send(out, SHAPE, json.dumps([rows, len(columns), memory, seconds]).encode())
     restrict(memory, seconds)
-    _check_shape(rows, columns)
+    check_shape(rows, columns)
     # From here on an error of the library may mean damage or too little memory, and it does not say which: this process
     # ends without completing its answer, and the parent names both.
     frame = found.read()
@@ -135,7 +138,7 @@ def _answer(request: dict[str, Any], out: BinaryIO) -> None:
         raise damaged
     for name, dtype in frame.schema.items():
         _check_kind(name, dtype)  # before anything is sent
-    _send(out, TYPES, json.dumps([word_of(dtype) if found.typed else "" for dtype in frame.dtypes]).encode())
+    send(out, TYPES, json.dumps([word_of(dtype) if found.typed else "" for dtype in frame.dtypes]).encode())
     frame.columns = [str(k) for k in range(frame.width)]  # a name such as * or ^a$ would be a pattern
     texts = [_as_text(name, dtype) for name, dtype in frame.schema.items()]
     step = max(1, min(ROWS_AT_ONCE, CELLS_AT_ONCE // frame.width))
@@ -144,9 +147,9 @@ def _answer(request: dict[str, Any], out: BinaryIO) -> None:
         stretch = frame.slice(start, step).select(texts)
         stretch.columns = columns
         stretch.write_ipc_stream(stream)
-        _send(out, TEXT, stream.getbuffer())
-    _send(out, FACTS, json.dumps(found.facts).encode())
-    _send(out, END, b"")
+        send(out, TEXT, stream.getbuffer())
+    send(out, FACTS, json.dumps(found.facts).encode())
+    send(out, END, b"")
 
 
 def _send_unpacked(found: Unpacked, size: int, out: BinaryIO) -> None:
@@ -160,12 +163,13 @@ def _send_unpacked(found: Unpacked, size: int, out: BinaryIO) -> None:
                 "unpack it, look at it, and give what it holds",
                 "unfolds",
             )
-        _send(out, BYTES, piece)
-    _send(out, FACTS, json.dumps(found.facts).encode())
-    _send(out, END, b"")
+        send(out, BYTES, piece)
+    send(out, FACTS, json.dumps(found.facts).encode())
+    send(out, END, b"")
 
 
-def _check_shape(rows: int, columns: list[str]) -> None:
+def check_shape(rows: int, columns: list[str]) -> None:
+    """Raise :class:`RefusedError` unless there are rows, and columns with names that text can have."""
     if not columns:
         raise RefusedError("the table has no columns", "", "give a file with columns")
     for k, name in enumerate(columns, start=1):

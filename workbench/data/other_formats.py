@@ -16,7 +16,6 @@ from workbench.params import InputError
 
 _CSV = "save the table as CSV with the program that wrote it"
 _IN_PYTHON = "convert it, in Python: {code}"
-_EXPORT = "export the table as CSV: {command}"
 _GIVE = "give a table as CSV, Parquet or Feather"
 
 
@@ -28,7 +27,6 @@ _MARKS: tuple[tuple[bytes, str, str], ...] = (
     (rb"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "unpack it first"),
     (rb"Rar!\x1a\x07", "a RAR archive", "unpack it first"),
     (rb"\xd0\xcf\x11\xe0", "an old Excel or Word file", "save the sheet as CSV"),
-    (rb"SQLite format 3\x00", "an SQLite database", _EXPORT.format(command="sqlite3 -header -csv FILE TABLE")),
     (rb"\x00\x01\x00\x00Standard (Jet|ACE) DB", "an Access database", "export the table as CSV"),
     (rb"Obj\x01", "an Avro file", "convert it to Parquet or CSV"),
     (rb"\x89HDF\r\n\x1a\n", "an HDF5 file", "convert it to Parquet or CSV"),

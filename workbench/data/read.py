@@ -12,6 +12,8 @@ import numpy as np
 from workbench.data.content.digest import digesting
 from workbench.data.csv.encoding import AnyBytes, FileBytes
 from workbench.data.csv.options import ReadOptions
+from workbench.data.databases.access import read_database
+from workbench.data.databases.address import address_of
 from workbench.data.other_formats import refuse_address, refuse_other_formats
 from workbench.data.sources import folder_source, source_of
 from workbench.data.sources.source import HEAD, SourceFile
@@ -38,7 +40,8 @@ def read_table(
     """Read a table with every cell as the text that stands in the file.
 
     Args:
-        path: a file, or a folder of Parquet files; or ``sample:NAME`` for a bundled sample.
+        path: a file, or a folder of Parquet files; ``sample:NAME`` for a bundled sample; or the address of a table in a
+            database, such as ``sqlite:///FILE?table=T``.
         options: what a person stated about how it is read; it overrides the guess.
         names: column names that a plan expects: a first row that holds them is the header.
         cancel: checked several times per second.
@@ -53,6 +56,10 @@ def read_table(
         from workbench.data.samples.sample_tables import sample_table
 
         return sample_table(source.removeprefix(SAMPLE_PREFIX))
+    address = address_of(source)
+    if address is not None:
+        table = read_database(address, cancel)
+        return table if options is None else dataclasses.replace(table, missing_marks=options.missing)
     refuse_address(source)
     file = Path(path)
     cancel = cancel or CancelToken()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.data.databases.address import address_of
 from workbench.data.images.read import is_image_set
 from workbench.data.read import SAMPLE_PREFIX, ReadOptions, read_table
 from workbench.data.table import Table
@@ -160,5 +161,5 @@ def _people(
 
 
 def as_source(text: str) -> Path | Table:
-    """Return what a person named: a path, or a sample table."""
-    return read_table(text) if text.startswith(SAMPLE_PREFIX) else Path(text)
+    """Return what a person named: a path, or a sample table or one of a database."""
+    return read_table(text) if text.startswith(SAMPLE_PREFIX) or address_of(text) is not None else Path(text)

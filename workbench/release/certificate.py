@@ -28,7 +28,7 @@ from workbench.release.kinds import ROWS, kind
 from workbench.release.ledger.exact import decimal_text, minus
 from workbench.release.ledger.records import STEWARD, Account
 from workbench.release.statements import central_statement, table_statement
-from workbench.release.table_formats import suffix_of
+from workbench.release.table_formats import DATABASE, suffix_of
 from workbench.sanitize.calibrated import ProtectedColumn
 from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
 from workbench.sanitize.forecast import charge_of, outside_guarantee, read_off
@@ -161,12 +161,16 @@ def guarantee_facts(
     }
 
 
-def output_facts(file: str, form: str, sha256: str = "0" * 64, size: int = 0) -> dict[str, Any]:
+def output_facts(
+    file: str, form: str, sha256: str = "0" * 64, size: int = 0, columns: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """Return what a certificate says of the released file. The file is public, so its SHA-256 may be too.
 
-    ``sha256`` and ``size`` are placeholders until the file is written.
+    ``sha256`` and ``size`` are placeholders until the file is written. ``columns`` are those of a table of a database,
+    with their types; none of a file.
     """
-    return {"file": file, "format": form, "sha256": sha256, "bytes": size}
+    stated = {"columns": [[name, kind] for name, kind in columns.items()]} if columns else {}
+    return {"file": file, "format": form, "sha256": sha256, "bytes": size, **stated}
 
 
 def file_facts(work: Work, plan: Plan, rows: int, method: Mapping[str, Any]) -> dict[str, Any]:
@@ -381,6 +385,8 @@ def require_format(document: dict[str, Any], output: Path, formats: Mapping[str,
         InputError: the stated format is another one.
     """
     stated = document["output"]["format"]
+    if stated == DATABASE:  # whose copy has the name of the table
+        return
     for path in (Path(document["output"]["file"]), output):
         if suffix_of(path, formats) != f".{stated}":
             what = f"the certificate states the format {str(stated)[:40]!r}, which is not that of {path.name[:80]!r}"

@@ -138,8 +138,7 @@ class DrawFile(_Part):
         self._kept, self._replace = False, replace
         if ending == PART:  # no charge stands for what a killed run left
             remove_stale_parts(target)
-        require_new(target, replace=replace, charged=ending != PART)
-        _require_replaceable(target)
+        self._require_place(charged=ending != PART)
         self.path, descriptor = claimed(target, ending, new_file)
         self._stream: IO[bytes] = os.fdopen(descriptor, "w+b")
         self._hash = hashlib.sha256()
@@ -149,6 +148,10 @@ class DrawFile(_Part):
         except BaseException:
             self.__exit__()
             raise
+
+    def _require_place(self, *, charged: bool) -> None:
+        require_new(self.target, replace=self._replace, charged=charged)
+        _require_replaceable(self.target)
 
     @classmethod
     def reopened(cls, path: Path, target: Path, *, replace: bool = False) -> Self | None:

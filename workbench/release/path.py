@@ -18,6 +18,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.data.databases.address import Address, address_of, as_path
 from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, InputError, ParameterError, WorkbenchError
@@ -38,7 +39,7 @@ from workbench.release.delta_limit import require_epsilon, require_small_cost
 from workbench.release.kinds import ROWS, kind
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.open_release import plan_of
-from workbench.release.parts import PRIVATE, DrawFile, DrawFolder, keep_inputs, require_new
+from workbench.release.parts import PRIVATE, DrawFile, DrawFolder, draw_parts, keep_inputs, require_new
 from workbench.release.recover import (
     begun,
     publish_earlier,
@@ -52,7 +53,8 @@ from workbench.release.recover import (
 from workbench.release.reservation import Reservation, charged, charged_again, standing_charge
 from workbench.release.rows_on_workers import Workers
 from workbench.release.rows_work import rows_work
-from workbench.release.table_formats import FORMATS, suffix_of, written_like
+from workbench.release.table_formats import DATABASE, FORMATS, suffix_of, written_like
+from workbench.release.table_output import TableDraw, place_beside, require_new_table, require_storable
 from workbench.release.verify import verify_release
 from workbench.sanitize.engine import check_columns
 from workbench.sanitize.origin import require_confirmed
@@ -79,12 +81,19 @@ class Destination:
         replace: whether it may replace an output that exists.
         card: the name of the card inside a folder, by which such a folder is recognised; empty for a file, whose
             certificate is beside it.
+        table: the table of a database that is written instead; ``path`` is then what its certificate is named after.
     """
 
     path: Path
     format: str
     replace: bool = False
     card: str = ""
+    table: Address | None = None
+
+    @property
+    def name(self) -> str:
+        """What a certificate calls it."""
+        return self.path.name if self.table is None else self.table.table
 
     @property
     def certificate(self) -> Path:
@@ -95,12 +104,17 @@ class Destination:
         """Refuse an output that exists, unless it may be replaced; return whether one is."""
         if self.card:
             return require_new(self.path, replace=self.replace, known_by=self.card)
+        if self.table is not None:
+            require_new_table(self.table, self.path)
+            return False
         return require_new_pair(self.path, replace=self.replace)
 
     def part(self, room: int) -> DrawFile | DrawFolder:
         """Return the output as a part file or folder: under a temporary name, with ``room`` bytes reserved on disk."""
         if self.card:
             return DrawFolder(self.path, room, self.card, replace=self.replace)
+        if self.table is not None:
+            return TableDraw(self.path, room)
         return DrawFile(self.path, room, replace=self.replace)
 
 
@@ -109,15 +123,17 @@ def destination(
     *sources: str | Path | None,
     formats: Mapping[str, str] = FORMATS,
     replace: bool = False,
+    certificate: Path | None = None,
     charged: bool = True,
 ) -> Destination:
     """Return where a table, or another file with a certificate, is released to.
 
     Args:
-        path: the file.
+        path: the file; or, of rows, the address of a new table in a database.
         sources: the files that the release is made from; ``None`` is ignored.
         formats: the known suffixes, each with its format.
         replace: whether it may replace an output that exists.
+        certificate: where the certificate of a table in a database goes, if not into the current folder.
         charged: whether it is charged to a ledger.
 
     Raises:
@@ -125,6 +141,12 @@ def destination(
             the certificate.
         ParameterError: the release would replace what it is made from.
     """
+    address = address_of(str(path))
+    if address is not None:
+        return _table_of(address, certificate, rows=set(formats) == set(FORMATS), replace=replace)
+    if certificate is not None:
+        what = "--certificate is for a table of a database: that of a file is beside it"
+        raise ParameterError(what, str(certificate), "leave it out")
     suffix = suffix_of(path, formats)
     if suffix is None:
         raise InputError(
@@ -140,6 +162,17 @@ def destination(
         raise InputError(what, str(certificate_path(path)), "name another output", code="output-taken")
     require_new(path, replace=replace, charged=charged)
     return Destination(path, formats[suffix], replace)
+
+
+def _table_of(address: Address, certificate: Path | None, *, rows: bool, replace: bool) -> Destination:
+    if not rows:
+        raise ParameterError("only rows are released into a table of a database", address.shown, "name a file")
+    if replace:
+        raise ParameterError("a table of a database is never replaced", address.shown, "leave --replace out")
+    beside = place_beside(address, certificate)
+    if not draw_parts(beside):  # a run that was killed may have written both: the release looks at that
+        require_new_table(address, beside)
+    return Destination(beside, DATABASE, table=address)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,9 +201,10 @@ class Prepared:
     @property
     def digest(self) -> str:
         """SHA-256 of what is asked for: a finished draw is published only for the same digest."""
+        form = self.to.format if self.to.table is None else f"{DATABASE} {self.to.table.shown}"
         if self.work.kind == ROWS:
-            return request_of(ROWS, plan=self.plan.published().to_toml(), format=self.to.format)
-        asked = {"plan": self.plan.published().to_toml(), "format": self.to.format, **self.work.request}
+            return request_of(ROWS, plan=self.plan.published().to_toml(), format=form)
+        asked = {"plan": self.plan.published().to_toml(), "format": form, **self.work.request}
         queries = [[e.label, str(amount_of(e))] for e in self.work.events]
         if self.work.budget is not None:
             asked = {**asked, "budget": [str(self.work.budget.epsilon), str(self.work.budget.delta)]}
@@ -196,6 +230,8 @@ def prepare(plan: Plan, table: Table, to: Destination, work: Work | Callable[[Ta
     check_columns(plan, table)
     table.require_certain()
     rows = plan.rows_of(table)
+    if to.table is not None:
+        require_storable(to.table, to.path, plan, rows)
     work = work if isinstance(work, Work) else work(rows)
     for name in work.columns:
         kind(work.kind).require(plan, name)
@@ -327,7 +363,7 @@ class Released:
         delta_charged: δ charged, for all rows of a person; 0 for pure differential privacy.
         epsilon_remaining: ε left under the cap.
         seconds: from the reservation to the rename.
-        output: the file or folder.
+        output: the file or folder, or the address of a table in a database.
         certificate: the path of its certificate or card.
         document: what the certificate or card says.
         published_earlier: whether an earlier run drew and charged it, but could not give it its name.
@@ -472,7 +508,7 @@ def release(
         dataset, before=request.resumed
     ):  # for a file, callers print the certificate's outside_guarantee at the end
         emit(Notice("warning", f"not covered by epsilon: {CHOSEN}"))
-    published = publish_earlier(ledger, to.path, request.digest, dataset, emit, replace=to.replace)
+    published = publish_earlier(ledger, to.path, request.digest, dataset, emit, replace=to.replace, table=to.table)
     if published is not None:
         return _released(published, ledger, to, started, published_earlier=True)
     replaces = to.require_new()
@@ -494,7 +530,7 @@ def release(
         if isinstance(part, DrawFolder):
             publish_model(ledger, part, release_id)
         else:
-            publish_table(ledger, part, release_id, data)
+            publish_table(ledger, part, release_id, data, to.table)
     if replaces:
         emit(charged_again(to.path))
     if request.kept is not None:
@@ -541,7 +577,7 @@ def _draft(request: ReleaseRequest, made: Made, ledger: Ledger, reservation: Res
     if isinstance(made.data, Mapping):
         facts["files"] = {name: hashlib.sha256(made.data[name]).hexdigest() for name in sorted(made.data)}
     else:
-        facts["output"] = output_facts(request.to.path.name, request.to.format)
+        facts["output"] = output_facts(request.to.name, request.to.format, columns=made.columns)
     if request.account is not None:
         account = ledger.account(release.dataset)
         facts["account"] = account_facts(request.account, account, cost.epsilon, charged[0], release_id)
@@ -578,7 +614,7 @@ def _write(
             emit(Progress(done, made.count, "written"))
         part.finish()
         cancel.check()
-    written = output_facts(request.to.path.name, request.to.format, part.sha256, part.bytes)
+    written = output_facts(request.to.name, request.to.format, part.sha256, part.bytes, made.columns)
     return resealed({**draft, "output": written})
 
 
@@ -593,7 +629,7 @@ def _released(
         delta_charged=release.delta,
         epsilon_remaining=remaining,
         seconds=time.monotonic() - started,
-        output=to.path,
+        output=to.path if to.table is None else as_path(to.table.shown),
         certificate=to.certificate,
         document=document,
         published_earlier=published_earlier,

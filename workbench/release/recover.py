@@ -19,6 +19,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from workbench.data.databases.address import Address
 from workbench.params import InputError, WorkbenchError
 from workbench.params.codec import parse_json, read_json
 from workbench.release.atomic import remove_path, sole_user, write_whole
@@ -29,6 +30,8 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.processes import still_runs, this_process
 from workbench.release.ledger.records import Release
 from workbench.release.parts import DrawFile, DrawFolder, draw_parts, is_blank, require_new
+from workbench.release.table_formats import DATABASE
+from workbench.release.table_output import TableDraw
 from workbench.release.verify import verify_release
 from workbench.signals import Notice
 from workbench.signals.cancel import WHOLE
@@ -55,6 +58,11 @@ class FinishedDraw:
     document: str
     part: Path
     target: Path
+
+    @property
+    def of_a_database(self) -> bool:
+        """Whether it goes into a table of a database, which only the same command names."""
+        return bool(self.document) and json.loads(self.document)["output"]["format"] == DATABASE
 
     @property
     def half_named(self) -> bool:
@@ -197,12 +205,24 @@ def _in_use(part: Path, release: Release) -> bool:
         return True
 
 
-def publish_table(ledger: Ledger, part: DrawFile, release_id: str, certificate: bytes) -> None:
-    """Rename a finished table and its certificate to their final names, the certificate first.
+def publish_table(
+    ledger: Ledger, part: DrawFile, release_id: str, certificate: bytes, table: Address | None = None
+) -> None:
+    """Rename a finished table and its certificate to their final names, the certificate first; or copy it.
+
+    Args:
+        ledger: in which the draw waits until then.
+        part: the draw.
+        release_id: of it.
+        certificate: of it.
+        table: where it is copied to, if that is a table of a database.
 
     Raises:
         InputError: they could not be given their names; the part is kept for the next run.
     """
+    if table is not None:
+        assert isinstance(part, TableDraw)
+        part.copy(table, certificate)  # before the ledger is locked: this may take minutes
     with _naming(ledger, release_id, part.target):
         name_pair(part, release_id, certificate)
 
@@ -250,12 +270,13 @@ def _naming(ledger: Ledger, release_id: str, target: Path) -> Iterator[None]:
         raise InputError(f"the finished draw could not be given its name: {reason}", str(target), hint) from None
 
 
-def _reopened(found: FinishedDraw, *, replace: bool) -> DrawFile | DrawFolder:
+def _reopened(found: FinishedDraw, *, replace: bool, table: Address | None) -> DrawFile | DrawFolder:
     """Return the finished table or model of an earlier run."""
     part: DrawFile | DrawFolder | None = None
     with contextlib.suppress(FileNotFoundError):
         if found.document:
-            part = DrawFile.reopened(found.part, found.target, replace=replace)
+            kind = DrawFile if table is None else TableDraw
+            part = kind.reopened(found.part, found.target, replace=replace)
         else:
             part = DrawFolder.reopened(found.part, found.target, CARD, replace=replace)
     if part is None:
@@ -300,7 +321,8 @@ def waiting_for(ledger: Ledger, target: Path, request: str, account: str) -> Fin
         return None
     if (waiting.request, waiting.release.dataset) == (request, ledger.account_of(account)):
         return waiting
-    if waiting.half_named:  # its certificate is already there: it is published before anything else is drawn
+    # Its certificate stands already: it is published before anything else is drawn.
+    if waiting.half_named and not waiting.of_a_database:
         return None
     raise InputError(
         f"a finished draw of release {waiting.release.release_id} has not been given this name yet, and this run asks "
@@ -321,7 +343,14 @@ def settle_earlier(ledger: Ledger, target: Path, emit: Emit, *, resumed: str = "
 
 
 def publish_earlier(
-    ledger: Ledger, target: Path, request: str, account: str, emit: Emit, *, replace: bool
+    ledger: Ledger,
+    target: Path,
+    request: str,
+    account: str,
+    emit: Emit,
+    *,
+    replace: bool,
+    table: Address | None = None,
 ) -> dict[str, Any] | None:
     """Publish a finished draw that was not renamed; return its certificate if this run made the same request.
 
@@ -334,21 +363,23 @@ def publish_earlier(
     if waiting is None:
         return None
     release_id, model = waiting.release.release_id, not waiting.document
-    require_new(target, replace=replace, known_by=CARD if model else "")
-    with _reopened(waiting, replace=replace) as part:
+    if table is None:
+        require_new(target, replace=replace, known_by=CARD if model else "")
+    with _reopened(waiting, replace=replace, table=table) as part:
         document = _certified(waiting, part)
         if document is None:
             part.discard()
         elif isinstance(part, DrawFolder):
             publish_model(ledger, part, release_id)
         else:
-            publish_table(ledger, part, release_id, waiting.document.encode())
+            publish_table(ledger, part, release_id, waiting.document.encode(), table)
     if document is None:
         ledger.forget_finished(release_id)
         emit(Notice("warning", f"the part of release {release_id} is not as it was written and is removed"))
         return None
     what = f"the finished {'model' if model else 'draw'} of release {release_id}"
-    emit(Notice("info", f"{what} is now at {target}; nothing more is charged"))
+    place = target if table is None else table.shown
+    emit(Notice("info", f"{what} is now at {place}; nothing more is charged"))
     return document if asked_for is not None else None
 
 

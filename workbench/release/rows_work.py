@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
+
 from workbench.data.table import Table
 from workbench.release.certificate import described
 from workbench.release.kinds import ROWS
 from workbench.release.rows_on_workers import RowsOnWorkers, Workers
 from workbench.release.spilled_rows import DrawnInParts, SpilledRows
-from workbench.release.table_formats import ROWS_AT_ONCE, ReleasedText, table_format, types_of
+from workbench.release.table_formats import DATABASE, ROWS_AT_ONCE, ReleasedText, table_format, types_of
 from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
 from workbench.sanitize.engine import Draw, draw_prepared, events_of
 from workbench.sanitize.plan import Plan
@@ -53,11 +55,14 @@ def rows_work(
         published = plan.published()
         method = {"columns": described(published, columns), "keep_order": plan.keep_order}
         types = types_of({c.column.name: c.column.kind for c in drawn.columns}) | drawn.kept_types
-        if isinstance(drawn, DrawnInParts):
+        if isinstance(drawn, DrawnInParts) and kind == DATABASE:  # its rows are sorted
+            whole = pl.concat(drawn.pieces())
+            text, count = ReleasedText(lambda start, stop: whole[start:stop], whole.height, types), 1
+        elif isinstance(drawn, DrawnInParts):
             text, count = ReleasedText(None, drawn.rows, types, drawn.pieces), drawn.count
         else:
             text, count = ReleasedText(drawn.frame, drawn.rows, types), max(1, -(-drawn.rows // ROWS_AT_ONCE))
-        return Made(form.write(text, plan.writing or PLAIN), method, count=count)
+        return Made(form.write(text, plan.writing or PLAIN), method, count=count, columns=form.columns(text))
 
     return Work(
         kind=ROWS,

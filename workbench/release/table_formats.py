@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from workbench.data.columns.source_types import as_type
+from workbench.data.columns.source_types import as_type, word_of
 from workbench.data.read import ReadOptions, read_table
 from workbench.data.table import Table
 from workbench.params import InputError
@@ -90,6 +90,10 @@ class TableFormat:
     write: Callable[[ReleasedText, Writing], Iterator[bytes]]
     read: Callable[[bytes, Writing], pl.DataFrame]
     needs: tuple[str, str] | None = None
+
+    def columns(self, text: ReleasedText) -> dict[str, str]:
+        """Return the columns that a table of a database gets, with their types; none of a file, which holds its own."""
+        return {name: word_of(kind) for name, kind in stored_types(text).items()} if self.name == DATABASE else {}
 
     def require(self, plan: Plan, rows: int) -> None:
         """Raise :class:`InputError` where the format cannot hold a release of so many rows; before it is charged."""
@@ -165,6 +169,36 @@ def _jsonl(text: ReleasedText, _writing: Writing) -> Iterator[bytes]:
 
 def _read_jsonl(data: bytes, _writing: Writing) -> pl.DataFrame:
     return pl.read_ndjson(io.BytesIO(data), infer_schema_length=None).cast(pl.String)
+
+
+def _sorted(text: ReleasedText, _writing: Writing) -> Iterator[bytes]:
+    assert text.frame is not None  # its rows are sorted, so they are in memory
+    yield sorted_rows(text.frame(0, text.rows), stored_types(text))
+
+
+def sorted_rows(frame: pl.DataFrame, types: Mapping[str, pl.DataType]) -> bytes:
+    """Return rows as delimited text that neither their order nor how a database writes a number changes.
+
+    Args:
+        frame: the rows, as text.
+        types: of all columns, which come in this order; a cell that is no value of its type stays as it is.
+    """
+    columns = []
+    for name, kind in types.items():
+        values = as_type(frame[name], kind, strict=False)
+        fits = values.null_count() == frame[name].null_count()
+        columns.append((values.cast(pl.String) if fits else frame[name]).alias(name))
+    return csv_bytes(pl.DataFrame(columns).sort(list(types)))
+
+
+def stored_types(text: ReleasedText) -> dict[str, pl.DataType]:
+    """Return the types of all columns in a table of a database; numbers are of the widest type, other types text."""
+    wide = {pl.Boolean(): pl.Boolean(), pl.Date(): pl.Date(), pl.Float32(): pl.Float64(), pl.Float64(): pl.Float64()}
+    wide |= dict.fromkeys(
+        (pl.Int8(), pl.Int16(), pl.Int32(), pl.Int64(), pl.UInt8(), pl.UInt16(), pl.UInt32()), pl.Int64()
+    )
+    assert text.frame is not None
+    return {name: wide.get(text.types.get(name, pl.String()), pl.String()) for name in text.frame(0, 0).columns}
 
 
 # -- with types --------------------------------------------------------------------------------------------------------
@@ -273,6 +307,11 @@ TABLE_FORMATS: tuple[TableFormat, ...] = (
     TableFormat("jsonl", "JSON Lines", _jsonl, _read_jsonl),
 )
 
+DATABASE = "table"
+"""The format of a release into a table of a database: text whose rows are sorted, as a table has no order."""
+
+_IN_A_TABLE = TableFormat(DATABASE, "Table of a database", _sorted, lambda data, _: _read_csv(data, PLAIN))
+
 FORMATS = {f".{form.name}": form.name for form in TABLE_FORMATS}
 """The format of each suffix."""
 
@@ -282,7 +321,7 @@ SUFFIXES = f"{', '.join(list(FORMATS)[:-1])} or {list(FORMATS)[-1]}"
 
 def table_format(name: str) -> TableFormat:
     """Return the format that a certificate names."""
-    return next(form for form in TABLE_FORMATS if form.name == name)
+    return next(form for form in (*TABLE_FORMATS, _IN_A_TABLE) if form.name == name)
 
 
 def suffix_of(path: Path, formats: Mapping[str, str] = FORMATS) -> str | None:
@@ -327,8 +366,8 @@ def released_table(
     path: Path, kind: str, names: Sequence[str], cancel: CancelToken | None = None, writing: Writing = PLAIN
 ) -> Table:
     """Return the rows of a file as it was written: nothing of its format is guessed."""
-    options = ReadOptions()
-    if kind in ("csv", "csv.gz", "tsv"):
+    options, writing = ReadOptions(), PLAIN if kind == DATABASE else writing
+    if kind in (DATABASE, "csv", "csv.gz", "tsv"):
         options = ReadOptions(
             encoding=writing.encoding,
             delimiter="\t" if kind == "tsv" else writing.delimiter,

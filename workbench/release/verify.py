@@ -53,6 +53,7 @@ from workbench.release.open_release import (
 )
 from workbench.release.parts import PRIVATE
 from workbench.release.signature.signature_file import SUFFIX as SIGNATURE
+from workbench.release.table_output import certified_copy
 from workbench.sanitize.calibrated import ProtectedColumn, each_protected_column, fits, protected_column
 from workbench.sanitize.forecast import outside_guarantee
 from workbench.sanitize.plan import Column, Plan
@@ -383,10 +384,12 @@ def verified_release(
             says; the first fault is named.
     """
     emit(Progress(0, 1, "verifying"))
-    named = located(path, certificate)[1]
-    if named.is_file():
-        read_certificate(named)  # anything else is reported as no certificate
-    problems, found = examine(path, certificate, cancel or CancelToken())
+    with certified_copy(path, certificate, cancel) as file:
+        beside = certificate if file == path else None  # that of a copy is beside it
+        named = located(file, beside)[1]
+        if named.is_file():
+            read_certificate(named)  # anything else is reported as no certificate
+        problems, found = examine(file, beside, cancel or CancelToken())
     if problems or found is None:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         raise InputError(

@@ -31,6 +31,7 @@ class Made:
         count: of the pieces.
         private: files of a folder with figures computed from private rows, which stay beside it and are not released.
         settled: (ε, δ) where a run cost less than it reserved, for a reason decided without data.
+        columns: of a table of a database, with their types; of nothing else.
     """
 
     data: bytes | Mapping[str, bytes] | Iterable[bytes]
@@ -38,6 +39,7 @@ class Made:
     count: int = 1
     private: Mapping[str, bytes] = field(default_factory=dict)
     settled: tuple[Decimal, Decimal] | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse facts that no certificate can hold."""

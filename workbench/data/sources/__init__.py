@@ -16,6 +16,7 @@ from workbench.data.sources.json_lines import JSON_LINES
 from workbench.data.sources.parquet import PARQUET
 from workbench.data.sources.source import Source
 from workbench.data.sources.spreadsheet import SPREADSHEET
+from workbench.data.sources.sqlite import SQLITE_FILE
 from workbench.data.sources.statistics_package import STATISTICS_PACKAGE
 
 SOURCES: tuple[Source, ...] = (
@@ -23,6 +24,7 @@ SOURCES: tuple[Source, ...] = (
     FEATHER,
     SPREADSHEET,
     STATISTICS_PACKAGE,
+    SQLITE_FILE,
     COMPRESSED,
     JSON_LINES,
     DELIMITED,

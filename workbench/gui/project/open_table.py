@@ -6,6 +6,7 @@ import dataclasses
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from workbench.data.databases.address import title_of
 from workbench.gui.project.open_images import KEY, load_images, take_images
 from workbench.gui.project.source_stamp import require_unchanged, stamp_of
 from workbench.gui.session.account_task import read_account
@@ -97,7 +98,7 @@ def open_table(
         session.notify("info", " ".join(filter(None, (opening, tr_sentence(opened.lesson)))))
         read_account(session, jobs)
 
-    name = source.removeprefix("sample:") if source.startswith("sample:") else source.rsplit("/", 1)[-1]
+    name = source.removeprefix("sample:") if source.startswith("sample:") else title_of(source)
 
     def work(emit: Emit, cancel: CancelToken) -> tuple[OpenTable, DraftPlan] | OpenImages:
         if _holds_images(source):

@@ -10,6 +10,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
+from workbench.data.databases.address import address_of, title_of
 from workbench.gui.project.project_file import SUFFIX, Planned
 from workbench.gui.project.project_tasks import Saved, SourceMissingError, open_as, open_project, save_project
 from workbench.gui.session.job_center import JobCenter
@@ -83,7 +84,8 @@ class Project(QObject):
         if opened is None:
             self._session.notify("info", tr("There is nothing to save yet: open a table or images first."))
             return
-        folder = Path.home() if opened.is_sample else Path(opened.source).absolute().parent
+        elsewhere = opened.is_sample or address_of(opened.source) is not None
+        folder = Path.home() if elsewhere else Path(opened.source).absolute().parent
         suggested = self.path or folder / f"{Path(opened.title).stem}{SUFFIX}"
         chosen = ask_where_to_save(self._window, tr("Save the project"), str(suggested), tr(PROJECTS))
         if chosen and self._still(opened):
@@ -110,7 +112,7 @@ class Project(QObject):
                 self.kept.emit(str(path))
 
         project = dataclasses.replace(gone.project, source=source)
-        name = Path(source).name if path is None else path.name
+        name = title_of(source) if path is None else path.name
         if self.may_replace(lambda: self.find(gone, path, source)):
             again = partial(self._gone, path)
             open_as(self._session, self._jobs, name, lambda: (project, gone.digest), done, again)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.data.databases.address import address_of
 from workbench.gui.session.draft import FACTS, WHOLE, DraftPlan
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable
@@ -257,7 +258,9 @@ def _with_weights(network: dict[str, Any], folder: Path, place: Callable[[str, P
 
 
 def _beside(source: str, folder: Path) -> str:
-    """Return a path as the file of a project in ``folder`` names it."""
+    """Return a path as the file of a project in ``folder`` names it; an address stays as it is."""
+    if address_of(source) is not None:
+        return source
     absolute = Path(source).absolute()
     inside = absolute.is_relative_to(folder.absolute())
     return (absolute.relative_to(folder.absolute()) if inside else absolute).as_posix()
@@ -265,4 +268,4 @@ def _beside(source: str, folder: Path) -> str:
 
 def _found(source: str, folder: Path) -> str:
     """Return the absolute path that the file of a project in ``folder`` names."""
-    return os.path.normpath(folder / source)
+    return source if address_of(source) is not None else os.path.normpath(folder / source)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from workbench.data.databases.address import address_of
 from workbench.gui.project.open_images import KEY, load_images
 from workbench.gui.project.open_table import load
 from workbench.gui.project.project_file import Planned, ProjectFile, project_text, read_project
@@ -141,7 +142,8 @@ def open_as(
 
     def work(emit: Emit, cancel: CancelToken) -> tuple[OpenTable | OpenImages, DraftPlan, ProjectFile, str]:
         project, digest = read()
-        if not project.source.startswith("sample:") and not Path(project.source).exists():
+        elsewhere = project.source.startswith("sample:") or address_of(project.source) is not None
+        if not elsewhere and not Path(project.source).exists():
             raise SourceMissingError(project, digest)
         if project.declared is not None:
             return load_images(project.source, project.declared, emit, cancel), project.plan, project, digest

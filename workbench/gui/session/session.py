@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
+from workbench.data.databases.address import title_of
 from workbench.gui.session.account_view import GENERALISED, AccountView
 from workbench.gui.session.draft import DraftPlan, NetworkDraft
 from workbench.gui.session.draft_edits import answered, in_step
@@ -74,7 +75,7 @@ class OpenTable:
     @property
     def title(self) -> str:
         """What a person calls the table."""
-        return self.source.removeprefix("sample:") if self.is_sample else Path(self.source).name
+        return self.source.removeprefix("sample:") if self.is_sample else title_of(self.source)
 
     @property
     def is_sample(self) -> bool:
@@ -185,6 +186,7 @@ class Session(QObject):
         attack_asked: (path) attack that released file or model, on the Attack page.
         estimating_asked: (path) estimate the original from that released table, on the Estimate page.
         open_asked: (path) open that table or project.
+        database_asked: the person wants to open a table of a database.
         opening_failed: (source, options, error) the table could not be read; the error has been shown.
         explain_asked: (Decimal ε, Decimal δ, about) show what it means; ``about`` names the one attribute that it is
             spent on, or is empty for whole rows.
@@ -213,6 +215,7 @@ class Session(QObject):
     estimating_asked = Signal(object)
     open_asked = Signal(str)
     opening_failed = Signal(str, object, object)
+    database_asked = Signal()
     explain_asked = Signal(object, object, str)
     help_asked = Signal(str)
 

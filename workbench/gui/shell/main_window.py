@@ -21,10 +21,12 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QMainWindow, QScrollArea, QStackedWidget, QStatusBar, QVBoxLayout, QWidget
 
+from workbench.data.databases.address import PASSWORD_NEEDED
 from workbench.gui.gauges.budget import BudgetGauge
 from workbench.gui.gauges.memory import MemoryGauge
 from workbench.gui.pages.base import Page, PageFrame
 from workbench.gui.project.autosave import Autosave
+from workbench.gui.project.database_dialog import SEVERAL, DatabaseDialog
 from workbench.gui.project.open_table import open_table
 from workbench.gui.project.project import Project
 from workbench.gui.project.restore_panel import MissingPanel, RestorePanel
@@ -45,11 +47,12 @@ from workbench.gui.style.theme import ThemeSwitch
 from workbench.gui.widgets.basic import look, row, stack
 from workbench.gui.widgets.explain import ExplainPanel
 from workbench.gui.widgets.stopping import Stop, ask_to_stop, ask_to_stop_all
+from workbench.params import WorkbenchError
 from workbench.render.fonts import font, scaled
 
 NO_TABLES = (
     *(".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".heic", ".mp3", ".mp4", ".mov", ".pdf", ".doc", ".docx"),
-    *(".odt", ".ppt", ".pptx", ".numbers", ".7z", ".rar", ".tar", ".exe", ".html", ".json", ".xml", ".sqlite"),
+    *(".odt", ".ppt", ".pptx", ".numbers", ".7z", ".rar", ".tar", ".exe", ".html", ".json", ".xml"),
 )
 """What is surely neither a table nor a set of images; the reader decides about everything else, whatever its name."""
 
@@ -259,6 +262,7 @@ class MainWindow(QMainWindow):
         self.project.changed.connect(self._retitle)
         self.project.kept.connect(self.session.recent.add)
         self.session.open_asked.connect(self.open)
+        self._ready_for_databases()
         self._veil = DropVeil(self.session, self)
         self._restore()
         self._home = next(page for page in pages if page.home)
@@ -318,6 +322,26 @@ class MainWindow(QMainWindow):
             self.project.open(Path(source))
             return
         open_table(self.session, self.jobs, source)
+
+    def _ready_for_databases(self) -> None:
+        self._database_dialog: DatabaseDialog | None = None
+        self.session.database_asked.connect(self.ask_for_database)
+        self.session.opening_failed.connect(self._opening_failed)
+
+    def ask_for_database(self) -> None:
+        """Ask which table of a database to open."""
+        self._database().open()
+
+    def _database(self) -> DatabaseDialog:
+        if self._database_dialog is None:
+            self._database_dialog = DatabaseDialog(self.session, self.jobs, self)
+            self._database_dialog.chosen.connect(self.open)
+        return self._database_dialog
+
+    def _opening_failed(self, source: str, options: object, error: BaseException) -> None:
+        """Ask which of several tables is meant, or for a password."""
+        if isinstance(error, WorkbenchError) and error.code in (SEVERAL, PASSWORD_NEEDED):
+            self._database().show_for(source, error)
 
     def page_names(self) -> list[str]:
         """Return the names of the pages, room by room."""

@@ -159,6 +159,9 @@ class Shell(Protocol):
     def open(self, source: str) -> None:
         """Open a table or a project."""
 
+    def ask_for_database(self) -> None:
+        """Ask which table of a database to open."""
+
     def show_page(self, name: str) -> None:
         """Show the page called ``name``."""
 
@@ -198,6 +201,7 @@ class Menus:
     def _file(self) -> None:
         menu = self._window.menuBar().addMenu(tr("&File"))
         self._add(menu, "open", tr("&Open Table or Images…"), self.ask_for_table, QKeySequence.StandardKey.Open)
+        self._add(menu, "open_database", tr("Open from a &Database…"), self._shell.ask_for_database)
         self._add(menu, "open_image_folder", tr("Open &Folder of Images…"), self._ask_for_folder)
         menu.addMenu(self._recent)
         samples = menu.addMenu(tr("&Samples"))

@@ -61,6 +61,12 @@ def ask_for_weights(parent: QWidget, title: str) -> str:
     return QFileDialog.getOpenFileName(parent, title, "", f"{tr(WEIGHTS)};;{tr(ALL)}")[0]
 
 
+def ask_for_database(parent: QWidget) -> str:
+    """Ask for a file of SQLite; empty where the person thought better of it."""
+    kinds = tr("SQLite files (*.sqlite *.sqlite3 *.db);;All files (*)")
+    return QFileDialog.getOpenFileName(parent, tr("Choose a file of SQLite"), "", kinds)[0]
+
+
 def ask_for_project(parent: QWidget) -> str:
     """Ask which project to open; empty where the person thought better of it."""
     return QFileDialog.getOpenFileName(parent, tr("Open a project"), "", tr(PROJECTS))[0]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QPushButton
 
+from workbench.data.databases.address import address_of
 from workbench.data.schema import QUASI, SENSITIVE
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenTable, Session
@@ -50,7 +51,7 @@ def report_button(session: Session, jobs: JobCenter, name: str, about: Callable[
         given = about()
         if given is None or not figures_first.may_show(made, session):
             return
-        beside = given.release or Path(given.original.source if isinstance(given.original, OpenTable) else "table")
+        beside = given.release or _named(given.original)
         usual = f"{beside.name.replace(':', '-')}.risk.pdf"
         place = str(beside.with_name(usual)) if beside.is_absolute() else usual
         forms = tr(PAPERS) if given.release is None else f"{tr(PAPERS)};;{tr(BUNDLE)}"
@@ -61,6 +62,13 @@ def report_button(session: Session, jobs: JobCenter, name: str, about: Callable[
 
     made.clicked.connect(press)
     return made
+
+
+def _named(original: object) -> Path:
+    """Return the path that a report is named after."""
+    if not isinstance(original, OpenTable):
+        return Path("table")
+    return Path(original.title if address_of(original.source) is not None else original.source)
 
 
 def known_columns(session: Session) -> tuple[str, ...]:

@@ -14,7 +14,6 @@ import hmac
 import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 
 from workbench.data.content.cell_hash import CellHash
 from workbench.data.content.cell_words import Words
+from workbench.data.databases.address import title_of
 from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
 from workbench.params import InputError
@@ -143,7 +143,7 @@ class Marking:
         content = _mark(key, b"content", table.rows.to_bytes(8, "big") + stated)
         of_file = _mark(key, b"file", table.digest) if table.digest else ""
         former = _fingerprint_where_it_fits(table, key) if self._former else ""
-        title = Path(table.source).name[:LONGEST_TITLE]
+        title = title_of(table.source)[:LONGEST_TITLE]
         made = Identity(content, of_file, found, marker.made(rows), former, title=title)
         _KNOWN.setdefault(table, {})[_name(key, self._former)] = made
 

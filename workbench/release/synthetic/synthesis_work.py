@@ -98,10 +98,10 @@ def synthesis_work(
     form = table_format(kind)
     form.require(plan, count)
 
-    def written(frame: pl.DataFrame) -> Iterator[bytes]:
+    def written(frame: pl.DataFrame) -> tuple[Iterator[bytes], dict[str, str]]:
         types = types_of({column.name: column.grid.attribute.kind for column in setting.columns})
         text = ReleasedText(lambda start, stop: frame[start:stop], frame.height, types)
-        return form.write(text, plan.writing or PLAIN)
+        return form.write(text, plan.writing or PLAIN), form.columns(text)
 
     return _work_of(method, setting, count, chosen, joined(plan.impossible, chosen.impossible), written)
 
@@ -112,7 +112,7 @@ def _work_of(
     count: int,
     chosen: SynthesisParameters,
     impossible: Any,
-    written: Callable[[pl.DataFrame], Iterator[bytes]],
+    written: Callable[[pl.DataFrame], tuple[Iterator[bytes], dict[str, str]]],
 ) -> Work:
     target = None if setting.target is None else setting.columns[setting.target].name
 
@@ -126,7 +126,9 @@ def _work_of(
 
     def files(answers: tuple[pl.DataFrame, tuple[Answered, ...]], cancel: CancelToken) -> Made:
         frame, answered = answers
-        return Made(written(frame), stated(answered, setting), count=max(1, -(-count // ROWS_AT_ONCE)))
+        pieces, columns = written(frame)
+        made = max(1, -(-count // ROWS_AT_ONCE))
+        return Made(pieces, stated(answered, setting), count=made, columns=columns)
 
     return Work(
         kind=KIND,
@@ -213,7 +215,9 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
     method, setting = synthesis_setting(plan, budget.epsilon, document["rows"], chosen, budget.delta)
     impossible = joined(plan.impossible, chosen.impossible)
     count = document["rows"] if chosen.rows is None else chosen.rows
-    work = _work_of(method, setting, count, chosen, impossible, lambda _frame: iter(()))  # its file is not made again
+    work = _work_of(
+        method, setting, count, chosen, impossible, lambda _frame: (iter(()), {})
+    )  # its file is not made again
     wrong = list(rerun(document, work, output, cancel))
     yield from wrong
     if not wrong:

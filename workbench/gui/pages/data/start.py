@@ -10,6 +10,7 @@ from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QShowEvent
 from PySide6.QtWidgets import QAbstractButton, QFrame, QGridLayout, QSizePolicy, QVBoxLayout, QWidget
 
+from workbench.data.databases.address import address_of
 from workbench.data.samples.sample_tables import SAMPLES, Sample
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.recent_files import RecentFiles
@@ -33,7 +34,9 @@ def reasons(paths: Sequence[str], cancel: CancelToken) -> dict[str, str]:
     out = {}
     for path in paths:
         cancel.check()
-        if not Path(path).exists():
+        if address_of(path) is not None:
+            out[path] = ""  # whether a database answers is found out when it is opened
+        elif not Path(path).exists():
             out[path] = tr("is not there any more")
         else:
             out[path] = "" if os.access(path, os.R_OK) else tr("may not be read")
@@ -56,7 +59,8 @@ class RecentLine(QWidget):
     def __init__(self, path: str, at: int) -> None:
         super().__init__()
         pure = PurePath(path)
-        self._folder, self._name = str(pure.parent), pure.name
+        address = address_of(path)
+        self._folder, self._name = (str(pure.parent), pure.name) if address is None else (address.place, address.title)
         self.open = button(
             self._name.replace("&", "&&"), f"recent_{at}", "link", accessible=tr("Open {path}", path=path), tip=path
         )
@@ -235,6 +239,10 @@ class StartPanel(QWidget):
         )
         for line in (title, text, safe):
             line.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        database = button(
+            tr("Open from a database…"), "open_database", tip=tr("A table of PostgreSQL, SQLite or another database")
+        )
+        database.clicked.connect(session.database_asked)
         images = button(
             tr("Open a folder of images…"),
             "open_image_folder",
@@ -244,7 +252,7 @@ class StartPanel(QWidget):
         inner = stack(title, text, spacing=12)
         inner.setContentsMargins(24, 36, 24, 32)
         drop.setLayout(inner)
-        inner.addLayout(row(None, self.open_button, first, images, None, spacing=12))
+        inner.addLayout(row(None, self.open_button, first, database, images, None, spacing=12))
         inner.addSpacing(4)
         inner.addWidget(safe)
         column = look(QWidget(), "clear")

@@ -1,0 +1,272 @@
+"""Tables of databases: what arrives, what is refused, what stops, and that nothing says a password."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import threading
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.postgres import Server, server
+from workbench.data.databases.access import tables_of
+from workbench.data.databases.address import address_of, as_path, title_of
+from workbench.data.read import read_table
+from workbench.params import CancelledError, InputError
+from workbench.signals.cancel import CancelToken
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    """A file of SQLite with one table."""
+    file = tmp_path / "people.db"
+    with sqlite3.connect(file) as base:
+        base.execute("CREATE TABLE people (age INTEGER, income REAL, name TEXT)")
+        base.executemany("INSERT INTO people VALUES (?, ?, ?)", [(1, 1.5, "a"), (None, 2.0, ""), (3, 1e-7, "ö")])
+    base.close()
+    return file
+
+
+def _changed(file: Path, statement: str) -> None:
+    with sqlite3.connect(file) as base:
+        base.execute(statement)
+    base.close()
+
+
+def test_cells_are_the_text_of_an_export_and_null_is_missing(people: Path) -> None:
+    table = read_table(f"sqlite:///{people}?table=people")
+    assert table.frame.rows() == [("1", "1.5", "a"), (None, "2.0", None), ("3", "1e-7", "ö")]
+    assert table.types == {"age": pl.Int64(), "income": pl.Float64(), "name": pl.String()}
+    assert title_of(table.source) == "people"
+
+
+@pytest.mark.slow
+def test_the_same_by_sqlalchemy(people: Path) -> None:
+    pytest.importorskip("sqlalchemy")
+    own, other = (read_table(f"{kind}:///{people}?table=people") for kind in ("sqlite", "sqlite+pysqlite"))
+    assert own.frame.equals(other.frame)
+    assert own.types == other.types
+    with pytest.raises(InputError, match=r"returns no table|error"):
+        read_table(f"sqlite+pysqlite:///{people}?query=DELETE FROM people")
+    assert read_table(f"sqlite+pysqlite:///{people}?table=people").rows == 3
+
+
+def test_a_file_with_one_table_is_that_table_and_of_several_they_are_named(people: Path) -> None:
+    table = read_table(people)
+    assert table.rows == 3
+    assert "'people'" in table.notices[0]
+    _changed(people, "CREATE TABLE visits (x)")
+    with pytest.raises(InputError, match="2 tables: people, visits") as refused:
+        read_table(people)
+    assert refused.value.code == "several-tables"
+    with pytest.raises(InputError, match="did you mean 'people'"):
+        read_table(f"sqlite:///{people}?table=peple")
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("DELETE FROM people", "only a SELECT"),
+        ("ATTACH 'other.db' AS other", "only a SELECT"),
+        ("SELECT load_extension('x')", "does not understand|error|only a SELECT"),
+        ("SELECT nope FROM people", "no such column: nope"),
+        ("SELECT age, age FROM people", "same name"),
+        ("SELECT 1; DELETE FROM people", "error"),
+        ("SELECT x'00' AS picture", "column picture.*bytes|bytes.*column picture"),
+        ("SELECT age FROM people WHERE age > 9", "no rows"),
+    ],
+)
+def test_a_query_changes_nothing_and_an_error_says_no_value(people: Path, query: str, said: str) -> None:
+    before = people.read_bytes()
+    with pytest.raises(InputError, match=said):
+        read_table(f"sqlite:///{people}?query={query}")
+    assert people.read_bytes() == before
+    assert sorted(p.name for p in people.parent.iterdir()) == [people.name]
+
+
+def test_a_query_of_a_form_has_its_blanks_back(people: Path) -> None:
+    assert read_table(f"sqlite:///{people}?query=SELECT+age+FROM+people+WHERE+age>1").frame.rows() == [("3",)]
+    assert read_table(f"sqlite:///{people}?query=SELECT age+1 AS a FROM people WHERE age=1;").frame.rows() == [("2",)]
+
+
+def test_a_view_that_never_ends_stops_at_a_cancel(people: Path) -> None:
+    endless = "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT count(*) AS n FROM r"
+    _changed(people, f"CREATE VIEW endless AS {endless}")
+    cancel = CancelToken()
+    threading.Timer(1.0, cancel.cancel).start()
+    begun = time.monotonic()
+    with pytest.raises(CancelledError):
+        read_table(f"sqlite:///{people}?table=endless", cancel=cancel)
+    assert time.monotonic() - begun < 10
+
+
+def test_a_damaged_file_is_one_sentence(people: Path) -> None:
+    data = bytearray(people.read_bytes())
+    for at in range(100, len(data), 3):
+        data[at] ^= 0xFF
+    people.write_bytes(data)
+    with pytest.raises(InputError):
+        read_table(people)
+
+
+@pytest.mark.slow
+def test_no_mutation_of_a_file_ends_this_process(people: Path) -> None:
+    import random
+
+    whole, made = people.read_bytes(), random.Random(5)
+    for _ in range(200):
+        data = bytearray(whole)
+        for _ in range(made.choice((1, 4, 40))):
+            data[made.randrange(16, len(data))] = made.randrange(256)
+        people.write_bytes(bytes(data))
+        with contextlib.suppress(InputError):
+            assert read_table(people).rows
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sqlite:////tmp/a.db?table=t",
+        "sqlite:///a.db?table=t",
+        "sqlite:///b/a.db?query=SELECT 'x//y' AS q FROM t",
+        "postgresql://u@h:5/db?sslmode=require&table=s.t",
+        "postgresql:///db?host=/tmp//x&table=t",
+        "mysql+pymysql://u@h/db?table=a b",
+    ],
+)
+def test_an_address_survives_as_a_path_and_as_it_is_shown(text: str) -> None:
+    address = address_of(text)
+    assert address is not None
+    assert address_of(str(as_path(text))) == address == address_of(address.shown)
+
+
+@pytest.mark.parametrize(
+    "text", ["people.csv", "C:\\data\\x.csv", "https://x.org/t?table=t", "s3://b/k", "sample:iris"]
+)
+def test_what_is_no_database_has_no_address(text: str) -> None:
+    assert address_of(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgresql://ana:geheim@h/db?table=t",
+        "postgresql://ana@h/db?password=geheim&table=t",
+        "mysql://a:geh/eim@h/d?table=t",
+    ],
+)
+def test_a_password_is_never_shown(text: str) -> None:
+    address = address_of(text)
+    assert address is not None
+    assert dict(address.secrets)["password"] in ("geheim", "geh/eim")
+    shown = (address.shown, repr(address), str(as_path(text)), address.title, address.place)
+    assert not any("geh" in each for each in shown)
+
+
+# -- PostgreSQL --------------------------------------------------------------------------------------------------------
+
+KINDS = (
+    "i int, s smallint, b bigint, r real, d double precision, n numeric, n2 numeric(10,2), bo boolean, da date, "
+    "ts timestamp, tz timestamptz, u uuid, iv interval, ch char(3)"
+)
+VALUES = (
+    "1, 2, 3, 1.1, 1.1, 123456789012345678901234567890.123456789, 1.50, true, '2024-01-31', '2024-01-31 12:00:00.5', "
+    "'2024-01-31 12:00:00+02', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', '1 day', 'ab'"
+)
+TEXTS = (
+    *("1", "2", "3", "1.1", "1.1", "123456789012345678901234567890.123456789", "1.50", "true", "2024-01-31"),
+    *("2024-01-31 12:00:00.5", "2024-01-31 10:00:00+00", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "1 day", "ab "),
+)
+
+
+@pytest.fixture(scope="module")
+def base() -> Server:
+    """A PostgreSQL with some tables."""
+    made = server()
+    made.run(
+        "DROP SCHEMA IF EXISTS other CASCADE",
+        "DROP TABLE IF EXISTS kinds, documents CASCADE",
+        f"CREATE TABLE kinds ({KINDS})",
+        f"INSERT INTO kinds VALUES ({VALUES})",
+        f"INSERT INTO kinds SELECT {', '.join(['NULL'] * len(TEXTS))}",
+        "CREATE TABLE documents (a int, j jsonb, l int[], y bytea)",
+        "CREATE SCHEMA other",
+        "CREATE TABLE other.few AS SELECT 7 AS x",
+        "CREATE VIEW slow AS SELECT pg_sleep(100)::text AS a",
+    )
+    return made
+
+
+def test_every_type_arrives_exactly_and_infinite_days_as_they_are_called(base: Server) -> None:
+    table = read_table(base.table("kinds"))
+    assert table.frame.rows() == [TEXTS, (None,) * len(TEXTS)]
+    assert [table.types[name] for name in ("i", "b", "r", "bo", "da", "n")] == [
+        *(pl.Int32(), pl.Int64(), pl.Float32(), pl.Boolean(), pl.Date(), pl.String())
+    ]
+    assert read_table(base.query("SELECT 'infinity'::date AS d, 'nan'::float8 AS x")).frame.rows() == [
+        ("infinity", "NaN")
+    ]
+
+
+@pytest.mark.parametrize(("column", "kind"), [("j", "JSON"), ("l", "lists"), ("y", "bytes")])
+def test_what_is_no_cell_is_refused_by_column_with_the_fix(base: Server, column: str, kind: str) -> None:
+    with pytest.raises(InputError, match=kind) as refused:
+        read_table(base.query(f"SELECT a, {column} FROM documents"))
+    assert f"column {column}" in str(refused.value)
+    assert "query=SELECT" in str(refused.value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("SELECT 1 AS a; DROP TABLE kinds", "does not understand"),
+        ("SELECT 1 AS a) TO STDOUT; DROP TABLE kinds; --", "does not understand"),
+        ("DELETE FROM kinds RETURNING i", "does not understand|only a SELECT"),
+        ("SELECT nope FROM kinds", 'column "nope" does not exist'),
+        ("SELECT 1 / (i - 1) AS x FROM kinds", "reports an error"),
+        ("SELECT nextval(pg_get_serial_sequence('x', 'y')) AS n", "does not understand|reports an error"),
+    ],
+)
+def test_a_query_of_postgresql_changes_nothing(base: Server, query: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        read_table(base.query(query))
+    assert base.run("SELECT count(*) FROM kinds") == [(2,)]
+
+
+@pytest.mark.slow
+def test_tables_are_listed_with_their_rows_and_found_in_their_schema(base: Server) -> None:
+    address = address_of(base.table("x"))
+    assert address is not None
+    rows = {each.name: (each.view, each.rows) for each in tables_of(address, counted=True)}
+    assert rows["other.few"] == (False, 1)
+    assert rows["slow"] == (True, None)
+    assert read_table(base.table("other.few")).frame.rows() == [("7",)]
+    assert read_table(base.query("SELECT x FROM other.few -- why")).frame.rows() == [("7",)]
+
+
+@pytest.mark.slow
+def test_a_cancel_ends_the_query_on_the_server(base: Server) -> None:
+    cancel = CancelToken()
+    threading.Timer(1.5, cancel.cancel).start()
+    with pytest.raises(CancelledError):
+        read_table(base.table("slow"), cancel=cancel)
+    running = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'workbench' AND state = 'active'"
+    end = time.monotonic() + 10
+    while base.run(running) != [(0,)]:
+        assert time.monotonic() < end
+        time.sleep(0.2)
+
+
+@pytest.mark.slow
+def test_a_server_that_dies_while_it_is_read_is_one_sentence(base: Server) -> None:
+    killing = threading.Timer(2.5, base.kill)
+    killing.start()
+    with pytest.raises(InputError, match=r"ended before everything was read|cannot be reached"):
+        read_table(base.query("SELECT g, repeat('x', 50) AS y FROM generate_series(1, 50000000) g"))
+    killing.join()
+    base.start()
+    assert read_table(base.table("kinds")).rows == 2

@@ -1,0 +1,1 @@
+"""Tables in databases: their addresses, and how one is read or written in a process of its own."""

@@ -1,0 +1,219 @@
+"""Read, list and write tables of databases: a separate process connects, and is ended when the work is cancelled."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+import polars as pl
+
+from workbench.data.columns.source_types import type_of, word_of
+from workbench.data.databases.address import PASSWORD_NEEDED, PASSWORDS, SQLITE, Address
+from workbench.data.databases.child import ANSWER, LEAST_SECONDS, NAMES
+from workbench.data.isolated import Limits, child_of, exactly, watched
+from workbench.data.isolated_child import END, HEAD, REFUSED, SHARE, TEXT, TYPES
+from workbench.data.table import Table
+from workbench.params import InputError
+from workbench.params.codec import parse_json
+from workbench.signals.cancel import CancelToken
+
+_MODULE = "workbench.data.databases.child"
+_LONGEST_ANSWER = 1 << 26
+_TRIES = 3
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A table or view of a database.
+
+    Attributes:
+        name: as an address names it.
+        view: whether it is computed when it is read.
+        rows: how many it has; ``None`` where nobody counted, or that took too long.
+    """
+
+    name: str
+    view: bool
+    rows: int | None
+
+
+class _Asked(Limits):
+    """One question to the process, with what is watched while it answers."""
+
+    def __init__(self, address: Address, source: str, do: str, **more: Any) -> None:
+        import psutil
+
+        self.address, self.source, self.do, self.more = address, source or address.shown, do, more
+        # No clock: a server may take its time, and a person can cancel.
+        super().__init__(int(SHARE * int(psutil.virtual_memory().available)), math.inf)
+
+    def frames(self, cancel: CancelToken) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the frames of the answer.
+
+        Raises:
+            InputError: the database or the process reports an error.
+            CancelledError: ``cancel`` was set.
+        """
+        cancel.check()
+        with child_of(_MODULE) as child, watched(child, self, cancel):
+            assert child.stdin is not None
+            assert child.stdout is not None
+            try:
+                child.stdin.write(self._request())
+                child.stdin.flush()
+                yield from self._answer(child.stdout)
+            except (BrokenPipeError, EOFError):
+                cancel.check()
+                raise self._ended() from None
+            except (ValueError, TypeError, pl.exceptions.PolarsError):
+                raise self._ended() from None
+        cancel.check()
+
+    def _request(self) -> bytes:
+        secrets = PASSWORDS.of(self.address)
+        asked = {"do": self.do, "address": self.address.shown, "secrets": secrets, "free": self.memory, **self.more}
+        return json.dumps(asked).encode() + b"\n"
+
+    def _answer(self, stream: IO[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        held, letter = 0, b""
+        while letter not in (END, ANSWER):
+            letter, length = HEAD.unpack(exactly(stream, HEAD.size))
+            held += length
+            if held > self.memory or (letter != TEXT and length > _LONGEST_ANSWER):
+                raise EOFError
+            content = exactly(stream, length)
+            if letter == REFUSED:
+                what, where, hint, *code = parse_json(content.decode(), "answer")
+                raise InputError(what, f"{self.source}, {where}" if where else self.source, hint, code="".join(code))
+            yield letter, content
+
+    def _ended(self) -> InputError:
+        if self.do == "write":
+            return InputError("the process that writes the table was ended", self.source, "run it again")
+        return InputError(
+            f"reading the database needs more memory than there is, or more than {LEAST_SECONDS} s of the processor "
+            "between two of its rows, or the database is damaged",
+            self.source,
+            "ask for less: query=SELECT …",
+            code="damaged-file",
+        )
+
+
+def _with_password(address: Address, work: Callable[[], T]) -> T:
+    """Return what ``work`` does, asking a person for the password where the database wants one that is not known."""
+    PASSWORDS.keep(address)
+    for _ in range(_TRIES):
+        try:
+            return work()
+        except InputError as error:
+            typed = PASSWORDS.ask(address) if error.code == PASSWORD_NEEDED and PASSWORDS.ask is not None else ""
+            if not typed:
+                raise
+            PASSWORDS.keep(address, typed)
+    return work()
+
+
+def _told(address: Address, do: str, cancel: CancelToken | None, **more: Any) -> Any:
+    asked = _Asked(address, "", do, **more)
+    found = _with_password(address, lambda: list(asked.frames(cancel or CancelToken())))
+    return parse_json(found[-1][1].decode(), "answer")
+
+
+def tables_of(address: Address, cancel: CancelToken | None = None, *, counted: bool = False) -> list[Found]:
+    """Return the tables and views that may be read; with their rows, if these are to be ``counted``.
+
+    Raises:
+        InputError: the database cannot be reached, or refuses.
+    """
+    found = _told(address, "tables", cancel, counted=counted)
+    return [Found(str(name), bool(view), rows) for name, view, rows in found]
+
+
+def read_database(
+    address: Address, cancel: CancelToken | None = None, *, most: int | None = None, source: str = ""
+) -> Table:
+    """Read a table, a view or a query of a database, in one state of it; a ``NULL`` is a missing cell.
+
+    Args:
+        address: the database and what to read; the only table of it where nothing is named.
+        cancel: checked several times per second.
+        most: read only so many rows.
+        source: what a person calls it, if not by the address.
+
+    Raises:
+        InputError: the database cannot be reached or refuses, has several tables and none is named, or a column holds
+            lists, documents or bytes.
+    """
+    cancel, notices = cancel or CancelToken(), []
+    if not address.table and not address.query:
+        address, notice = _only_table(address, source, cancel)
+        notices.append(notice)
+    table = _with_password(address, lambda: _read(address, source, most, cancel))
+    return Table(table[0], source or address.shown, types=table[1], notices=tuple(notices))
+
+
+def _only_table(address: Address, source: str, cancel: CancelToken) -> tuple[Address, str]:
+    found = tables_of(address, cancel)
+    if len(found) == 1:
+        return address.of(found[0].name), f"the table {found[0].name!r}, the only one of the database, was read"
+    shown = source or address.shown
+    if not found:
+        raise InputError("the database has no tables", shown, "check which database it is", code="database")
+    listed = ", ".join(each.name for each in found[:12]) + (", …" if len(found) > 12 else "")
+    example = address.of(found[0].name).shown
+    what = f"the database has {len(found)} tables: {listed}"
+    raise InputError(what, shown, f"name one: {example}", code="several-tables")
+
+
+def _read(address: Address, source: str, most: int | None, cancel: CancelToken) -> tuple[pl.DataFrame, pl.Schema]:
+    names: list[str] = []
+    kinds: list[pl.DataType] = []
+    parts = []
+    asked = _Asked(address, source, "read", most=most)
+    for letter, content in asked.frames(cancel):
+        if letter == NAMES:
+            names = [str(name) for name in parse_json(content.decode(), "answer")]
+        elif letter == TEXT:
+            part = pl.read_ipc_stream(io.BytesIO(content))
+            if part.columns != names or any(kind != pl.String for kind in part.dtypes):
+                raise asked._ended()
+            parts.append(part)
+        elif letter == TYPES:
+            kinds = [type_of(str(word)) for word in parse_json(content.decode(), "answer")]
+    frame = pl.concat(parts, rechunk=False) if len(parts) > 1 else parts[0]
+    return frame, pl.Schema(dict(zip(names, kinds, strict=True)))
+
+
+def standing_table(address: Address, cancel: CancelToken | None = None) -> list[str] | None:
+    """Return the columns of an empty table that waits to be filled; ``None`` where a new one can be made.
+
+    Raises:
+        InputError: the table has rows, or none can be made there.
+    """
+    if address.scheme == SQLITE and not address.file.exists() and address.file.absolute().parent.is_dir():
+        return None
+    found = _told(address, "standing", cancel)
+    return None if found is None else [str(name) for name in found]
+
+
+def write_table(address: Address, part: Path, types: Mapping[str, pl.DataType], into: list[str] | None) -> None:
+    """Copy a file of CSV into a table, in one transaction: all of its rows are there afterwards, or none.
+
+    Args:
+        address: the table.
+        part: the file; its cells fit ``types``.
+        types: of all columns, in order.
+        into: the columns of an empty table that exists; ``None`` makes a new one.
+
+    Raises:
+        InputError: it could not be written.
+    """
+    words = {name: word_of(kind) for name, kind in types.items()}
+    _told(address, "write", None, part=str(part.absolute()), types=words, into=into)

@@ -1,0 +1,180 @@
+"""SQLite files, by the standard library. A file may be anybody's: it is read without trusting what its schema runs."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import polars as pl
+
+from workbench.data.databases.address import Address
+from workbench.data.databases.base import CELLS_AT_ONCE, Cells, Listed, TextOfValues, has_rows, missing_table
+from workbench.data.opened import RefusedError
+
+_READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+_LONGEST = 16 * 1024**2
+"""Bytes of the longest cell, row or SQL text."""
+_STEPS = 10_000
+"""Instructions between two looks at the clock."""
+_SAFE_TO_SAY = re.compile(r'no such (column|table|function): .*|near ".*": syntax error|incomplete input')
+_DAMAGED = ("the file is not an SQLite database, or it is damaged", "", "ask for the file once more", "damaged-file")
+
+
+class SQLite:
+    """An SQLite file."""
+
+    def __init__(self, address: Address, _secrets: dict[str, str], *, write: bool = False) -> None:
+        """Open it, read-only unless one table is to be written.
+
+        Raises:
+            RefusedError: it does not exist, or cannot be opened.
+        """
+        file = address.file.absolute()
+        if not write and not file.is_file():
+            raise RefusedError("there is no such file", "", "check the path", "no-file")
+        if write and not file.parent.is_dir():
+            raise RefusedError(
+                "the folder of the database does not exist", "", "make it, or name another", "output-place"
+            )
+        try:
+            mode = "rwc" if write else "ro"
+            self._connection = sqlite3.connect(f"{file.as_uri()}?mode={mode}", uri=True, isolation_level=None)
+            self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
+            self._connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+            for setting in ("trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0"):
+                self._connection.execute(f"PRAGMA {setting}")
+            if not write:
+                self._connection.execute("PRAGMA query_only = ON")
+            self._connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+            self._all = [
+                Listed(str(name), kind == "view")
+                for name, kind in self._connection.execute(
+                    "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view') "
+                    "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
+                )
+            ]
+        except sqlite3.Error as error:
+            raise _refusal(error) from None
+        if not write:  # the schema is read; from here on only SELECTs run, whatever a view or a query says
+            self._connection.set_authorizer(
+                lambda action, *_: sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY
+            )
+
+    def tables(self) -> list[Listed]:
+        """Return the tables and views."""
+        return self._all
+
+    def count(self, table: str, seconds: float) -> int | None:
+        """Return the number of rows; ``None`` where counting takes longer, or a view cannot be computed."""
+        end = time.monotonic() + seconds
+        self._connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
+        try:
+            return int(self._connection.execute(f"SELECT count(*) FROM {_quoted(table)}").fetchone()[0])
+        except sqlite3.OperationalError:
+            return None
+        except sqlite3.Error as error:
+            raise _refusal(error) from None
+        finally:
+            self._connection.set_progress_handler(None, _STEPS)
+
+    def cells(self, address: Address, most: int | None) -> Cells:
+        """Return the rows of what the address names."""
+        if address.table and address.table not in {each.name for each in self._all}:
+            raise missing_table(address.table, self._all)
+        asked = address.query or f"SELECT * FROM {_quoted(address.table)}"
+        try:
+            cursor = self._connection.execute(asked)
+        except (sqlite3.Error, sqlite3.Warning) as error:
+            raise _refusal(error) from None
+        if cursor.description is None:
+            raise RefusedError("the query returns no table", "", "give one SELECT", "query")
+        cells = Cells([str(column[0]) for column in cursor.description], iter(()))
+        cells.parts = self._parts(cursor, cells, most)
+        return cells
+
+    def _parts(self, cursor: sqlite3.Cursor, cells: Cells, most: int | None) -> Iterator[pl.DataFrame]:
+        made, left = TextOfValues(cells.names), most
+        step = max(1, CELLS_AT_ONCE // max(1, len(cells.names)))
+        while True:
+            try:
+                rows = cursor.fetchmany(step if left is None else min(step, left))
+            except sqlite3.Error as error:
+                raise _refusal(error) from None
+            if not rows:
+                break
+            left = None if left is None else left - len(rows)
+            yield made.frame(rows)
+            if left == 0:
+                break
+        cells.types.extend(made.types())
+
+    def standing(self, table: str) -> list[str] | None:
+        """Return the columns of an empty table; ``None`` where there is none of this name."""
+        kinds = {each.name.lower(): each for each in self._all}
+        found = kinds.get(table.lower())  # SQLite compares names without case
+        try:
+            if found is None:
+                self._connection.execute(f"CREATE TABLE {_quoted(table)} (x)")
+                self._connection.execute("ROLLBACK")
+                return None
+            if found.view or self._connection.execute(f"SELECT 1 FROM {_quoted(found.name)} LIMIT 1").fetchone():
+                raise has_rows()
+            return [str(row[1]) for row in self._connection.execute(f"PRAGMA table_info({_quoted(found.name)})")]
+        except sqlite3.Error as error:
+            raise _refusal(error) from None
+
+    def write(self, table: str, names: Sequence[str], parts: Iterator[pl.DataFrame], *, into: list[str] | None) -> None:
+        """Write typed rows in one transaction."""
+        marks = ", ".join("?" for _ in names)
+        listed = ", ".join(map(_quoted, names))
+        try:
+            for number, part in enumerate(parts):
+                if number == 0 and into is None:
+                    columns = ", ".join(
+                        f"{_quoted(name)} {_DECLARED.get(type(kind), 'TEXT')}" for name, kind in part.schema.items()
+                    )
+                    self._connection.execute(f"CREATE TABLE {_quoted(table)} ({columns})")
+                rows = part.with_columns(pl.col(pl.Boolean, pl.Date).cast(pl.String)).iter_rows()
+                self._connection.executemany(f"INSERT INTO {_quoted(table)} ({listed}) VALUES ({marks})", rows)
+            self._connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise _refusal(error) from None
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+
+_DECLARED: dict[type[pl.DataType], str] = {pl.Int64: "INTEGER", pl.Float64: "REAL"}
+
+
+def _quoted(name: str) -> str:
+    if "\0" in name:
+        raise RefusedError("the name of a table or column has a null character", "", "name it otherwise")
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _refusal(error: Any) -> RefusedError:
+    """Return an error of SQLite as one sentence that holds no value of a row."""
+    code, text = getattr(error, "sqlite_errorcode", 0) & 0xFF, str(error)
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or "decode to UTF-8" in text:
+        return RefusedError(*_DAMAGED)
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        what, hint = "another program is writing to the database", "run it again when that has ended"
+    elif code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+        what, hint = "the database cannot be opened", "check the path and its rights"
+    elif code == sqlite3.SQLITE_FULL:
+        what, hint = "the disk is full", "free some space and run it again"
+    elif code == sqlite3.SQLITE_AUTH or isinstance(error, sqlite3.Warning):
+        what, hint = "only a SELECT is read", "give one SELECT, which changes nothing"
+    elif code == sqlite3.SQLITE_TOOBIG:
+        what, hint = f"a cell has more than {_LONGEST // 1024**2} MB", "leave its column out: query=SELECT …"
+    elif _SAFE_TO_SAY.fullmatch(text):
+        what, hint = f"the database does not understand the query: {text}", "check the query, or the view"
+    else:
+        name = getattr(error, "sqlite_errorname", "") or type(error).__name__
+        what, hint = f"the database reports an error ({name})", "check the query, or the file"
+    return RefusedError(what, "", hint, "database")
