@@ -281,7 +281,8 @@ def test_cancel_while_rows_are_drawn_leaves_a_charge_and_no_output(tmp_path: Pat
 def test_a_kill_costs_time_of_a_worker_and_the_release_of_a_scheduler(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, label: str, which: str, moment: int
 ) -> None:
-    monkeypatch.setattr(rows_on_workers, "PART_BYTES", 1024)
+    monkeypatch.setattr(rows_on_workers, "PART_BYTES", 4096)
+    small(monkeypatch, piece=1 << 16, bucket=1 << 14, scattered=1 << 14)
     frame = written(tmp_path / "a.csv", 20_000)
     (tmp_path / "of").mkdir()
     with Cluster(tmp_path / "of") as own:
