@@ -51,7 +51,8 @@ def _scheduler(options: argparse.Namespace) -> str | None:
     if options.engine not in ("local", "dask"):
         raise ParameterError(f"--engine {options.engine} is not known", hint="use --engine local or --engine dask")
     if options.engine == "dask" and options.scheduler is None:
-        hint = f"add --scheduler {FORMS}; `dask scheduler` and `dask worker` start a cluster"
+        start = "python -m distributed.cli.dask_"
+        hint = f"add --scheduler {FORMS}; `{start}scheduler` and `{start}worker ADDRESS --nthreads 1` start a cluster"
         raise ParameterError("--engine dask has no scheduler", hint=hint)
     if options.engine == "local" and options.scheduler is not None:
         raise ParameterError("--scheduler is for --engine dask", hint="add --engine dask, or leave --scheduler out")
