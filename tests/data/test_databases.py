@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -49,6 +52,10 @@ def test_the_same_by_sqlalchemy(people: Path) -> None:
     own, other = (read_table(f"{kind}:///{people}?table=people") for kind in ("sqlite", "sqlite+pysqlite"))
     assert own.frame.equals(other.frame)
     assert own.types == other.types
+    part = "people&columns=name,age"
+    assert read_table(f"sqlite+pysqlite:///{people}?table={part}").frame.equals(own.frame.select("name", "age"))
+    with pytest.raises(InputError):
+        read_table(f"sqlite+pysqlite:///{people}?table={part}e")
     with pytest.raises(InputError, match=r"returns no table|error"):
         read_table(f"sqlite+pysqlite:///{people}?query=DELETE FROM people")
     assert read_table(f"sqlite+pysqlite:///{people}?table=people").rows == 3
@@ -90,6 +97,17 @@ def test_a_query_changes_nothing_and_an_error_says_no_value(people: Path, query:
 def test_a_query_of_a_form_has_its_blanks_back(people: Path) -> None:
     assert read_table(f"sqlite:///{people}?query=SELECT+age+FROM+people+WHERE+age>1").frame.rows() == [("3",)]
     assert read_table(f"sqlite:///{people}?query=SELECT age+1 AS a FROM people WHERE age=1;").frame.rows() == [("2",)]
+
+
+def test_columns_of_a_table_are_read_in_their_order_and_no_other_name_is_taken_for_a_text(people: Path) -> None:
+    table = read_table(f"sqlite:///{people}?table=people&columns=name,age")
+    assert table.frame.rows() == [("a", "1"), (None, None), ("ö", "3")]
+    assert title_of(table.source) == "people"
+    with pytest.raises(InputError, match="no such column"):
+        read_table(f"sqlite:///{people}?table=people&columns=name,agee")
+    for wrong in ("columns=age", "query=SELECT 1 AS a&columns=a"):
+        with pytest.raises(InputError, match="columns and no table"):
+            read_table(f"sqlite:///{people}?{wrong}")
 
 
 def test_a_view_that_never_ends_stops_at_a_cancel(people: Path) -> None:
@@ -135,6 +153,7 @@ def test_no_mutation_of_a_file_ends_this_process(people: Path) -> None:
         "postgresql://u@h:5/db?sslmode=require&table=s.t",
         "postgresql:///db?host=/tmp//x&table=t",
         "mysql+pymysql://u@h/db?table=a b",
+        "postgresql://u@h/db?table=t&columns=a b,c%2Cd,%2F%2Fe%26%3D%2F,%25",
     ],
 )
 def test_an_address_survives_as_a_path_and_as_it_is_shown(text: str) -> None:
@@ -192,7 +211,8 @@ def base() -> Server:
         f"CREATE TABLE kinds ({KINDS})",
         f"INSERT INTO kinds VALUES ({VALUES})",
         f"INSERT INTO kinds SELECT {', '.join(['NULL'] * len(TEXTS))}",
-        "CREATE TABLE documents (a int, j jsonb, l int[], y bytea)",
+        "CREATE TABLE documents (a int, j jsonb, l int[], y bytea, b text)",
+        "INSERT INTO documents (a, b) VALUES (1, 'text')",
         "CREATE SCHEMA other",
         "CREATE TABLE other.few AS SELECT 7 AS x",
         "CREATE VIEW slow AS SELECT pg_sleep(100)::text AS a",
@@ -206,6 +226,7 @@ def test_every_type_arrives_exactly_and_infinite_days_as_they_are_called(base: S
     assert [table.types[name] for name in ("i", "b", "r", "bo", "da", "n")] == [
         *(pl.Int32(), pl.Int64(), pl.Float32(), pl.Boolean(), pl.Date(), pl.String())
     ]
+    assert read_table(base.table("documents&columns=b,a")).frame.rows() == [("text", "1")]
     assert read_table(base.query("SELECT 'infinity'::date AS d, 'nan'::float8 AS x")).frame.rows() == [
         ("infinity", "NaN")
     ]
@@ -259,6 +280,25 @@ def test_a_cancel_ends_the_query_on_the_server(base: Server) -> None:
     while base.run(running) != [(0,)]:
         assert time.monotonic() < end
         time.sleep(0.2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["table=slow", "query=SELECT g FROM generate_series(1, 100000000) g"])
+def test_a_killed_client_leaves_no_session_on_the_server_and_no_file(base: Server, what: str, tmp_path: Path) -> None:
+    """Only the client is killed: the process that reads for it has to notice."""
+    sessions = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'workbench'"
+    url = base.table("x").replace("table=x", what)
+    words = [sys.executable, "-m", "workbench", "describe", url]
+    output = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(words, cwd=tmp_path, env={**os.environ, "TMPDIR": str(tmp_path)}, **output) as client:
+        while base.run(f"{sessions} AND state = 'active'") == [(0,)]:
+            assert client.poll() is None
+        client.kill()
+    end = time.monotonic() + 60
+    while base.run(sessions) != [(0,)]:
+        assert time.monotonic() < end
+        time.sleep(0.2)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow

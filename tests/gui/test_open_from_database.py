@@ -6,7 +6,10 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit
+from hands import LEFT, Hands
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QAbstractButton, QLabel, QListWidget
+from test_story_sources import confirmed_and_released, declare
 
 from tests.postgres import PASSWORD, Server, server
 from workbench.gui.project.database_dialog import DatabaseDialog
@@ -45,25 +48,67 @@ def base() -> Server:
     return server()
 
 
-@pytest.mark.slow
-def test_a_table_of_postgresql_is_opened_by_its_parts_and_its_password(base: Server, window, qtbot) -> None:
+def _stored_people(base: Server, rows: int = 400) -> None:
     base.run(
         "DROP TABLE IF EXISTS people",
-        "CREATE TABLE people AS SELECT 20 + g % 50 AS age, CASE WHEN g % 2 = 0 THEN 'f' ELSE 'm' END AS sex "
-        "FROM generate_series(1, 500) g",
+        "CREATE TABLE people AS SELECT 20 + g % 50 AS age, CASE WHEN g % 2 = 0 THEN 'f' ELSE 'm' END AS sex, "
+        f"'P' || g AS name FROM generate_series(1, {rows}) g",
     )
-    window.ask_for_database()
-    dialog = window._database_dialog
+
+
+def _from_the_menu(hands: Hands) -> None:
+    """Open the dialog by the mouse: File, then its entry."""
+    bar = hands.window.menuBar()
+    file = next(action for action in bar.actions() if action.text().replace("&", "") == "File")
+    hands.qtbot.mouseClick(bar, LEFT, pos=bar.actionGeometry(file).center())
+    menu = file.menu()
+    hands.until(menu.isVisible)
+    entry = next(action for action in menu.actions() if "Database" in action.text())
+    hands.qtbot.mouseClick(menu, LEFT, pos=menu.actionGeometry(entry).center())
+    hands.until(lambda: hands.sees("database_connect"))
+
+
+def _tick(hands: Hands, column: str) -> None:
+    """Click into the box before a column."""
+    listed = hands.see("database_columns")
+    assert isinstance(listed, QListWidget)
+    place = listed.visualItemRect(listed.findItems(column, Qt.MatchFlag.MatchExactly)[0])
+    hands.qtbot.mouseClick(listed.viewport(), LEFT, pos=place.center() - QPoint(place.width() // 2 - 14, 0))
+
+
+@pytest.mark.slow
+def test_a_table_of_postgresql_is_opened_planned_released_and_verified(
+    base: Server, hands: Hands, tmp_path: Path
+) -> None:
+    _stored_people(base)
+    _from_the_menu(hands)
     for name, text in (("host", str(base.folder)), ("database", "postgres"), ("user", "ana")):
-        field = dialog.findChild(QLineEdit, f"database_{name}")
-        field.setText(text)
-    dialog.findChild(QAbstractButton, "database_connect").click()
-    qtbot.waitUntil(lambda: "password" in dialog._said.text())
-    dialog.findChild(QLineEdit, "database_password").setText(PASSWORD)
-    dialog.findChild(QAbstractButton, "database_connect").click()
-    _choose(dialog, "people", qtbot)
-    qtbot.waitUntil(lambda: window.session.opened is not None)
-    assert window.session.opened.table.rows == 500
-    assert PASSWORD not in window.session.opened.source
-    assert PASSWORD not in repr(window.session.recent.paths)
-    assert not dialog.findChild(QLineEdit, "database_password").text()
+        hands.type_into(f"database_{name}", text)
+    hands.click("database_connect")
+    hands.until(lambda: "password" in hands.text("database_said"))
+    hands.keys(PASSWORD)  # the field has the focus
+    hands.key(Qt.Key.Key_Return)
+    hands.until(lambda: hands.sees("database_tables") and "people" in hands.window._database_dialog._names)
+    assert hands.cell("database_tables", "people", "Rows") == "400"
+    hands.click_cell("database_tables", "people", "Table or view")
+    hands.until(lambda: hands.sees("database_columns"))
+    _tick(hands, "name")
+    assert {"age", "sex"} == _headings(hands)
+    hands.click("database_open")
+    hands.until(lambda: hands.window.session.opened is not None)
+    hands.idle()
+    opened = hands.window.session.opened
+    assert (opened.title, opened.table.rows, opened.table.names) == ("people", 400, ("age", "sex"))
+    assert PASSWORD not in opened.source + repr(hands.window.session.recent.paths)
+    assert not hands.window._database_dialog._text("password")
+    assert hands.text("questions_count").startswith("2 of 2 columns")
+    hands.click("tab_data")
+    declare(hands, {"age": ("0", "120"), "sex": ("f, m", "")})
+    released = confirmed_and_released(hands, tmp_path / "out.csv")
+    assert released.columns == ["age", "sex"]
+    assert released.height == 400
+
+
+def _headings(hands: Hands) -> set[str]:
+    model = hands.table("database_rows").model()
+    return {str(model.headerData(at, Qt.Orientation.Horizontal)) for at in range(model.columnCount())}

@@ -12,7 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.canary import NAME, hunted
 from tests.postgres import PASSWORD, Server, server
+from workbench import api
 from workbench.cli.main import main
 from workbench.data.databases import access
 from workbench.params import InputError
@@ -110,6 +112,7 @@ def test_a_table_is_released_verified_and_estimated_from(folder: Path, capsys: p
         (NEW, ("--certificate", "a.json"), "another ending"),
         ("sqlite:///none/new.db?table=noisy", (), "folder of the database does not exist"),
         ("sqlite:///new.db", (), "names no table"),
+        (f"{NEW}&columns=age", (), "names columns"),
         ("sqlite:///other.db?table=empty", (), "other columns"),
     ],
 )
@@ -172,17 +175,19 @@ def test_synthetic_rows_go_into_a_table_and_figures_do_not(folder: Path, capsys:
     assert "only rows" in capsys.readouterr().err
 
 
-def test_from_python_the_same_texts_name_tables(folder: Path) -> None:
-    from workbench import api
-
+def test_a_canary_in_a_table_is_in_nothing_that_python_writes_into_another(folder: Path) -> None:
+    with sqlite3.connect("people.db") as base:
+        base.execute("ALTER TABLE people ADD COLUMN name TEXT")
+        base.execute("UPDATE people SET name = ? WHERE rowid = 8", [NAME])
+    base.close()
+    Path("plan.toml").write_text(f'account = "people"\n{PLAN}\n[[column]]\nname = "name"\naction = "drop"\n')
     people = api.dataset(SOURCE, account="people")
-    plan = api.load_plan("plan.toml") if hasattr(api, "load_plan") else None
     assert len(people) == ROWS
-    if plan is not None:
-        made = api.release(people, plan, ledger="ledger.sqlite", output=NEW)
-        assert made.attrs["output"] == NEW
-        assert len(made) == ROWS == len(_rows())
-        assert api.verify(NEW) == []
+    made = api.release(people, api.load_plan("plan.toml"), ledger="ledger.sqlite", output=NEW)
+    assert made.attrs["output"] == NEW
+    assert len(made) == ROWS == len(_rows())
+    assert api.verify(NEW) == []
+    assert hunted([folder], [folder / "people.db"]) == []
 
 
 # -- PostgreSQL, and passwords -----------------------------------------------------------------------------------------
@@ -270,7 +275,7 @@ def test_no_password_is_anywhere(
     with pytest.raises(InputError) as refused:
         read_table(url.replace("table=people", "table=peple"))
     out, err = capfd.readouterr()
-    said = [out, err, str(refused.value), repr(refused.value), table.source, *seen, child.stderr.read()]  # type: ignore[union-attr]
+    said = [out, err, str(refused.value), repr(refused.value), table.source, *seen, child.communicate()[1]]
     state = [Path(os.environ[name]) for name in ("HOME", "XDG_STATE_HOME", "XDG_DATA_HOME") if name in os.environ]
     kept = [file.read_bytes() for place in (folder, *state) for file in place.rglob("*") if file.is_file()]
     assert seen

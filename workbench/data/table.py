@@ -181,7 +181,11 @@ class Table:
         else:
             parts = stored.parts(at_once)
         for part in parts:
-            yield self.replaced(frame=part, rows_before=before)
+            changes: dict[str, Any] = {"frame": part, "rows_before": before}
+            if self.row_numbers is not None:
+                start = before - self.rows_before
+                changes["row_numbers"] = self.row_numbers[start : start + part.height]
+            yield self.replaced(**changes)
             before += part.height
 
     @property

@@ -63,7 +63,7 @@ from workbench.signals import AtStake, Notice, Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Event, ignore
 from workbench.work.noise import Charged
-from workbench.work.work import Made, PartReader, Work, amount_of, budget_of
+from workbench.work.work import Checked, Made, PartReader, Work, amount_of, budget_of
 
 if TYPE_CHECKING:
     from workbench.release.kept_run import KeptRun
@@ -317,9 +317,9 @@ def check_values(prepared: Prepared, cancel: CancelToken, ledger: Ledger | None 
     """
     if prepared._checked:
         return
-    work = prepared.work
-    if work.reader is not None:
-        _read_once(prepared, work.reader, ledger, emit, cancel)
+    work, reader = prepared.work, _reader_of(prepared)
+    if reader is not None:
+        _read_once(prepared, reader, ledger, emit, cancel)
     elif work.check is not None:
         work.check(prepared.rows, cancel)
     else:
@@ -327,6 +327,14 @@ def check_values(prepared: Prepared, cancel: CancelToken, ledger: Ledger | None 
             cancel.check()
             prepared.plan.column(name).grid().encode(prepared.rows)  # raises at an invalid value
     prepared._checked.append(True)
+
+
+def _reader_of(prepared: Prepared) -> PartReader | None:
+    """Return what reads rows that are not in memory, before anything is reserved."""
+    work = prepared.work
+    if not prepared.rows.in_parts or work.reader is not None:
+        return work.reader if prepared.rows.in_parts else None
+    return Checked([prepared.plan.column(n).grid().encode for n in work.columns]) if work.check is None else None
 
 
 def _read_once(prepared: Prepared, reader: PartReader, ledger: Ledger | None, emit: Emit, cancel: CancelToken) -> None:
@@ -440,7 +448,7 @@ def release_prepared(
     account: str = "",
 ) -> Released:
     """Release what was prepared; arguments and errors are those of :func:`release`."""
-    if prepared.work.reader is not None:
+    if prepared.rows.in_parts:
         check_values(prepared, cancel or CancelToken(), ledger, emit)
     return release(_request_for(prepared), ledger, emit, cancel, account=account)
 

@@ -32,7 +32,6 @@ from numpy.typing import NDArray
 from workbench.data.columns.source_types import returns_to
 from workbench.data.rows_in_parts import in_order
 from workbench.data.table import Table
-from workbench.params import InputError
 from workbench.privacy.entropy import Entropy, permutation
 from workbench.privacy.local.cells import CellArray
 from workbench.release.atomic import write_error
@@ -44,6 +43,7 @@ from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 from workbench.work.ask import Ask
+from workbench.work.work import ReadByColumns
 
 _BUCKET = 1 << 18
 """Rows of a bucket, on average, at most."""
@@ -195,14 +195,11 @@ class Spill:
 
 @dataclass(frozen=True, eq=False)
 class _OfPart:
-    """A part's rows; or the position of the first column with a value that cannot be used, and the error."""
-
-    rows: Rows | None
-    kept_fit: tuple[bool, ...] = ()
-    fault: tuple[int, InputError] | None = None
+    rows: Rows
+    kept_fit: tuple[bool, ...]
 
 
-class SpilledRows:
+class SpilledRows(ReadByColumns):
     """Reads the rows of a table in parts: checks every value, and keeps the rows for the draw."""
 
     def __init__(self, plan: Plan, columns: tuple[ProtectedColumn, ...], table: Table, folder: Path) -> None:
@@ -214,11 +211,11 @@ class SpilledRows:
             table: the rows as the plan reads them.
             folder: where the file without a name is.
         """
+        super().__init__([column.grid.encode for column in columns])
         self._plan, self._columns, self._table, self._folder = plan, columns, table, folder
         self._kept = [c.name for c in plan.columns if c.action == "keep"]
         types = [(f"{k}", _smallest(c.grid.cells.total)) for k, c in enumerate(columns)]
         self._packed: np.dtype[np.void] = np.dtype(types)
-        self._fault: tuple[int, InputError] | None = None
         self._fit = [True] * len(self._kept)
 
     @cached_property
@@ -231,42 +228,19 @@ class SpilledRows:
         """The bytes of text of kept columns, once all rows are read."""
         return self._spill.text
 
-    def of_part(self, part: Table) -> _OfPart:
-        """Return what is kept of a part; can be called in threads."""
+    def made(self, part: Table, columns: list[Any]) -> _OfPart:
+        """Return what is kept of a part."""
         cells = np.empty(part.rows, self._packed)
-        for position, column in enumerate(self._columns):
-            if self._fault is not None and position >= self._fault[0]:
-                return _OfPart(None)
-            try:
-                cells[f"{position}"] = column.grid.encode(part)
-            except InputError as error:
-                return _OfPart(None, fault=(position, error))
+        for position, own in enumerate(columns):
+            cells[f"{position}"] = own
         kept = tuple(defused(self._plan, part.column(name)) for name in self._kept)
         fit = tuple(returns_to(k, self._table.types[k.name]) for k in kept if k.name in self._table.types)
         return _OfPart(Rows(cells, kept), fit)
 
-    def take(self, found: _OfPart) -> None:
-        """Keep what :meth:`of_part` returned.
-
-        The error that is raised is that of the first column that has one, as in a table that is read whole: so rows are
-        read on as long as a column before it may have one.
-
-        Raises:
-            InputError: a value of the first column cannot be used.
-        """
-        if found.fault is not None and (self._fault is None or found.fault[0] < self._fault[0]):
-            self._fault = found.fault
-        if self._fault is not None:
-            if self._fault[0] == 0:
-                raise self._fault[1]
-        elif found.rows is not None:
-            self._fit = [a and b for a, b in zip(self._fit, found.kept_fit, strict=False)] or self._fit
-            self._spill.add(found.rows, np.array([0, len(found.rows.cells)], np.int64))
-
-    def finish(self) -> None:
-        """Raise the :class:`InputError` of the first column with a value that cannot be used, where there is one."""
-        if self._fault is not None:
-            raise self._fault[1]
+    def keep(self, made: _OfPart) -> None:
+        """Keep what :meth:`made` returned."""
+        self._fit = [a and b for a, b in zip(self._fit, made.kept_fit, strict=False)] or self._fit
+        self._spill.add(made.rows, np.array([0, len(made.rows.cells)], np.int64))
 
     def draw(self, ask: Ask, emit: Emit, cancel: CancelToken) -> DrawnInParts:
         """Return the draw, whose values are drawn when its pieces are made."""

@@ -41,10 +41,12 @@ def place_beside(address: Address, certificate: Path | None) -> Path:
     """Return the path that the draw and its certificate are named after; no file has that name itself.
 
     Raises:
-        ParameterError: the address names no table, or the certificate's name does not end as it must.
+        ParameterError: the address names no table, or columns of it, or the certificate's name does not end as it must.
     """
     if not address.table:
         raise ParameterError("the output's address names no table", address.shown, "add ?table=NEW")
+    if address.columns:
+        raise ParameterError("the output's address names columns", address.shown, "the plan says which are released")
     if certificate is None:
         return Path(address.table.replace("/", "_"))
     if not certificate.name.endswith(SUFFIX) or certificate.name == SUFFIX:

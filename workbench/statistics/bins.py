@@ -6,11 +6,13 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.columns.grid import Grid
+from workbench.data.columns.values import numbers
 from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.sanitize.plan import Column
@@ -31,6 +33,39 @@ _LAST_BITS = 8
 
 NOBODY = -1
 """Code of a row that counts in no bin or group: a value is missing."""
+
+
+class ReadRows:
+    """The columns of some rows as they are declared, each read once.
+
+    Attributes:
+        rows: how many rows there are.
+    """
+
+    def __init__(self, table: Table) -> None:
+        """Take the rows; a column is read when it is first asked for."""
+        self._table, self.rows = table, table.rows
+        self._numbers: dict[str, NDArray[np.float64]] = {}
+        self._cells: dict[str, Any] = {}
+
+    def numbers(self, grid: Grid) -> NDArray[np.float64]:
+        """Return the numbers of a column (n,); NaN where a value is missing.
+
+        Raises:
+            InputError: a value does not fit what is declared; its row is named.
+        """
+        name = grid.attribute.name
+        if name not in self._numbers:
+            self._numbers[name] = numbers(self._table, grid.attribute)
+        return self._numbers[name]
+
+    def cells(self, grid: Grid) -> Any:
+        """Return the cells of a column (n,), as :meth:`numbers`."""
+        name = grid.attribute.name
+        if name not in self._cells:
+            numeric = grid.cells.values is not None
+            self._cells[name] = grid.cells_of(self.numbers(grid)) if numeric else grid.encode(self._table)
+        return self._cells[name]
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,15 +146,16 @@ class Bins:
         ends = ((self.first(i), self.last(i)) for i in range(self.count))
         return [names[a] if a == b else f"{names[a]} to {names[b]}" for a, b in ends]
 
-    def codes(self, rows: Table) -> NDArray[np.int64]:
-        """Return the bin of each row (n,); :data:`NOBODY` where the value is missing.
-
-        Raises:
-            InputError: a value does not fit what is declared; its row is named.
-        """
-        cells = self.grid.encode(rows).astype(np.int64)
+    def codes(self, rows: ReadRows) -> NDArray[np.int64]:
+        """Return the bin of each row (n,); :data:`NOBODY` where the value is missing."""
+        cells = rows.cells(self.grid).astype(np.int64)
         found: NDArray[np.int64] = np.where(cells >= self.grid.cells.size, NOBODY, cells // self.width)
         return found
+
+    def counts(self, rows: ReadRows) -> NDArray[np.int64]:
+        """Return how many rows are in each bin."""
+        cells = np.bincount(rows.cells(self.grid), minlength=self.grid.cells.size)[: self.grid.cells.size]
+        return np.add.reduceat(cells, np.arange(0, len(cells), self.width))
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +191,7 @@ class Groups:
         parts = [[f"{b.column.name}={label}" for label in b.labels()] for b in self.by]
         return [", ".join(combined) for combined in itertools.product(*parts)]
 
-    def codes(self, rows: Table) -> NDArray[np.int64]:
+    def codes(self, rows: ReadRows) -> NDArray[np.int64]:
         """Return the group of each row (n,), as :meth:`Bins.codes`."""
         found = np.zeros(rows.rows, dtype=np.int64)
         for bins in self.by:

@@ -16,13 +16,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import ParameterError
 from workbench.privacy.central.exponential import EPSILON_LEAST
-from workbench.privacy.central.quantile_choice import depths, simple
+from workbench.privacy.central.quantile_choice import Held, depths, simple
 from workbench.privacy.central.share import Share
 from workbench.sanitize.plan import Column
 from workbench.statistics.widths import Widths
@@ -114,6 +115,9 @@ class Lattice:
 _SHORTEST = 4
 """The shortest bin beside a drawn cell is one part in this many of what noise hides of even values, per quantile."""
 
+_AS_THEY_ARE = 1 << 22
+"""Values that are kept as they are before those of one cell are counted."""
+
 _RISK = 0.05
 _CARRIED = 1.3
 """By how much the errors of the draws before make those of several quantiles longer; measured on even values."""
@@ -166,28 +170,18 @@ class DrawnQuantiles:
         reach = self.widths.sum(((0.5, self.length - len(self.shares)),)) / rows * self.lattice.cells
         return min(next((d for d in self.distances if d >= reach), self.lattice.cells) / self.lattice.cells, 1.0)
 
-    def exact(self, x: NDArray[np.float64], groups: NDArray[np.int64], count: int) -> list[int]:
-        """Return how many values each of ``count`` groups has, then the sorted cells of each."""
-        cells = self.lattice.codes(x)
-        order = np.lexsort((cells, groups))
-        return [*np.bincount(groups, minlength=count).tolist(), *cells[order].tolist()]
-
-    def noisy(self, ask: Ask, label: str, exact: Sequence[int], count: int) -> list[int]:
+    def noisy(self, ask: Ask, label: str, groups: Sequence[Held]) -> list[int]:
         """Return the drawn cells of each group and the noisy counts of the bins around them.
 
         Args:
             ask: draws them.
             label: of the query.
-            exact: as :meth:`exact` gives them.
-            count: number of groups.
+            groups: the values of each group, in cells of the lattice.
         """
-        ends = list(itertools.accumulate(exact[:count], initial=count))
-        groups = [np.array(exact[start:end], dtype=np.int64) for start, end in itertools.pairwise(ends)]
         ask = ask.divided(label, {"draws": (1, 2), "counts": (1, 2)})
         drawn = ask.quantiles("draws", groups, 0, self.lattice.cells - 1, self.shares)
         counts = [
-            np.diff(np.searchsorted(cells, [*self.borders(chosen), self.lattice.cells])).tolist()
-            for cells, chosen in zip(groups, drawn, strict=True)
+            held.counts([*self.borders(chosen), self.lattice.cells]) for held, chosen in zip(groups, drawn, strict=True)
         ]
         noisy = iter(ask("counts", [c for group in counts for c in group], 1))
         found = []
@@ -223,6 +217,55 @@ class DrawnQuantiles:
         if any(answer[len(drawn) + len(borders) :]):
             raise ParameterError(f"there are more counts than {len(borders)} bins")
         return drawn, borders, counts
+
+
+class HeldByGroups:
+    """The values of rows that are read part by part, as cells of a lattice, for each group.
+
+    Of rows in one cell only the number is kept; the last ones that came are kept as they are until they are as many.
+    """
+
+    def __init__(self, drawn: DrawnQuantiles, groups: int) -> None:
+        """Begin with no row."""
+        self._cells, self._groups = drawn.lattice.cells, groups
+        small = self._cells * groups <= np.iinfo(np.int32).max
+        self._kind: type[np.signedinteger[Any]] = np.int32 if small else np.int64
+        self._lattice = drawn.lattice
+        self._keys: NDArray[Any] = np.empty(0, self._kind)
+        self._counts = np.empty(0, np.int64)
+        self._new: list[NDArray[Any]] = []
+
+    def of(self, x: Floats, groups: NDArray[np.int64] | None) -> NDArray[Any]:
+        """Return the cell of each value in its group; can be called in threads."""
+        found = self._lattice.codes(x)
+        return (found if groups is None else groups * self._cells + found).astype(self._kind)
+
+    def add(self, cells: NDArray[Any]) -> None:
+        """Add what :meth:`of` returned."""
+        self._new.append(cells)
+        if sum(map(len, self._new)) > max(_AS_THEY_ARE, len(self._keys)):
+            self._count()
+
+    def _count(self) -> None:
+        keys, counts = np.unique(np.concatenate([*self._new, self._keys[:0]]), return_counts=True)
+        self._new = []
+        if len(self._keys):
+            both = np.concatenate([self._keys, keys])
+            order = np.argsort(both, kind="stable")
+            both, each = both[order], np.concatenate([self._counts, counts])[order]
+            first = np.flatnonzero(np.append(True, np.diff(both) != 0))
+            keys, counts = both[first], np.add.reduceat(each, first)
+        self._keys, self._counts = keys, counts
+
+    def held(self) -> list[Held]:
+        """Return the values of each group."""
+        self._count()
+        upto = np.append(0, np.cumsum(self._counts))
+        edges = np.searchsorted(self._keys, np.arange(self._groups + 1, dtype=np.int64) * self._cells)
+        return [
+            Held(self._keys[first:last].astype(np.int64) - group * self._cells, upto[first : last + 1])
+            for group, (first, last) in enumerate(itertools.pairwise(edges.tolist()))
+        ]
 
 
 def _epsilon(paid: Share, count: int) -> float:

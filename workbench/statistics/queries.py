@@ -24,23 +24,28 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.columns.values import numbers
+from workbench.data.columns.grid import Grid
 from workbench.data.table import Table
 from workbench.learners.sums import grid_size, on_grid
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.central.noisy_max import clear_lead
+from workbench.privacy.central.quantile_choice import Held
 from workbench.privacy.central.share import Budget, QueryEvent, Share
 from workbench.sanitize.budget_split import shares
 from workbench.sanitize.plan import Column, Plan
+from workbench.signals.cancel import CancelToken
 from workbench.statistics.asked import COUNT, HISTOGRAM, MEAN, MODE, QUANTILES, SUM, Request, Statistic, protected
-from workbench.statistics.bins import FINE, NOBODY, Bins, Groups, require_countable
-from workbench.statistics.drawn_quantiles import DrawnQuantiles, drawn_error
+from workbench.statistics.bins import FINE, NOBODY, Bins, Groups, ReadRows, require_countable
+from workbench.statistics.drawn_quantiles import DrawnQuantiles, HeldByGroups, drawn_error
 from workbench.statistics.widths import Widths, laplace_width
 from workbench.work.ask import Ask
+from workbench.work.work import ReadByColumns
 
 CENTRED, PAIR, CHOICE, DRAWN = "centred", "pair", "choice", "quantiles"
 _NO_DELTA = Decimal(0)
@@ -58,6 +63,9 @@ _CLEARLY = 0.75
 
 _MOST_DRAWN = 1000
 """Cells that are drawn by one query at most; more quantiles of groups are read from histograms."""
+
+Exact = list[int] | list[Held]
+"""What is exact in an answer: whole numbers, of a ``choice`` the counts, (groups, values); of quantiles the values."""
 
 MOST_FIGURES = 50_000
 """Numbers of all queries together."""
@@ -123,50 +131,125 @@ class Query:
         """Whether every row counts somewhere, so that all numbers sum to n."""
         return not self.groups.optional and (self.bins is None or not self.bins.optional)
 
-    def answer(self, rows: Table) -> list[int]:
-        """Return the exact whole numbers; of a ``choice`` the counts, (groups, values).
-
-        Of ``quantiles`` they are how many values each group has, and the sorted cells of each.
+    def answer(self, rows: Table) -> Exact:
+        """Return what is exact in the answer, as :class:`Counted` does of several queries.
 
         Raises:
             InputError: a value does not fit what is declared; its row is named.
         """
-        groups = self.groups.codes(rows)
+        return counted((self,), rows)[self.label]
+
+    def of_part(self, rows: ReadRows, held: HeldByGroups | None) -> NDArray[Any]:
+        """Return what some rows add to the exact answer; of quantiles the cells of their values."""
+        groups = self.groups.codes(rows) if self.groups.by else None
         if self.form in (COUNT, HISTOGRAM, CHOICE):
             return self._counted(groups, rows)
         assert self.bins is not None
-        x = numbers(rows, self.bins.column)
-        here = (groups != NOBODY) & ~np.isnan(x)
-        if self.drawn is not None:
-            return self.drawn.exact(x[here], groups[here], self.groups.count)
+        x = rows.numbers(self.bins.grid)
+        here = ~np.isnan(x) if groups is None else (groups != NOBODY) & ~np.isnan(x)
+        if not here.all():
+            x, groups = x[here], None if groups is None else groups[here]
+        if held is not None:
+            return held.of(x, groups)
         lower, upper = self.bins.column.bounds()
         if self.form == CENTRED:
-            return [int(on_grid(x[here], lower, upper, self.size).sum())]
+            return np.array([on_grid(x, lower, upper, self.size).sum()])
         half = self.size // 2
-        cells = on_grid(x[here], lower, upper, half)
+        cells = on_grid(x, lower, upper, half)
+        if groups is None:
+            both, total = half * len(cells), cells.sum()
+            return np.array([both + total, both - total])
         sums = np.zeros((2, self.groups.count), dtype=np.int64)
-        np.add.at(sums[0], groups[here], half + cells)
-        np.add.at(sums[1], groups[here], half - cells)
-        return [int(v) for v in sums.ravel()]
+        np.add.at(sums[0], groups, half + cells)
+        np.add.at(sums[1], groups, half - cells)
+        return sums.ravel()
 
-    def _counted(self, groups: NDArray[np.int64], rows: Table) -> list[int]:
+    def _counted(self, groups: NDArray[np.int64] | None, rows: ReadRows) -> NDArray[np.int64]:
+        if groups is None:
+            if self.bins is None:
+                return np.array([rows.rows])
+            counts = self.bins.counts(rows)
+            return np.array([counts.sum()]) if self.form == COUNT else counts
         if self.bins is None:
             cells, here = groups, groups != NOBODY
         else:
             own = self.bins.codes(rows)
             here = (groups != NOBODY) & (own != NOBODY)
             cells = groups if self.form == COUNT else groups * self.bins.count + own
-        return [int(v) for v in np.bincount(cells[here], minlength=_length(self.form, self.bins, self.groups))]
+        return np.bincount(cells[here], minlength=_length(self.form, self.bins, self.groups))
 
-    def noisy(self, ask: Ask, exact: Sequence[int]) -> list[int]:
-        """Return what may be released of the exact whole numbers: with noise, or what is drawn."""
+    def noisy(self, ask: Ask, exact: Exact) -> list[int]:
+        """Return what may be released of what is exact: with noise, or what is drawn."""
         if self.drawn is not None:
-            return self.drawn.noisy(ask, self.label, exact, self.groups.count)
+            return self.drawn.noisy(ask, self.label, exact)  # type: ignore[arg-type]  # of quantiles
+        numbers: list[int] = exact  # type: ignore[assignment]  # of all others
         if self.form != CHOICE:
-            return ask(self.label, exact, self.size)
+            return ask(self.label, numbers, self.size)
         assert self.bins is not None
         k = self.bins.count
-        return ask.largest(self.label, [exact[g * k : (g + 1) * k] for g in range(self.groups.count)], 1)
+        return ask.largest(self.label, [numbers[g * k : (g + 1) * k] for g in range(self.groups.count)], 1)
+
+
+class Counted(ReadByColumns):
+    """Reads what is exact in the answers of queries from rows, part by part: a few numbers, however many rows."""
+
+    def __init__(self, queries: Sequence[Query], columns: Sequence[str] = ()) -> None:
+        """Begin with no row.
+
+        Args:
+            queries: what is asked.
+            columns: in which order values are refused; others come after these.
+        """
+        used = [b for q in queries for b in (*(() if q.bins is None else (q.bins,)), *q.groups.by)]
+        grids = {b.column.name: b.grid for b in used}
+        order = dict.fromkeys([*columns, *grids])
+        super().__init__([partial(_cells, grids[name]) for name in order])
+        self._queries = tuple(queries)
+        self._held = {q.label: HeldByGroups(q.drawn, q.groups.count) for q in queries if q.drawn is not None}
+        self._sums: dict[str, NDArray[np.int64]] = {}
+
+    def opened(self, part: Table) -> ReadRows:
+        """Return the part's columns, each of which is read once."""
+        return ReadRows(part)
+
+    def made(self, part: ReadRows, columns: list[Any]) -> list[NDArray[Any]]:
+        """Return what the part adds to each answer."""
+        return [query.of_part(part, self._held.get(query.label)) for query in self._queries]
+
+    def keep(self, made: list[NDArray[Any]]) -> None:
+        """Add it."""
+        for query, found in zip(self._queries, made, strict=True):
+            if query.label in self._held:
+                self._held[query.label].add(found)
+            else:
+                self._sums[query.label] = self._sums.get(query.label, np.int64(0)) + found
+
+    def exact(self) -> dict[str, Exact]:
+        """Return by label the exact whole numbers; of quantiles the values of each group."""
+        found: dict[str, Exact] = {}
+        for query in self._queries:
+            if query.label in self._held:
+                found[query.label] = self._held[query.label].held()
+            else:
+                found[query.label] = self._sums.get(
+                    query.label, np.zeros(_length(query.form, query.bins, query.groups), np.int64)
+                ).tolist()
+        return found
+
+
+def counted(queries: Sequence[Query], rows: Table, cancel: CancelToken | None = None) -> dict[str, Exact]:
+    """Return by label what is exact in the answers of ``queries``.
+
+    Raises:
+        InputError: a value does not fit what is declared; its row is named.
+    """
+    reader = Counted(queries)
+    reader.read(rows, cancel or CancelToken())
+    return reader.exact()
+
+
+def _cells(grid: Grid, rows: ReadRows) -> Any:
+    return rows.cells(grid)
 
 
 def _length(form: str, bins: Bins | None, groups: Groups) -> int:

@@ -24,7 +24,7 @@ from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.statistics.figures import figures
-from workbench.statistics.queries import queries_of
+from workbench.statistics.queries import counted, queries_of
 from workbench.studies.association import association, variable
 from workbench.studies.curve import CurvePlan, run_curve
 from workbench.studies.learned_from import MODELS
@@ -167,7 +167,8 @@ def _statistics(plan: Plan, table: Table, number: int) -> dict[Key, float]:
         return {}
     cost = cost_of(tuple(query.event for query in queries), 1)
     ask = Study(_generator("statistics", number)).ask(cost)
-    answers = {query.label: query.noisy(ask, query.answer(table)) for query in queries}
+    exact = counted(queries, table)
+    answers = {query.label: query.noisy(ask, exact[query.label]) for query in queries}
     found: dict[Key, float] = {}
     stated = {"mean": ("mean",), "sum": ("sum",), "histogram": ("share", "count"), "quantile": ("median",)}
     for one in figures(queries, answers):

@@ -37,7 +37,7 @@ from workbench.synth.base import (
 )
 from workbench.synth.clique_fit import fitted_cliques, in_order
 from workbench.synth.cliques import CliqueMarginals, CliqueTree
-from workbench.synth.columns import CodedRows
+from workbench.synth.columns import CountsTables
 from workbench.synth.mst import SENSITIVITY, expected_tables, shares_alone
 from workbench.synth.tree import Doubles
 from workbench.synth.tree_fit import Measured
@@ -104,7 +104,7 @@ def _ask(questions: Questions) -> Tables:
             about = [pair for pair in open_pairs if setting.target in pair]
             open_pairs = about or open_pairs
 
-        def scored(rows: CodedRows, pair: tuple[int, int], model: dict[tuple[int, int], Doubles] = model) -> int:
+        def scored(rows: CountsTables, pair: tuple[int, int], model: dict[tuple[int, int], Doubles] = model) -> int:
             joins, _, penalty = shapes[pair]
             if pair not in exact:
                 cancel.check()

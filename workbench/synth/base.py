@@ -15,7 +15,7 @@ from workbench.privacy.central.share import Budget, QueryEvent, Share
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.synth.clique_fit import Fit
-from workbench.synth.columns import CoarseColumn, CodedRows
+from workbench.synth.columns import CoarseColumn, CountsTables
 from workbench.synth.tree import Doubles
 from workbench.synth.tree_fit import Measured
 from workbench.work.ask import Ask, UndeclaredError
@@ -118,7 +118,7 @@ class Questions:
         self,
         setting: Setting,
         queries: Sequence[Query],
-        rows: CodedRows,
+        rows: CountsTables,
         ask: Ask,
         cancel: CancelToken | None = None,
         emit: Emit = ignore,
@@ -150,7 +150,7 @@ class Questions:
         )
 
     def choice(
-        self, pairs: Sequence[tuple[int, int]], score: Callable[[CodedRows, tuple[int, int]], int], sensitivity: int
+        self, pairs: Sequence[tuple[int, int]], score: Callable[[CountsTables, tuple[int, int]], int], sensitivity: int
     ) -> tuple[int, int]:
         """Answer the next query: one pair, by the exponential mechanism.
 
@@ -226,7 +226,7 @@ def events(queries: Sequence[Query]) -> tuple[QueryEvent, ...]:
 
 
 def joined_counts(
-    rows: CodedRows,
+    rows: CountsTables,
     columns: Sequence[int],
     groups: Sequence[NDArray[np.int64] | None],
     sizes: Sequence[int],

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,7 @@ from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.privacy.entropy import Entropy
 from workbench.privacy.local.cells import CellArray
+from workbench.work.work import ReadByColumns
 
 DEFAULT_CUTS = 16
 LEAST_CUTS = 5
@@ -22,7 +25,7 @@ MOST_CUTS = 256
 
 _CUTS_BY_ROOM = 2.6
 
-Codes = NDArray[np.int32]
+Codes = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +113,56 @@ class CodedRows:
         code = np.zeros(len(self.codes), dtype=np.int64)
         for column, size in zip(columns, sizes, strict=True):
             code = code * size + self.codes[:, column]
-        return np.bincount(code[self.present], minlength=math.prod(sizes)).reshape(tuple(sizes))
+        code = code if self.present.all() else code[self.present]
+        return np.bincount(code, minlength=math.prod(sizes)).reshape(tuple(sizes))
+
+
+class CountsTables(Protocol):
+    """Private rows, of which tables can be counted."""
+
+    def counts(self, columns: Sequence[int], sizes: Sequence[int]) -> NDArray[np.int64]:
+        """Return the exact table of some columns, as :meth:`CodedRows.counts`."""
+        ...
+
+
+class CountedTables(ReadByColumns):
+    """The tables of columns and pairs of columns, counted part by part: memory does not hang on the number of rows."""
+
+    def __init__(self, columns: Sequence[CoarseColumn], target: int | None) -> None:
+        """Begin with no row.
+
+        Args:
+            columns: the columns.
+            target: only pairs with this column are counted; ``None`` for all pairs.
+        """
+        super().__init__([column.encode for column in columns])
+        self._columns = tuple(columns)
+        places = range(len(columns))
+        pairs = itertools.combinations(places, 2)
+        self._tables = [*((place,) for place in places), *(p for p in pairs if target is None or target in p)]
+        self._counts: dict[tuple[int, ...], NDArray[np.int64]] = {}
+
+    @property
+    def cells(self) -> int:
+        """How many cells all tables have."""
+        return sum(math.prod(self._columns[place].size for place in table) for table in self._tables)
+
+    def made(self, part: Table, columns: list[Codes]) -> list[NDArray[np.int64]]:
+        """Return the tables of a part."""
+        rows = _present(self._columns, columns)
+        return [rows.counts(table, [self._columns[place].size for place in table]) for table in self._tables]
+
+    def keep(self, made: list[NDArray[np.int64]]) -> None:
+        """Add them."""
+        for table, found in zip(self._tables, made, strict=True):
+            self._counts[table] = self._counts.get(table, np.int64(0)) + found
+
+    def counts(self, columns: Sequence[int], sizes: Sequence[int]) -> NDArray[np.int64]:
+        """Return the exact table of one or two columns."""
+        places = tuple(columns)
+        if places not in self._tables:
+            return self.counts(places[::-1], sizes[::-1]).T
+        return self._counts.get(places, np.zeros(tuple(sizes), np.int64))
 
 
 def public_cuts(rows: int, strength: float, beside: int) -> int:
@@ -150,16 +202,23 @@ def coded(columns: Sequence[CoarseColumn], table: Table) -> CodedRows:
     Raises:
         InputError: a value does not fit its column; the message names column and row.
     """
-    return _present(columns, np.column_stack([column.encode(table) for column in columns]))
+    return _present(columns, [column.encode(table) for column in columns])
 
 
 def coded_cells(columns: Sequence[CoarseColumn], cells: NDArray[np.uint32]) -> CodedRows:
     """Return rows, of which the (n, d) fine cells are known, as coarse cells."""
-    return _present(columns, np.column_stack([column.coarse(cells[:, j]) for j, column in enumerate(columns)]))
+    return _present(columns, [column.coarse(cells[:, j]) for j, column in enumerate(columns)])
 
 
-def _present(columns: Sequence[CoarseColumn], codes: Codes) -> CodedRows:
-    missing = [
-        codes[:, j] == c.cuts if c.grid.cells.missing else np.zeros(len(codes), bool) for j, c in enumerate(columns)
-    ]
-    return CodedRows(codes, ~np.logical_and.reduce(missing))
+def _present(columns: Sequence[CoarseColumn], found: Sequence[Codes]) -> CodedRows:
+    codes = np.empty((len(found[0]), len(columns)), smallest_type(max(c.size for c in columns)), order="F")
+    missing = np.ones(len(codes), dtype=bool)
+    for j, (column, own) in enumerate(zip(columns, found, strict=True)):
+        codes[:, j] = own
+        missing &= (own == column.cuts) & column.grid.cells.missing
+    return CodedRows(codes, ~missing)
+
+
+def smallest_type(size: int) -> type[np.unsignedinteger[Any]]:
+    """Return the type of so many codes in which they take the least room."""
+    return np.uint8 if size <= 1 << 8 else np.uint16 if size <= 1 << 16 else np.uint32

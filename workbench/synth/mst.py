@@ -40,7 +40,7 @@ from workbench.synth.base import (
     room,
     split,
 )
-from workbench.synth.columns import CodedRows
+from workbench.synth.columns import CountsTables
 from workbench.synth.tree import Doubles, Tree
 from workbench.synth.tree_fit import Measured, fitted
 
@@ -99,7 +99,9 @@ def expected_tables(
     return out
 
 
-def score(rows: CodedRows, pair: tuple[int, int], groups: Groups, expected: NDArray[np.int64], setting: Setting) -> int:
+def score(
+    rows: CountsTables, pair: tuple[int, int], groups: Groups, expected: NDArray[np.int64], setting: Setting
+) -> int:
     """Return Σ |N − E| of one pair: moved by one emptied row by exactly 1."""
     exact = joined_counts(rows, pair, groups, setting.sizes)
     return int(np.abs(exact - expected).sum())
@@ -117,7 +119,7 @@ def _ask(questions: Questions) -> Tables:
     tables = expected_tables(setting, alone, share, questions.cancel)
     known: dict[tuple[int, int], int] = {}
 
-    def scored(rows: CodedRows, pair: tuple[int, int]) -> int:
+    def scored(rows: CountsTables, pair: tuple[int, int]) -> int:
         if pair not in known:
             questions.cancel.check()
             groups, expected, penalty = tables[pair]

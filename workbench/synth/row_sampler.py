@@ -16,15 +16,16 @@ The rows end in random order.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.privacy.entropy import Entropy, permutation
 from workbench.signals.cancel import CancelToken
-from workbench.synth.columns import Codes
+from workbench.synth.columns import Codes, smallest_type
 from workbench.synth.tree import Doubles
 
 
@@ -41,6 +42,10 @@ class Drawable(Protocol):
 
 MOST_DEALT = 60_000
 """Rows times columns up to which rows are dealt evenly: above, chance associations are small and it takes long."""
+
+
+_FEW_CODES = 1 << 16
+"""Combinations of columns up to which the ones that occur are found by counting."""
 
 
 def uniforms(count: int, entropy: Entropy) -> Doubles:
@@ -68,7 +73,7 @@ def sampled_rows(
         CancelledError: ``cancel`` was set.
     """
     sizes = model.sizes
-    out = np.zeros((rows, len(sizes)), dtype=np.int32)
+    out = np.zeros((rows, len(sizes)), dtype=smallest_type(max(sizes)))
     placed: list[int] = []
     evenly = rows * len(sizes) <= MOST_DEALT
     for before, child, chances in model.steps():
@@ -83,7 +88,7 @@ def sampled_rows(
         for column in before:
             code = code * sizes[column] + out[:, column]
         # Only combinations of the columns before that some row has.
-        found, above, held = np.unique(code, return_inverse=True, return_counts=True)
+        found, above, held = _distinct(code, math.prod(sizes[column] for column in before))
         left = np.array([rounded(chances[c], int(m), entropy) for c, m in zip(found, held, strict=True)])
         left = left.reshape(len(found), sizes[child])
         beside = [column for column in placed if column not in before]
@@ -93,6 +98,19 @@ def sampled_rows(
             out[:, child] = _shuffled(left, above, entropy)
         placed.append(child)
     return out[permutation(rows, entropy)]
+
+
+def _distinct(
+    code: NDArray[np.int64], codes: int
+) -> tuple[NDArray[np.int64], NDArray[np.integer[Any]], NDArray[np.int64]]:
+    """Return the codes that occur, the place of each row's among them, and how many rows each has."""
+    if codes > _FEW_CODES:
+        found, above, held = np.unique(code, return_inverse=True, return_counts=True)
+        return found, above, held
+    held = np.bincount(code, minlength=codes)
+    found = np.flatnonzero(held)
+    place = np.cumsum(held > 0) - 1
+    return found, place.astype(np.uint16)[code], held[found]  # of 16 bits, which sort by far faster
 
 
 def rounded(chances: Doubles, total: int, entropy: Entropy) -> NDArray[np.int64]:
@@ -113,19 +131,20 @@ def rounded(chances: Doubles, total: int, entropy: Entropy) -> NDArray[np.int64]
     return counts
 
 
-def _shuffled(left: NDArray[np.int64], above: NDArray[np.int64], entropy: Entropy) -> NDArray[np.int64]:
+def _shuffled(left: NDArray[np.int64], above: NDArray[np.integer[Any]], entropy: Entropy) -> Codes:
     """Return values (n,) of which ``left`` tells how many each cell of the parent gets, at random among its rows."""
     mixed = permutation(len(above), entropy)
     order = mixed[np.argsort(above[mixed], kind="stable")]
-    out = np.empty(len(above), dtype=np.int64)
-    out[order] = np.repeat(np.tile(np.arange(left.shape[1]), len(left)), left.ravel())
+    kind = smallest_type(left.shape[1])
+    out = np.empty(len(above), dtype=kind)
+    out[order] = np.repeat(np.tile(np.arange(left.shape[1], dtype=kind), len(left)), left.ravel())
     return out
 
 
 def _dealt(
     left: NDArray[np.int64],
-    above: NDArray[np.int64],
-    beside: NDArray[np.int32],
+    above: NDArray[np.integer[Any]],
+    beside: Codes,
     sizes: list[int],
     entropy: Entropy,
     cancel: CancelToken,

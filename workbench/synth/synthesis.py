@@ -17,7 +17,7 @@ from workbench.signals.events import Emit, ignore
 from workbench.synth.base import Answered, Questions, Setting, Synthesiser, Tables, events
 from workbench.synth.clique_fit import fitted_cliques, in_order
 from workbench.synth.cliques import CliqueTree
-from workbench.synth.columns import CoarseColumn, CodedRows, Codes
+from workbench.synth.columns import CoarseColumn, Codes, CountsTables
 from workbench.synth.needs import require_bounded
 from workbench.synth.row_sampler import Drawable, sampled_rows
 from workbench.synth.tree import Tree
@@ -45,10 +45,10 @@ class SyntheticRows:
     answered: tuple[Answered, ...]
     releasable: bool
 
-    def frame(self, entropy: Entropy) -> pl.DataFrame:
-        """Return the rows as text: each value drawn uniformly from the public values within its coarse cell."""
-        drawn = [column.grid.decode(column.draw(self.codes[:, j], entropy)) for j, column in enumerate(self.columns)]
-        return pl.DataFrame(drawn)
+    def frame(self, entropy: Entropy, start: int = 0, stop: int | None = None) -> pl.DataFrame:
+        """Return rows as text: each value drawn, anew in each call, from the public values within its coarse cell."""
+        codes = self.codes[start:stop]
+        return pl.DataFrame([c.grid.decode(c.draw(codes[:, j], entropy)) for j, c in enumerate(self.columns)])
 
 
 def require_payable(synthesiser: Synthesiser, setting: Setting) -> None:
@@ -74,7 +74,7 @@ def cost_of_synthesis(synthesiser: Synthesiser, setting: Setting) -> Cost:
 def synthesised(
     synthesiser: Synthesiser,
     setting: Setting,
-    rows: CodedRows,
+    rows: CountsTables,
     drawn: int,
     ask: Ask,
     emit: Emit = ignore,

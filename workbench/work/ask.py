@@ -36,7 +36,7 @@ from workbench.privacy.central.central_noise import CentralNoise, NoNoise
 from workbench.privacy.central.exponential import exponential_choice
 from workbench.privacy.central.noisy_max import noisy_max
 from workbench.privacy.central.private_median import median, private_median
-from workbench.privacy.central.quantile_choice import depths, drawn_quantiles
+from workbench.privacy.central.quantile_choice import Held, depths, drawn_quantiles
 from workbench.privacy.central.share import Share
 from workbench.privacy.entropy import ChaCha20Entropy, Entropy, OsEntropy
 
@@ -164,7 +164,7 @@ class Ask:
         return private_median(aggregate, cells, size, self._share(label).pure_epsilon, self._noise)
 
     def quantiles(
-        self, label: str, parts: Sequence[Cells], low: int, high: int, shares: Sequence[Fraction]
+        self, label: str, parts: Sequence[Cells | Held], low: int, high: int, shares: Sequence[Fraction]
     ) -> list[list[int]]:
         """Return the drawn quantiles of each part (:mod:`workbench.privacy.central.quantile_choice`).
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Protocol
 
+from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
-from workbench.params import ParameterError
+from workbench.params import InputError, ParameterError
 from workbench.privacy.accounting.compose import EXACT, for_person, total
 from workbench.privacy.accounting.event import Composed, Cost, PureDp, ZeroConcentrated
 from workbench.privacy.accounting.zcdp import delta_of
@@ -77,6 +79,92 @@ class PartReader(Protocol):
         ...
 
 
+class ReadByColumns(ABC):
+    """A :class:`PartReader` that reads one column of a part after the other.
+
+    The error that is raised is that of the first column that has one, as in a table that is read whole: so rows are
+    read on as long as a column before it may have one.
+
+    Attributes:
+        whole: whether all rows were read and every value can be used.
+    """
+
+    def __init__(self, columns: Sequence[Callable[[Any], Any]]) -> None:
+        """Take what reads each column of what :meth:`opened` returns, or raises :class:`InputError`."""
+        self._readers = tuple(columns)
+        self._fault: tuple[int, InputError] | None = None
+        self.whole = False
+
+    def opened(self, part: Table) -> Any:
+        """Return a part as its columns are read."""
+        return part
+
+    @abstractmethod
+    def made(self, part: Any, columns: list[Any]) -> Any:
+        """Return what is kept of a part, of which every column was read; called in threads."""
+
+    @abstractmethod
+    def keep(self, made: Any) -> None:
+        """Keep what :meth:`made` returned, in the order of the parts."""
+
+    def of_part(self, part: Table) -> Any:
+        """Return what is kept of a part, or its fault; called in threads."""
+        rows, columns = self.opened(part), []
+        for position, read in enumerate(self._readers):
+            if self._fault is not None and position >= self._fault[0]:
+                return None
+            try:
+                columns.append(read(rows))
+            except InputError as error:
+                return _Fault(position, error)
+        return self.made(rows, columns)
+
+    def take(self, found: Any) -> None:
+        """Keep what :meth:`of_part` returned.
+
+        Raises:
+            InputError: a value of the first column cannot be used.
+        """
+        if isinstance(found, _Fault) and (self._fault is None or found.position < self._fault[0]):
+            self._fault = found.position, found.error
+        if self._fault is None:
+            self.keep(found)
+        elif self._fault[0] == 0:
+            raise self._fault[1]
+
+    def finish(self) -> None:
+        """Raise the :class:`InputError` of the first column with a value that cannot be used, where there is one."""
+        if self._fault is not None:
+            raise self._fault[1]
+        self.whole = True
+
+    def read(self, rows: Table, cancel: CancelToken) -> None:
+        """Read all rows, two parts at a time.
+
+        Raises:
+            InputError: a value cannot be used.
+        """
+        for found in each_part(rows, self.of_part, cancel):
+            self.take(found)
+        self.finish()
+
+
+@dataclass(frozen=True)
+class _Fault:
+    position: int
+    error: InputError
+
+
+class Checked(ReadByColumns):
+    """Reads columns only to see that every value can be used."""
+
+    def made(self, part: Any, columns: list[Any]) -> None:
+        """Keep nothing."""
+
+    def keep(self, made: Any) -> None:
+        """Keep nothing."""
+
+
 @dataclass(frozen=True, eq=False)
 class Work:
     """What is published: its cost, its questions, and the files that follow from their answers.
@@ -95,7 +183,8 @@ class Work:
         budget: (ε, δ) of one row, where the events have a ρ; ``None`` where their ε is the whole cost.
         check: refuses values of the rows, as the plan reads them, before anything is reserved or charged; where there
             is none, values that are not on their column's grid are refused.
-        reader: reads the rows of a table in parts, before anything is reserved, in place of ``check``.
+        reader: reads the rows of a table in parts, before anything is reserved, in place of ``check``; of rows that
+            are in memory it is not used.
         answers: reads the answers again from :attr:`Made.method`, as a certificate holds it, where they are in it:
             then ``verify`` makes the file of them anew.
     """

@@ -53,15 +53,17 @@ class Grid:
         Raises:
             InputError: a value is missing or outside the domain and the attribute does not allow it; the row is named.
         """
-        dtype = self.dtype
         if self.cells.values is None:
-            return codes(table, self.attribute).astype(dtype)
-        x = numbers(table, self.attribute)
+            return codes(table, self.attribute).astype(self.dtype)
+        return self.cells_of(numbers(table, self.attribute))
+
+    def cells_of(self, x: NDArray[np.float64]) -> Any:
+        """Return the (n,) cells of the numbers of a column; NaN is a missing value."""
         lower, upper = self.attribute.bounds()
         missing = np.isnan(x)
         clamped = np.clip(np.where(missing, lower, x), lower, upper)
         nearest = np.floor((clamped - lower) / self.step + 0.5)
-        cells = np.minimum(nearest, self.cells.size - 1).astype(dtype)
+        cells = np.minimum(nearest, self.cells.size - 1).astype(self.dtype)
         cells[missing] = self.cells.size  # the last cell; only attributes that keep missing values let NaN through
         return cells
 

@@ -18,6 +18,7 @@ _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]{1,30}):/(/?)(.*)", re.IGNORECASE | re.
 _SECRET = re.compile(r"passw|pwd|secret|token", re.IGNORECASE)
 """In the name of a parameter whose value is a password. One that names a file of them is none."""
 
+COLUMNS = "columns"
 QUERY = "query"
 """What a ledger and a certificate call the rows of a query, which have no name of their own."""
 
@@ -38,6 +39,7 @@ class Address:
         database: its name, or the file.
         options: parameters that are passed on, none of them a password.
         table: what to read, as ``TABLE`` or ``SCHEMA.TABLE``; empty if nothing or a query is named.
+        columns: of the table, in order; all of them if none is named.
         query: a ``SELECT``; empty if there is none.
         secrets: the password, and parameters that are passwords, by name; never shown.
     """
@@ -48,6 +50,7 @@ class Address:
     database: str = ""
     options: tuple[tuple[str, str], ...] = ()
     table: str = ""
+    columns: tuple[str, ...] = ()
     query: str = ""
     secrets: tuple[tuple[str, str], ...] = field(default=(), repr=False, compare=False)
 
@@ -55,7 +58,10 @@ class Address:
     def shown(self) -> str:
         """The address without passwords: what messages, projects and lists of recent tables say."""
         what = [("table", self.table)] if self.table else [(QUERY, self.query)] if self.query else []
-        asked = "&".join(f"{name}={quote(value, safe=_PLAIN)}" for name, value in (*self.options, *what))
+        stated = [f"{name}={quote(value, safe=_PLAIN)}" for name, value in (*self.options, *what)]
+        if self.columns:
+            stated.append(f"{COLUMNS}={','.join(quote(name, safe=' ') for name in self.columns)}")
+        asked = "&".join(stated)
         return f"{self.place}{'?' if asked else ''}{asked}"
 
     @property
@@ -75,13 +81,13 @@ class Address:
         named, rooted = Path(self.database), Path("/") / self.database
         return rooted if not named.exists() and not named.parent.is_dir() and rooted.parent.is_dir() else named
 
-    def of(self, table: str) -> Address:
-        """Return the address of a table of the same database."""
-        return replace(self, table=table, query="")
+    def of(self, table: str, columns: tuple[str, ...] = ()) -> Address:
+        """Return the address of a table of the same database, or of some columns of it."""
+        return replace(self, table=table, columns=columns, query="")
 
     def asking(self, query: str) -> Address:
         """Return the address of a query of the same database."""
-        return replace(self, table="", query=query.strip().rstrip(";"))
+        return replace(self, table="", columns=(), query=query.strip().rstrip(";"))
 
 
 _PLAIN = " /:;*,()<>='\"!.-_\\"
@@ -110,7 +116,10 @@ def address_of(source: str) -> Address | None:
         raise InputError("the address names a table and a query", "", "name one of the two", code="address")
     if any(names.count(name) > 1 for name in ("table", QUERY)):
         raise InputError("the address names more than one table or query", "", "name one", code="address")
-    stated = {name: _value(name, value) for name, value in given}
+    if COLUMNS in names and "table" not in names:
+        raise InputError("the address names columns and no table", "", "add table=TABLE", code="address")
+    columns = tuple(unquote(name) for name in dict(given).get(COLUMNS, "").split(",") if name)
+    stated = {name: _value(name, value) for name, value in given if name != COLUMNS}
     options = {name: value for name, value in stated.items() if name not in ("table", QUERY)}
     secrets = {name: value for name, value in options.items() if _SECRET.search(name) and "file" not in name.lower()}
     options = {name: value for name, value in options.items() if name not in secrets}
@@ -121,7 +130,8 @@ def address_of(source: str) -> Address | None:
             raise InputError(
                 "the address names no file of SQLite", "", "write sqlite:///FILE?table=TABLE", code="address"
             )
-        return Address(scheme, database=unquote(before[1:]), options=tuple(options.items()), table=table, query=query)
+        database, kept = unquote(before[1:]), tuple(options.items())
+        return Address(scheme, database=database, options=kept, table=table, columns=columns, query=query)
     who, _, place = before.rpartition("@")
     user, _, password = who.partition(":")
     host, _, database = place.partition("/")
@@ -135,6 +145,7 @@ def address_of(source: str) -> Address | None:
         tuple(options.items()),
         secrets=tuple((name, value) for name, value in secrets.items() if value),
         table=table,
+        columns=columns,
         query=query,
     )
 

@@ -94,7 +94,8 @@ class OtherDatabase:
         place = self._place(address.table) if address.table else None
         if address.table and place is None:
             raise missing_table(address.table, self.tables())
-        asked = address.query or f"SELECT * FROM {place}"
+        columns = ", ".join(f"asked.{self._quoted(name)}" for name in address.columns) or "*"
+        asked = address.query or f"SELECT {columns} FROM {place} asked"
         with self._told():
             # Without text(): a colon in a query of a person is no parameter.
             result = self._connection.exec_driver_sql(asked)

@@ -125,8 +125,9 @@ class PostgreSQL:
     def cells(self, address: Address, most: int | None) -> Cells:
         """Return the rows of what the address names; a line break ends a comment at the end of a query."""
         asked = f"(\n{address.query}\n)" if address.query else self._known(address.table)
+        columns = ", ".join(map(_quoted, address.columns)) or "*"
         with self._told():
-            schema = self._cursor.adbc_execute_schema(f"SELECT * FROM {asked} AS asked")
+            schema = self._cursor.adbc_execute_schema(f"SELECT {columns} FROM {asked} AS asked")
         names, types, selected = [f.name for f in schema], [], []
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)

@@ -84,7 +84,9 @@ class SQLite:
         """Return the rows of what the address names."""
         if address.table and address.table not in {each.name for each in self._all}:
             raise missing_table(address.table, self._all)
-        asked = address.query or f"SELECT * FROM {_quoted(address.table)}"
+        # By its table's name: SQLite takes a quoted name that is no column for a text.
+        columns = ", ".join(f"asked.{_quoted(name)}" for name in address.columns) or "*"
+        asked = address.query or f"SELECT {columns} FROM {_quoted(address.table)} AS asked"
         try:
             cursor = self._connection.execute(asked)
         except (sqlite3.Error, sqlite3.Warning) as error:

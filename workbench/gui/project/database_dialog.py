@@ -6,8 +6,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QDialog, QGridLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QDialog,
+    QGridLayout,
+    QHBoxLayout,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
 
 from workbench.data.databases.address import PASSWORD_NEEDED, PASSWORDS, POSTGRESQL, SQLITE, Address, address_of
 from workbench.gui.session.error_text import sentence
@@ -15,12 +24,13 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.style.stylesheet import MARGIN
-from workbench.gui.widgets.basic import badge, button, label, look, named, row, segments
+from workbench.gui.widgets.basic import badge, button, label, look, named, row, segments, stack
 from workbench.gui.widgets.dialogs import ask_for_database
 from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.table_model import Cell, Column
 from workbench.jobs import Job
 from workbench.params import WorkbenchError
+from workbench.render.fonts import scaled
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
@@ -64,7 +74,8 @@ class DatabaseDialog(QDialog):
         super().__init__(parent)
         self.setObjectName("database_dialog")
         self.setWindowTitle(tr("Open from a database"))
-        self.resize(*SIZE)
+        room = parent.window().size()
+        self.resize(*(scaled(least, most) for least, most in zip(SIZE, room.toTuple(), strict=True)))
         self._jobs, self._address = jobs, Address(POSTGRESQL)
         self._fields: dict[str, QLineEdit] = {}
         self._labels: dict[str, QWidget] = {}
@@ -97,12 +108,20 @@ class DatabaseDialog(QDialog):
         self._rows = LinesTable(
             session, "database_rows", tr("First rows: private, not for release"), (Column(""),), private=True
         )
+        self._columns = named(
+            QListWidget(),
+            "database_columns",
+            tr("Columns to read"),
+            tr("A column without a tick is never asked for. Space ticks the one that is marked."),
+        )
+        self._columns.itemChanged.connect(lambda _: self._show_ticked())
         self._open = button(tr("Open"), "database_open", "primary", tip=tr("Read the whole table"))
         self._open.clicked.connect(self._take)
         leave = button(tr("Cancel"), "database_leave")
         leave.clicked.connect(self.reject)
         self._arrange(leave)
         self._names: list[str] = []
+        self._first: Table | None = None
         self._kind = POSTGRESQL
         self._kinds[POSTGRESQL].setChecked(True)
         self._show_kind(POSTGRESQL)
@@ -138,7 +157,14 @@ class DatabaseDialog(QDialog):
         layout.addWidget(self._said)
         beside = QHBoxLayout()
         beside.setSpacing(16)
-        beside.addWidget(self._tables, 2)
+        self._ticks = QWidget()
+        self._ticks.setLayout(stack(label(tr("Columns to read"), "heading"), self._columns))
+        self._ticks.layout().setContentsMargins(0, 0, 0, 0)
+        left = QVBoxLayout()
+        left.setSpacing(12)
+        left.addWidget(self._tables, 1)
+        left.addWidget(self._ticks, 1)
+        beside.addLayout(left, 2)
         beside.addWidget(self._preview, 3)
         layout.addLayout(beside, 1)
         layout.addLayout(row(None, leave, self._open))
@@ -276,15 +302,35 @@ class DatabaseDialog(QDialog):
         self._start(Job(tr("Reading the first rows"), work), self._show_preview)
 
     def _show_preview(self, table: Table | None) -> None:
-        names = [] if table is None else list(table.names[:SHOWN_COLUMNS])
-        lines = [] if table is None else table.frame.select(names).rows()
+        self._first = table
+        self._columns.blockSignals(True)
+        self._columns.clear()
+        for name in () if table is None else table.names:
+            item = QListWidgetItem(name, self._columns)
+            item.setData(Qt.ItemDataRole.UserRole, name)  # what is shown may be translated
+            item.setCheckState(Qt.CheckState.Checked)
+        self._columns.blockSignals(False)
+        self._ticks.setVisible(table is not None and not self._text("query"))
+        self._preview.setVisible(table is not None)
+        self._show_ticked()
+
+    def _ticked(self) -> tuple[str, ...]:
+        items = map(self._columns.item, range(self._columns.count()))
+        return tuple(
+            str(item.data(Qt.ItemDataRole.UserRole)) for item in items if item.checkState() == Qt.CheckState.Checked
+        )
+
+    def _show_ticked(self) -> None:
+        ticked = self._ticked()
+        names = list(ticked[:SHOWN_COLUMNS])
+        lines = [] if self._first is None else self._first.frame.select(names).rows()
         columns = [Column(name, width=80) for name in names] or [Column("")]
         self._rows.show_columns(columns, [[Cell(cell or "") for cell in line] for line in lines])
-        self._preview.setVisible(table is not None)
-        self._open.setEnabled(table is not None)
-        if table is not None:
-            left = len(table.names) - len(names)
-            self._say(tr("{n} more columns are not shown.", n=left) if left else "")
+        self._open.setEnabled(bool(ticked))
+        if self._first is not None:
+            left = len(ticked) - len(names)
+            none = "" if ticked else tr("Tick the columns to read.")
+            self._say(none or (tr("{n} more columns are not shown.", n=left) if left else ""))
 
     def _start(self, job: Job[Any], apply: Callable[[Any], None]) -> None:
         self._busy(True)
@@ -317,6 +363,8 @@ class DatabaseDialog(QDialog):
     def _take(self) -> None:
         address = self._selected()
         if address is not None:
+            if address.table and len(self._ticked()) < self._columns.count():
+                address = address.of(address.table, self._ticked())
             self.accept()
             self.chosen.emit(address.shown)
 

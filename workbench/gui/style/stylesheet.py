@@ -115,10 +115,14 @@ QListWidget::item:selected { background: $selection; color: $text; }
 
 QCheckBox, QRadioButton { spacing: 8px; min-height: 24px; }
 QCheckBox:focus, QRadioButton:focus { color: $accent; }
-QCheckBox::indicator { width: 14px; height: 14px; border: 1px solid $muted; border-radius: 4px; background: $surface; }
+QCheckBox::indicator, QListWidget::indicator {
+    width: 14px; height: 14px; border: 1px solid $muted; border-radius: 4px; background: $surface;
+}
 QCheckBox::indicator:hover { border-color: $accent; }
 QCheckBox::indicator:focus { border: 2px solid $accent; width: 12px; height: 12px; }
-QCheckBox::indicator:checked { background: $accent; border-color: $accent; image: url($check); }
+QCheckBox::indicator:checked, QListWidget::indicator:checked {
+    background: $accent; border-color: $accent; image: url($check);
+}
 QRadioButton::indicator { width: 12px; height: 12px; border: 2px solid $muted; border-radius: 8px;
     background: $surface; }
 QRadioButton::indicator:hover, QRadioButton::indicator:focus { border-color: $accent; }

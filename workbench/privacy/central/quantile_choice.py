@@ -67,6 +67,45 @@ def _powers(rate: Decimal, digits: int) -> tuple[tuple[int, ...], ...]:
     return tuple(tables)
 
 
+@dataclass(frozen=True, eq=False)
+class Held:
+    """The values of some rows, by the cells that hold them.
+
+    Attributes:
+        cells: (s,) sorted and different.
+        upto: (s + 1,) values before each cell, and before the end.
+    """
+
+    cells: Cells
+    upto: Cells
+
+    @classmethod
+    def of(cls, values: Cells | Held) -> Held:
+        """Return sorted values."""
+        if isinstance(values, Held):
+            return values
+        cells, counts = np.unique(np.asarray(values, dtype=np.int64), return_counts=True)
+        return cls(cells, np.append(0, np.cumsum(counts)))
+
+    def __len__(self) -> int:
+        """Return how many values there are."""
+        return int(self.upto[-1] - self.upto[0])
+
+    def between(self, first: int, beyond: int) -> Held:
+        """Return the values in the cells from ``first`` up to the one before ``beyond``."""
+        start, stop = np.searchsorted(self.cells, (first, beyond))
+        return Held(self.cells[start:stop], self.upto[start : stop + 1])
+
+    def counts(self, borders: Sequence[int]) -> list[int]:
+        """Return how many values are from each border up to the one before the next."""
+        found: list[int] = np.diff(self.upto[np.searchsorted(self.cells, borders)]).tolist()
+        return found
+
+    def ranked(self, rank: int) -> int:
+        """Return the cell of a value, counted from 0."""
+        return int(self.cells[np.searchsorted(self.upto, self.upto[0] + rank, side="right") - 1])
+
+
 @dataclass(frozen=True)
 class Weights:
     """The weight of each loss for one quantile at one ε.
@@ -133,14 +172,13 @@ class Segments:
     loss: Cells
 
     @classmethod
-    def of(cls, values: Cells, low: int, high: int, share: Fraction) -> Segments:
-        """Return the segments of cells ``low`` to ``high`` for ``values`` (n,), sorted cells among them."""
-        a, b, n = share.numerator, share.denominator, len(values)
+    def of(cls, values: Cells | Held, low: int, high: int, share: Fraction) -> Segments:
+        """Return the segments of cells ``low`` to ``high`` for ``values``, sorted cells among them."""
+        found = Held.of(values)
+        a, b, n = share.numerator, share.denominator, len(found)
         if b * (n + 1) >= _MOST_LOSS:
             raise ParameterError(f"a quantile of {n} rows with the denominator {b} is beyond 62 bits")
-        held, starts = np.unique(values, return_index=True)
-        upto = np.append(starts[1:], n)
-        starts, upto = starts[: len(held)], upto[: len(held)]
+        held, starts, upto = found.cells, found.upto[:-1] - found.upto[0], found.upto[1:] - found.upto[0]
         # A gap, a value, a gap, …, a gap.
         first, last, below, reached = (np.empty(2 * len(held) + 1, dtype=np.int64) for _ in range(4))
         first[1::2] = last[1::2] = held
@@ -176,7 +214,9 @@ def simple(share: Fraction | float) -> Fraction:
     return min(max(found, Fraction(1, _LARGEST_DENOMINATOR)), 1 - Fraction(1, _LARGEST_DENOMINATOR))
 
 
-def drawn_quantile(values: Cells, low: int, high: int, share: Fraction, epsilon: float, noise: CentralNoise) -> int:
+def drawn_quantile(
+    values: Cells | Held, low: int, high: int, share: Fraction, epsilon: float, noise: CentralNoise
+) -> int:
     """Return one drawn cell from ``low`` to ``high``; it costs ε.
 
     Args:
@@ -187,13 +227,15 @@ def drawn_quantile(values: Cells, low: int, high: int, share: Fraction, epsilon:
         epsilon: ε of the draw.
         noise: where the randomness comes from; without noise it is the quantile itself.
     """
+    values = Held.of(values)
     if isinstance(noise, NoNoise):
-        return int(values[-(-share.numerator * len(values) // share.denominator) - 1]) if len(values) else low
+        rank = -(-share.numerator * len(values) // share.denominator) - 1
+        return values.ranked(rank) if len(values) else low
     return Segments.of(values, low, high, share).drawn(Weights(share, epsilon), noise)
 
 
 def drawn_quantiles(
-    values: Cells, low: int, high: int, shares: Sequence[Fraction], epsilon: float, noise: CentralNoise
+    values: Cells | Held, low: int, high: int, shares: Sequence[Fraction], epsilon: float, noise: CentralNoise
 ) -> list[int]:
     """Return a drawn cell for each of the sorted, different ``shares``; they cost ``depths(len(shares))·ε``.
 
@@ -207,11 +249,11 @@ def drawn_quantiles(
     """
     if isinstance(noise, NoNoise):
         return [drawn_quantile(values, low, high, share, epsilon, noise) for share in shares]
-    return _drawn(values, (low, high), shares, (Fraction(0), Fraction(1)), epsilon, noise)
+    return _drawn(Held.of(values), (low, high), shares, (Fraction(0), Fraction(1)), epsilon, noise)
 
 
 def _drawn(
-    values: Cells,
+    values: Held,
     cells: tuple[int, int],
     shares: Sequence[Fraction],
     within: tuple[Fraction, Fraction],
@@ -223,8 +265,7 @@ def _drawn(
     middle, (low, high), (least, most) = len(shares) // 2, cells, within
     share = shares[middle]
     cell = drawn_quantile(values, low, high, simple((share - least) / (most - least)), epsilon, noise)
-    before = values[: np.searchsorted(values, cell, side="left")]
-    after = values[np.searchsorted(values, cell, side="right") :]
+    before, after = values.between(low, cell), values.between(cell + 1, high + 1)
     return [
         *_drawn(before, (low, cell), shares[:middle], (least, share), epsilon, noise),
         cell,

@@ -24,7 +24,7 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 from workbench.statistics.asked import Asked, Request
 from workbench.statistics.figures import figures
-from workbench.statistics.queries import CHOICE, DRAWN, FORMER_RULES, RULES, Query, queries_of
+from workbench.statistics.queries import CHOICE, DRAWN, FORMER_RULES, RULES, Counted, Query, counted, queries_of
 from workbench.statistics.release_file import FORMATS, decode, encode, written
 from workbench.work.ask import Ask
 from workbench.work.work import Made, Work
@@ -79,13 +79,16 @@ def statistics_work(
 
 def work_of(request: Request, queries: Sequence[Query], kind: str, budget: Budget | None = None) -> Work:
     """Return the release of a request's ``queries``; verification makes its files again, by former rules, too."""
+    columns = columns_of(request)
+    reader = Counted(queries, columns)
 
     def asked(table: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> Answers:
+        exact = reader.exact() if reader.whole else counted(queries, table, cancel)
         answers: Answers = {}
         for done, query in enumerate(queries):
             cancel.check()
             emit(Progress(done, len(queries), query.label))
-            answers[query.label] = query.noisy(ask, query.answer(table))
+            answers[query.label] = query.noisy(ask, exact[query.label])
         return answers
 
     def files(answers: Answers, cancel: CancelToken) -> Made:
@@ -93,13 +96,14 @@ def work_of(request: Request, queries: Sequence[Query], kind: str, budget: Budge
 
     return Work(
         kind=KIND,
-        columns=columns_of(request),
+        columns=columns,
         events=tuple(q.event for q in queries),
         request=request.to_plain(),
         room=_room(queries),
         ask=asked,
         files=files,
         budget=budget,
+        reader=reader,
         answers=lambda method: _answers(method.get("answers"), queries),
     )
 

@@ -12,15 +12,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from workbench.data.impossible import joined
 from workbench.data.table import Table
 from workbench.params import ParameterError
+from workbench.privacy.entropy import Entropy
 from workbench.release.certificate import certificate_path, require_format, stated_budget
 from workbench.release.kinds import Repeated
 from workbench.release.open_release import certified_rows
-from workbench.release.table_formats import FORMATS, ROWS_AT_ONCE, ReleasedText, table_format, types_of
+from workbench.release.table_formats import DATABASE, FORMATS, ROWS_AT_ONCE, ReleasedText, table_format, types_of
 from workbench.release.verify import rerun, unknown_values
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.writing import PLAIN
@@ -28,16 +27,19 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 from workbench.synth import MARGINALS, MST, Synthesiser, synthesiser
 from workbench.synth.base import CHOICE, Answered, Query, Setting, events
-from workbench.synth.columns import MOST_CUTS, CoarseColumn, coarse_columns, coded
+from workbench.synth.columns import MOST_CUTS, CoarseColumn, CountedTables, coarse_columns, coded
 from workbench.synth.needs import require_bounded
 from workbench.synth.parameters import SynthesisParameters
 from workbench.synth.setting import setting_for
-from workbench.synth.synthesis import place_of_target, require_payable, synthesised
+from workbench.synth.synthesis import SyntheticRows, place_of_target, require_payable, synthesised
 from workbench.work.ask import Ask
 from workbench.work.work import Made, Work
 
 KIND = "synthetic"
 NO_DELTA = Decimal(0)
+_MOST_COUNTED = 1 << 26
+"""Cells of tables that are counted while rows are read; of more the rows are kept in memory."""
+
 VALUES = "each value is drawn uniformly from the public values within its coarse cell"
 """How a cell becomes a value, for certificates."""
 
@@ -98,9 +100,16 @@ def synthesis_work(
     form = table_format(kind)
     form.require(plan, count)
 
-    def written(frame: pl.DataFrame) -> tuple[Iterator[bytes], dict[str, str]]:
+    def written(rows: SyntheticRows, coins: Entropy) -> tuple[Iterator[bytes], dict[str, str]]:
         types = types_of({column.name: column.grid.attribute.kind for column in setting.columns})
-        text = ReleasedText(lambda start, stop: frame[start:stop], frame.height, types)
+        starts = range(0, count, ROWS_AT_ONCE)
+        if len(starts) == 1 or kind == DATABASE:  # whose rows are sorted
+            frame = rows.frame(coins)
+            text = ReleasedText(lambda start, stop: frame[start:stop], count, types)
+        else:  # each row is made once, when it is written
+            text = ReleasedText(
+                None, count, types, lambda: (rows.frame(coins, start, start + ROWS_AT_ONCE) for start in starts)
+            )
         return form.write(text, plan.writing or PLAIN), form.columns(text)
 
     return _work_of(method, setting, count, chosen, joined(plan.impossible, chosen.impossible), written)
@@ -112,7 +121,7 @@ def _work_of(
     count: int,
     chosen: SynthesisParameters,
     impossible: Any,
-    written: Callable[[pl.DataFrame], tuple[Iterator[bytes], dict[str, str]]],
+    written: Callable[[SyntheticRows, Entropy], tuple[Iterator[bytes], dict[str, str]]],
 ) -> Work:
     target = None if setting.target is None else setting.columns[setting.target].name
 
@@ -120,15 +129,17 @@ def _work_of(
     if impossible is not None:
         declared = {"impossible": impossible, "equal_cuts": equal_cuts(setting)}
 
-    def asked(table: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> tuple[pl.DataFrame, tuple[Answered, ...]]:
-        drawn = synthesised(method, setting, coded(setting.columns, table), count, ask, emit, cancel)
-        return drawn.frame(ask.coins), drawn.answered
+    reader = CountedTables(setting.columns, setting.target if method.needs_target else None)
 
-    def files(answers: tuple[pl.DataFrame, tuple[Answered, ...]], cancel: CancelToken) -> Made:
-        frame, answered = answers
-        pieces, columns = written(frame)
+    def asked(table: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> tuple[SyntheticRows, Entropy]:
+        rows = reader if reader.whole else coded(setting.columns, table)
+        return synthesised(method, setting, rows, count, ask, emit, cancel), ask.coins
+
+    def files(answers: tuple[SyntheticRows, Entropy], cancel: CancelToken) -> Made:
+        drawn, coins = answers
+        pieces, columns = written(drawn, coins)
         made = max(1, -(-count // ROWS_AT_ONCE))
-        return Made(pieces, stated(answered, setting), count=made, columns=columns)
+        return Made(pieces, stated(drawn.answered, setting), count=made, columns=columns)
 
     return Work(
         kind=KIND,
@@ -145,6 +156,7 @@ def _work_of(
         ask=asked,
         files=files,
         budget=setting.budget if setting.budget.gaussian else None,
+        reader=reader if reader.cells <= _MOST_COUNTED else None,
     )
 
 
@@ -216,7 +228,7 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
     impossible = joined(plan.impossible, chosen.impossible)
     count = document["rows"] if chosen.rows is None else chosen.rows
     work = _work_of(
-        method, setting, count, chosen, impossible, lambda _frame: (iter(()), {})
+        method, setting, count, chosen, impossible, lambda _rows, _coins: (iter(()), {})
     )  # its file is not made again
     wrong = list(rerun(document, work, output, cancel))
     yield from wrong
