@@ -20,6 +20,7 @@ from test_rows_of_any_size import as_read, left_beside, plan_of, small, written
 from workbench.data import read
 from workbench.data.csv.regular_rows import RegularRows
 from workbench.data.read import read_table
+from workbench.data.sources import compressed
 from workbench.params import CancelledError, InputError, WorkbenchError
 from workbench.privacy.accounting.event import PureDp
 from workbench.privacy.central.laplace import ReleasedNoise
@@ -245,6 +246,9 @@ def test_a_release_has_the_rows_of_the_table(
         path = tmp_path / "a.csv.gz"
         path.write_bytes(data)
     monkeypatch.setattr(read, "IN_PARTS_FROM", 1 << 30 if how == "cells" else 0)
+    monkeypatch.setattr(compressed, "IN_MEMORY", 0)
+    stored = read_table(path).stored
+    assert isinstance(stored, pl.DataFrame if how == "cells" else RegularRows)
     seen: list[Event] = []
     done = released(plan_of(keep_order=keep_order), path, tmp_path / "out.parquet", cluster.address, seen.append)
     assert done.rows == ROWS

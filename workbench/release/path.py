@@ -330,8 +330,10 @@ def check_values(prepared: Prepared, cancel: CancelToken, ledger: Ledger | None 
 
 
 def _reader_of(prepared: Prepared) -> PartReader | None:
-    """Return what reads rows that are not in memory, before anything is reserved."""
+    """Return what reads rows in parts, before anything is reserved."""
     work = prepared.work
+    if work.reader is not None and work.reader.in_memory:
+        return work.reader
     if not prepared.rows.in_parts or work.reader is not None:
         return work.reader if prepared.rows.in_parts else None
     return Checked([prepared.plan.column(n).grid().encode for n in work.columns]) if work.check is None else None

@@ -38,6 +38,7 @@ from workbench.signals import Notice, Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 from workbench.work.ask import Ask, DrawsElsewhere
+from workbench.work.work import Fault
 
 PART_BYTES = 1 << 23
 """Size of a part, about: what a worker that dies has done in vain, and less than Dask warns of where it is sent."""
@@ -145,28 +146,27 @@ class _Shared:
 
 @dataclass(frozen=True, eq=False)
 class _Checked:
-    """What a worker found in a part: which kept columns return to their types, bytes of their text, and a fault."""
+    """What a worker found in a part without a fault: which kept columns return to their types, bytes of their text."""
 
     kept_fit: tuple[bool, ...]
     kept_text: int
-    fault: tuple[int, InputError] | None
 
 
 # -- on the workers ----------------------------------------------------------------------------------------------------
 
 
-def _check(shared: _Shared, part: _Part) -> _Checked:
+def _check(shared: _Shared, part: _Part) -> _Checked | Fault:
     found = _read(shared, part)
-    if found.rows is None:
-        return _Checked((), 0, found.fault)
-    return _Checked(found.kept_fit, sum(int(text.str.len_bytes().sum() or 0) for text in found.rows.kept), None)
+    if isinstance(found, Fault):
+        return found
+    return _Checked(found.kept_fit, sum(int(text.str.len_bytes().sum() or 0) for text in found.rows.kept))
 
 
 def _draw(shared: _Shared, part: _Part) -> Rows:
-    rows: Rows | None
-    rows, leave = _read(shared, part).rows, shared.leave
-    assert rows is not None
+    found, leave = _read(shared, part), shared.leave
+    assert not isinstance(found, Fault)  # its values were checked, and are the same by their digest
     assert leave is not None
+    rows: Rows = found.rows
     for position, column in enumerate(shared.columns):
         coins: Entropy = leave.random_bits(column.column.name, column.randomiser.exact_epsilon)
         cells: Any = rows.cells[f"{position}"].astype(column.grid.dtype)
@@ -209,6 +209,8 @@ def _text_of(part: _Part, source: str) -> bytes:
 
 class RowsOnWorkers(SpilledRows):
     """Has the rows of a table checked and drawn by workers, and keeps what they drew."""
+
+    in_memory = True
 
     def __init__(
         self, plan: Plan, columns: tuple[ProtectedColumn, ...], table: Table, folder: Path, workers: Workers
@@ -256,10 +258,10 @@ class RowsOnWorkers(SpilledRows):
         found = dict(self._run(_check, self._shared, self._workers.emit, "rows checked", "run it again"))
         self._parts.require_unchanged()
         for number in range(len(self._parts)):
-            checked: _Checked = found[number]
-            fault = checked.fault
-            if fault is not None and (self._fault is None or fault[0] < self._fault[0]):
-                self._fault = fault
+            checked = found[number]
+            if isinstance(checked, Fault):
+                super().take(checked)
+                continue
             self._fit = [a and b for a, b in zip(self._fit, checked.kept_fit, strict=False)] or self._fit
             self._text += checked.kept_text
         super().finish()
