@@ -49,6 +49,7 @@ COINS = {
     "workbench.deep.canaries",  # which canaries are in a run
     "workbench.deep.private_step",  # the batches, which the event counts with
     "workbench.release.rappor.rappor_work",  # only whether they are the system's: answers that are kept must be
+    "workbench.release.rows_on_workers",  # the order of rows
     "workbench.release.spilled_rows",  # the order of rows
     "workbench.release.synthetic.synthesis_work",  # values within the cells of synthetic rows
     "workbench.sanitize.engine",  # the order of rows

@@ -40,7 +40,7 @@ def run_tasks_on(
     cancel: CancelToken,
     warn: Callable[[str], None],
     name: Callable[[T], str] = str,
-    group: Callable[[T], Hashable] = lambda task: None,
+    group: Callable[[T], Hashable] | None = None,
 ) -> Generator[tuple[T, R], None, None]:
     """Yield ``(task, work(shared, task))`` for every task, in the order in which they end.
 
@@ -55,7 +55,7 @@ def run_tasks_on(
         address: of the scheduler.
         work: a function of a module (workers import it by name).
         shared: a value that all tasks read.
-        tasks: the tasks.
+        tasks: the tasks; one is asked for when it is sent, unless there are groups.
         cancel: polled many times a second.
         warn: receives a sentence before anything is sent where others can read it.
         name: the name of a task in an error sentence.
@@ -105,7 +105,7 @@ class _Conversation:
         shared: Any,
         tasks: Sequence[Any],
         name: Callable[[Any], str],
-        group: Callable[[Any], Hashable],
+        group: Callable[[Any], Hashable] | None,
         said: queue.SimpleQueue[tuple[str, Any]],
     ) -> None:
         self._address, self._work, self._shared, self._tasks = address, work, shared, tasks

@@ -97,13 +97,13 @@ class Run:
         tasks: Sequence[Any],
         *,
         name: Callable[[Any], str],
-        group: Callable[[Any], Hashable],
+        group: Callable[[Any], Hashable] | None,
         notify: Callable[[int, Any], None],
     ) -> None:
         self._client, self._address, self._work, self._value = client, address, work, shared
         self._tasks, self._name, self._notify = tasks, name, notify
         self._versions = versions()
-        self._waiting = Waiting(range(len(tasks)), lambda place: group(tasks[place]))
+        self._waiting = Waiting(range(len(tasks)), lambda place: None if group is None else group(tasks[place]))
         self._again: deque[_Piece] = deque()
         self._flying: dict[asyncio.Task[Answers | None], _Piece] = {}
         self._workers: dict[str, _Worker] = {}
@@ -205,6 +205,8 @@ class Run:
             worker.pieces = max(worker.pieces - 1, 0)
         try:
             answers = flight.result()
+        except OSError:  # the tasks' own are among the answers
+            raise self._lost() from None
         except Exception as error:  # noqa: BLE001 - Dask's own; raised again without the values in its text
             raise self._killed([piece]) if _by_death(error) else WorkerFaultError(trace_of(error)) from None
         if answers is None:  # the table was lost with a worker
@@ -268,11 +270,14 @@ class Run:
             f"the workers may be short of memory: give them more, and {CONTINUE}",
         )
 
+    def _lost(self) -> WorkbenchError:
+        return WorkbenchError("the connection to the scheduler was lost", self._address, CONTINUE)
+
     def _check(self) -> None:
         if self._error is not None:
             raise self._error
         if self._client.status != "running":
-            raise WorkbenchError("the connection to the scheduler was lost", self._address, CONTINUE)
+            raise self._lost()
         now = time.monotonic()
         if self._workers:
             self._seen = now

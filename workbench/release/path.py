@@ -51,6 +51,7 @@ from workbench.release.recover import (
     waiting_for,
 )
 from workbench.release.reservation import Reservation, charged, charged_again, standing_charge
+from workbench.release.rows_on_workers import Workers
 from workbench.release.rows_work import rows_work
 from workbench.release.table_formats import DATABASE, FORMATS, suffix_of, written_like
 from workbench.release.table_output import TableDraw, place_beside, require_new_table, require_storable
@@ -245,10 +246,11 @@ def prepare(plan: Plan, table: Table, to: Destination, work: Work | Callable[[Ta
     return Prepared(plan, table, rows, to, work, cost)
 
 
-def prepare_rows(plan: Plan, table: Table, to: Destination) -> Prepared:
-    """Return the release of noisy rows of ``table``, checked as by :func:`prepare`."""
+def prepare_rows(plan: Plan, table: Table, to: Destination, workers: Workers | None = None) -> Prepared:
+    """Return the release of noisy rows of ``table``, checked as by :func:`prepare`; ``workers`` may draw them."""
     plan = written_like(plan, table, to.format)
-    return prepare(plan, table, to, lambda rows: rows_work(plan, rows, to.format, to.path.parent))
+    cluster = None if workers is None else (table, workers)
+    return prepare(plan, table, to, lambda rows: rows_work(plan, rows, to.format, to.path.parent, cluster))
 
 
 @dataclass(frozen=True)
@@ -328,8 +330,10 @@ def check_values(prepared: Prepared, cancel: CancelToken, ledger: Ledger | None 
 
 
 def _reader_of(prepared: Prepared) -> PartReader | None:
-    """Return what reads rows that are not in memory, before anything is reserved."""
+    """Return what reads rows in parts, before anything is reserved."""
     work = prepared.work
+    if work.reader is not None and work.reader.in_memory:
+        return work.reader
     if not prepared.rows.in_parts or work.reader is not None:
         return work.reader if prepared.rows.in_parts else None
     return Checked([prepared.plan.column(n).grid().encode for n in work.columns]) if work.check is None else None

@@ -137,6 +137,9 @@ def standing_charge(cost: Cost, target: Path) -> Iterator[None]:
         problem = write_error(error, target)
         problem.outcome = stated
         raise problem from None
+    except WorkbenchError as problem:  # a cluster that is gone, or a disk that is full
+        problem.outcome = stated
+        raise
 
 
 def charged_again(target: Path) -> Notice:

@@ -9,6 +9,7 @@ import polars as pl
 from workbench.data.table import Table
 from workbench.release.certificate import described
 from workbench.release.kinds import ROWS
+from workbench.release.rows_on_workers import RowsOnWorkers, Workers
 from workbench.release.spilled_rows import DrawnInParts, SpilledRows
 from workbench.release.table_formats import DATABASE, ROWS_AT_ONCE, ReleasedText, table_format, types_of
 from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
@@ -21,7 +22,9 @@ from workbench.work.ask import Ask
 from workbench.work.work import Made, Work
 
 
-def rows_work(plan: Plan, rows: Table, kind: str, folder: Path | None = None) -> Work:
+def rows_work(
+    plan: Plan, rows: Table, kind: str, folder: Path | None = None, on_workers: tuple[Table, Workers] | None = None
+) -> Work:
     """Return the release of ``rows``, as the plan reads them, by ``plan``.
 
     Args:
@@ -29,6 +32,7 @@ def rows_work(plan: Plan, rows: Table, kind: str, folder: Path | None = None) ->
         rows: of them only the number and the room that kept columns take are used before the charge.
         kind: format of the file.
         folder: where rows that are read in parts are kept until they are written.
+        on_workers: the rows as they were read, and the cluster whose workers draw them; ``None`` for this computer.
 
     Raises:
         ParameterError: the plan protects no column, or a mechanism does not fit.
@@ -36,7 +40,11 @@ def rows_work(plan: Plan, rows: Table, kind: str, folder: Path | None = None) ->
     columns = protected_columns(plan)
     form = table_format(kind)
     form.require(plan, rows.rows)
-    spilled = SpilledRows(plan, columns, rows, folder, form) if rows.in_parts and folder is not None else None
+    spilled: SpilledRows | None = None
+    if on_workers is not None and folder is not None:
+        spilled = RowsOnWorkers(plan, columns, on_workers[0], folder, on_workers[1], form)
+    elif rows.in_parts and folder is not None:
+        spilled = SpilledRows(plan, columns, rows, folder, form)
 
     def ask_rows(table: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> Draw | DrawnInParts:
         if spilled is not None:

@@ -34,6 +34,7 @@ from workbench.data.rows_in_parts import in_order
 from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.privacy.entropy import Entropy, permutation
+from workbench.privacy.local.cells import CellArray
 from workbench.release.atomic import write_error
 from workbench.release.parts import keep_room
 from workbench.release.table_formats import TableFormat
@@ -166,6 +167,10 @@ class Spill:
             texts.append((self._file.append(lengths.data), self._file.append(data), before[edges]))
         self._blocks.append(_Block(cells, edges, tuple(texts)))
 
+    def arrange(self, order: Sequence[int]) -> None:
+        """Put the blocks in another order."""
+        self._blocks = [self._blocks[number] for number in order]
+
     def bucket(self, bucket: int) -> Rows:
         """Return the rows of a bucket in all blocks."""
         return self._read([(block, bucket) for block in self._blocks])
@@ -267,33 +272,37 @@ class SpilledRows(ReadByColumns):
 
     def draw(self, ask: Ask, emit: Emit, cancel: CancelToken) -> DrawnInParts:
         """Return the draw, whose values are drawn when its pieces are made."""
-        plan, table = self._plan, self._table
         coins = [ask.local(c.column.name, c.randomiser.exact_epsilon) for c in self._columns]
         spill, order = self._spill, None
-        if not plan.keep_order:
+        if not self._plan.keep_order:
             order = ask.coins
             spill = self._scattered(order, emit, cancel)
-        typed = [name for name in self._kept if name in table.types]
-        return DrawnInParts(
-            spill,
-            self._columns,
-            coins,
-            order,
-            names=tuple(n for n in table.names if plan.column(n).action != "drop"),
-            kept_types={name: table.types[name] for name, fit in zip(typed, self._fit, strict=False) if fit},
-            rows=table.rows,
-            releasable=ask.releasable,
-        )
+        return DrawnInParts(spill, self._columns, coins, order, **self._facts(ask))
 
-    def _scattered(self, coins: Entropy, emit: Emit, cancel: CancelToken) -> Spill:
-        """Return the rows in buckets, each drawn by itself."""
-        rows, spill = self._table.rows, self._spill
-        buckets = min(_MOST_BUCKETS, 1 << max(0, -(-rows // _BUCKET) - 1).bit_length())
+    @property
+    def _buckets(self) -> int:
+        return min(_MOST_BUCKETS, 1 << max(0, -(-self._table.rows // _BUCKET) - 1).bit_length())
+
+    def _file(self) -> SpillFile:
+        """Return a file with room for all rows."""
+        return SpillFile(self._folder, self._table.rows * self._packed.itemsize + self.kept_text)
+
+    def _facts(self, ask: Ask) -> dict[str, Any]:
+        """Return what a draw states of itself."""
+        typed = [name for name in self._kept if name in self._table.types]
+        return {
+            "names": tuple(n for n in self._table.names if self._plan.column(n).action != "drop"),
+            "kept_types": {n: self._table.types[n] for n, fit in zip(typed, self._fit, strict=False) if fit},
+            "rows": self._table.rows,
+            "releasable": ask.releasable,
+        }
+
+    def _scattered(self, coins: Entropy, emit: Emit, cancel: CancelToken, file: SpillFile | None = None) -> Spill:
+        """Return the rows in buckets, each drawn by itself; ``file`` keeps them, where there is one already."""
+        rows, spill, buckets = self._table.rows, self._spill, self._buckets
         if buckets == 1:
             return spill
-        out = Spill(
-            SpillFile(self._folder, rows * self._packed.itemsize + spill.text), self._packed, self._kept, buckets
-        )
+        out = Spill(file or self._file(), self._packed, self._kept, buckets)
         waiting: list[Rows] = []
         done = size = 0
         for number in range(len(spill)):
@@ -329,7 +338,7 @@ class DrawnInParts:
 
     def __init__(
         self,
-        spill: Spill,
+        spill: Spill | None,
         columns: tuple[ProtectedColumn, ...],
         coins: list[Entropy],
         order: Entropy | None,
@@ -339,10 +348,12 @@ class DrawnInParts:
         rows: int,
         releasable: bool,
     ) -> None:
-        self._spill, self._coins, self._order = spill, coins, order
+        self._coins, self._order = coins, order
         self.columns, self.names, self.kept_types = columns, names, kept_types
         self.rows, self.releasable = rows, releasable
-        self.count = len(spill) if order is None else spill.buckets
+        if spill is not None:  # else it is made, and its pieces are counted, by whoever made this
+            self._spill = spill
+            self.count = len(spill) if order is None else spill.buckets
         self._made: set[int] = set()
 
     def pieces(self) -> Iterator[pl.DataFrame]:
@@ -364,10 +375,14 @@ class DrawnInParts:
             rows = self._spill.bucket(number)
             rows = rows.ordered(permutation(len(rows.cells), self._order))
         series = {s.name: s for s in rows.kept}
-        for position, (column, coins) in enumerate(zip(self.columns, self._coins, strict=True)):
+        for position, column in enumerate(self.columns):
             cells: Any = rows.cells[f"{position}"].astype(column.grid.dtype)
-            series[column.column.name] = column.grid.decode(sampled(column, cells, None, coins, CancelToken()))
+            series[column.column.name] = column.grid.decode(self._drawn(position, column, cells))
         return pl.DataFrame([series[name] for name in self.names])
+
+    def _drawn(self, position: int, column: ProtectedColumn, cells: CellArray) -> CellArray:
+        """Return a draw of the cells of a column."""
+        return sampled(column, cells, None, self._coins[position], CancelToken())
 
 
 def _smallest(total: int) -> type[np.unsignedinteger[Any]]:

@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import MAX_PREC, Decimal, localcontext
 from fractions import Fraction
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,7 @@ from workbench.privacy.central.noisy_max import noisy_max
 from workbench.privacy.central.private_median import median, private_median
 from workbench.privacy.central.quantile_choice import Held, depths, drawn_quantiles
 from workbench.privacy.central.share import Share
-from workbench.privacy.entropy import ChaCha20Entropy, Entropy
+from workbench.privacy.entropy import ChaCha20Entropy, Entropy, OsEntropy
 
 Declared = PureDp | ZeroConcentrated | PoissonGaussian
 Cells = NDArray[np.int64]
@@ -190,12 +190,32 @@ class Ask:
         Raises:
             UndeclaredError: the event was not declared, was served before, or is of a smaller ε.
         """
+        self._take_local(label, epsilon)
+        return self.coins
+
+    def elsewhere(self, epsilons: Mapping[str, float | Decimal], parts: int) -> DrawsElsewhere:
+        """Return the leave to draw such mechanisms in other processes, for one published draw of each part of the rows.
+
+        Args:
+            epsilons: of the mechanism of each event, as for :meth:`local`.
+            parts: how many disjoint parts the rows have.
+
+        Raises:
+            UndeclaredError: as :meth:`local`; or the random bits are not the operating system's, as copies of any other
+                stream would give every part the same ones.
+        """
+        if not self.releasable or not isinstance(self.coins, OsEntropy):
+            raise UndeclaredError("only a release, with random bits of the operating system, draws in other processes")
+        for label, epsilon in epsilons.items():
+            self._take_local(label, epsilon)
+        return DrawsElsewhere(epsilons, self.coins, parts)
+
+    def _take_local(self, label: str, epsilon: float | Decimal) -> None:
         event = self._open.get(label)
         if isinstance(event, PureDp) and not (math.isfinite(epsilon) and epsilon <= event.epsilon):
             raise UndeclaredError(f"{label!r} is declared with epsilon = {event.epsilon}, and draws with {epsilon}")
         if not isinstance(self._take(label), PureDp):
             raise UndeclaredError(f"{label!r} is not declared as a mechanism of each row")
-        return self.coins
 
     # -- trainings ----------------------------------------------------------------------------------------------------
 
@@ -280,6 +300,57 @@ class Ask:
             raise UndeclaredError(f"{label!r} was not declared, and so not paid for")
         self._asked.append(label)
         return self._open.pop(label)
+
+
+class DrawsElsewhere:
+    """Leave to draw the rows of a release in other processes, and the register of what was accepted of these draws.
+
+    What an ``Ask`` makes (:meth:`Ask.elsewhere`) draws nothing: it accepts one draw of each part. Its copies, which go
+    to the other processes, give random bits to mechanisms of no more than the declared ε, and accept nothing. A part
+    may be drawn more than once (a worker dies, its answer is lost): only the draw that was accepted is published.
+    """
+
+    def __init__(self, epsilons: Mapping[str, float | Decimal], coins: OsEntropy, parts: int) -> None:
+        """Take what was served, and the number of parts."""
+        self._epsilons, self._coins = dict(epsilons), coins
+        self._open: set[int] | None = set(range(parts))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the leave without the register."""
+        return {**self.__dict__, "_open": None}
+
+    def random_bits(self, label: str, epsilon: float | Decimal) -> Entropy:
+        """Return the random bits of a mechanism, in another process.
+
+        Args:
+            label: of the event.
+            epsilon: of the table that is drawn by there.
+
+        Raises:
+            UndeclaredError: this is no copy; or the event was not served, or with a smaller ε.
+        """
+        if self._open is not None:
+            raise UndeclaredError("where draws are accepted, none is made")
+        if label not in self._epsilons or not epsilon <= self._epsilons[label]:
+            raise UndeclaredError(f"{label!r} is not declared for a draw with epsilon = {epsilon}")
+        return self._coins
+
+    def accept(self, part: int) -> bool:
+        """Return whether this draw of a part is the one that is published: the first is, and no other.
+
+        Raises:
+            UndeclaredError: this is a copy.
+        """
+        if self._open is None:
+            raise UndeclaredError("draws are accepted in one place")
+        first = part in self._open
+        self._open.discard(part)
+        return first
+
+    def finish(self) -> None:
+        """Raise :class:`UndeclaredError` if there is a part without a draw."""
+        if self._open is None or self._open:
+            raise UndeclaredError("not every part of the rows has its draw")
 
 
 class Steps:

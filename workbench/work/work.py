@@ -56,7 +56,13 @@ class Made:
 
 
 class PartReader(Protocol):
-    """Reads what a Work needs of a table that is read in parts, in the one pass that also makes its marks."""
+    """Reads what a Work needs of a table that is read in parts, in the one pass that also makes its marks.
+
+    Attributes:
+        in_memory: whether rows that are in memory are read by it, too.
+    """
+
+    in_memory: bool
 
     def of_part(self, part: Table) -> Any:
         """Return what is needed of a part, as the plan reads it; called in threads."""
@@ -89,6 +95,8 @@ class ReadByColumns(ABC):
         whole: whether all rows were read and every value can be used.
     """
 
+    in_memory = False
+
     def __init__(self, columns: Sequence[Callable[[Any], Any]]) -> None:
         """Take what reads each column of what :meth:`opened` returns, or raises :class:`InputError`."""
         self._readers = tuple(columns)
@@ -116,7 +124,7 @@ class ReadByColumns(ABC):
             try:
                 columns.append(read(rows))
             except InputError as error:
-                return _Fault(position, error)
+                return Fault(position, error)
         return self.made(rows, columns)
 
     def take(self, found: Any) -> None:
@@ -125,7 +133,7 @@ class ReadByColumns(ABC):
         Raises:
             InputError: a value of the first column cannot be used.
         """
-        if isinstance(found, _Fault) and (self._fault is None or found.position < self._fault[0]):
+        if isinstance(found, Fault) and (self._fault is None or found.position < self._fault[0]):
             self._fault = found.position, found.error
         if self._fault is None:
             self.keep(found)
@@ -150,7 +158,9 @@ class ReadByColumns(ABC):
 
 
 @dataclass(frozen=True)
-class _Fault:
+class Fault:
+    """The first value of a part that cannot be used, and the position of its column."""
+
     position: int
     error: InputError
 
@@ -184,7 +194,7 @@ class Work:
         check: refuses values of the rows, as the plan reads them, before anything is reserved or charged; where there
             is none, values that are not on their column's grid are refused.
         reader: reads the rows of a table in parts, before anything is reserved, in place of ``check``; of rows that
-            are in memory it is not used.
+            are in memory it is used only where it says so.
         answers: reads the answers again from :attr:`Made.method`, as a certificate holds it, where they are in it:
             then ``verify`` makes the file of them anew.
     """

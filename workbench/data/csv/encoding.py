@@ -79,6 +79,14 @@ class FileBytes:
         out._first, out._size = self._first + start, max(0, stop - start)
         return out
 
+    def place_in(self, path: str) -> int | None:
+        """Return where these bytes begin in the file called ``path``; ``None`` where it is not the file they are of."""
+        try:
+            same = os.path.samestat(os.fstat(self._file), os.stat(path))
+        except (OSError, ValueError):
+            return None
+        return self._first if same else None
+
     def require_unchanged(self) -> None:
         """Raise :class:`InputError` if somebody wrote to the file since it was opened."""
         if self._state() != self._found:

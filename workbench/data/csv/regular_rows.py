@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -17,6 +19,71 @@ PIECE = 1 << 23
 """Bytes of text in a part, at most, unless a single record is longer."""
 
 _LF = 10
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the records of a regular text are read, here or in another process.
+
+    Attributes:
+        columns: the names of the columns.
+        delimiter: between cells.
+        quote: around cells; ``None`` where none is quoted.
+        source: the name a person uses for the file.
+        in_parts: whether it is read in parts.
+    """
+
+    columns: tuple[str, ...]
+    delimiter: str
+    quote: str | None
+    source: str
+    in_parts: bool
+
+    def frame(self, text: bytes, records: int) -> pl.DataFrame:
+        """Return the cells of so many records.
+
+        Raises:
+            InputError: of a text that is read in parts, there are more or fewer.
+        """
+        schema = dict.fromkeys(self.columns, pl.String)
+        if not records:
+            return pl.DataFrame(schema=schema)
+        if len(self.columns) == 1 and self.in_parts:
+            lines = text.decode().removesuffix("\n").split("\n")
+            frame = pl.DataFrame({self.columns[0]: [line.removesuffix("\r") or None for line in lines]}, schema)
+        else:
+            frame = pl.read_csv(
+                text,
+                has_header=False,
+                schema=schema,
+                separator=self.delimiter,
+                quote_char=self.quote,
+                glob=False,
+            )
+        if frame.height != records:
+            if self.in_parts:
+                raise InputError("the file changed while it was read", self.source, "run it again")
+            raise pl.exceptions.ComputeError("another number of records")
+        return frame.select(pl.all().replace("", None)) if self.quote is not None else frame
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Where some records are.
+
+    Attributes:
+        start: their first byte.
+        stop: the byte behind their last.
+        records: how many they are, a header among them.
+        header: whether the first is no row, as a number.
+        rows_before: how many rows come before them.
+    """
+
+    start: int
+    stop: int
+    records: int
+    header: int
+    rows_before: int
 
 
 class RegularRows(Rows):
@@ -44,9 +111,9 @@ class RegularRows(Rows):
             source: the name a person uses for the file.
         """
         self._body, self._shape, self._source, self._header = body, shape, source, int(header)
-        self._delimiter = delimiter or "\x1f"
         self._quote = quote if shape.quoted else None
         self.columns = tuple(columns)
+        self.reading = Reading(self.columns, delimiter or "\x1f", self._quote, source, isinstance(body, FileBytes))
         self.height = shape.records - self._header
 
     @property
@@ -115,25 +182,23 @@ class RegularRows(Rows):
             ends = ends[np.searchsorted(marks, ends) % 2 == 0]  # an odd number of marks before it: inside a cell
         return ends + 1
 
-    def _parsed(self, text: bytes, records: int) -> pl.DataFrame:
-        """Return the cells of so many records."""
-        schema = dict.fromkeys(self.columns, pl.String)
-        if not records:
-            return pl.DataFrame(schema=schema)
-        if len(self.columns) == 1 and isinstance(self._body, FileBytes):
-            lines = text.decode().removesuffix("\n").split("\n")
-            frame = pl.DataFrame({self.columns[0]: [line.removesuffix("\r") or None for line in lines]}, schema)
-        else:
-            frame = pl.read_csv(
-                text,
-                has_header=False,
-                schema=schema,
-                separator=self._delimiter,
-                quote_char=self._quote,
-                glob=False,
-            )
-        if frame.height != records:
-            if isinstance(self._body, FileBytes):
-                raise InputError("the file changed while it was read", self._source, "run it again")
-            raise pl.exceptions.ComputeError("another number of records")
-        return frame.select(pl.all().replace("", None)) if self._quote is not None else frame
+    def cuts(self, size: int) -> list[Cut]:
+        """Return cuts of about ``size`` bytes, in which all records are once."""
+        starts, stride, end = self._shape.starts, self._shape.stride, len(self._body)
+        edges = np.unique(np.searchsorted(starts, np.arange(0, max(end, 1), size)))
+        cuts = []
+        for first, last in itertools.pairwise([*edges[edges < len(starts)].tolist(), len(starts)]):
+            stop = int(starts[last]) if last < len(starts) else end
+            before, header = first * stride, self._header if first == 0 else 0
+            records = min(last * stride, self._shape.records) - before
+            cuts.append(Cut(int(starts[first]), stop, records, header, max(before - self._header, 0)))
+        return cuts
+
+    @property
+    def body(self) -> AnyBytes:
+        """The text."""
+        return self._body
+
+    @property
+    def _parsed(self) -> Callable[[bytes, int], pl.DataFrame]:
+        return self.reading.frame
