@@ -43,6 +43,8 @@ def generalised_problems(document: dict[str, Any], release: Path, cancel: Cancel
         yield "the certificate names a method that is not known"
     elif levels_for_all and any("level" not in c for c in document["columns"] if c["role"] == QUASI):
         yield "the certificate does not state the level of each quasi-identifier"
+    if not document["models"]:
+        yield "the certificate names no model, so that any table would be as it says"
     names = [c["name"] for c in document["columns"]]
     if len(set(names)) < len(names) or not any(c["role"] == QUASI for c in document["columns"]):
         yield "the certificate names a column twice, or no quasi-identifier"
