@@ -198,3 +198,12 @@ def test_statistics_at_epsilon_1_hide_a_bit_that_exact_ones_give_back(run: Run) 
     found = run("attack", "reconstruction", "exact.csv", *asked)
     assert found["main"] >= 0.95
     assert found["allowed"] is None
+
+
+@pytest.mark.parametrize("separator", ["\t", ";"])
+def test_a_release_that_is_written_as_its_table_was_is_attacked(run: Run, separator: str) -> None:
+    pl.read_csv("people.csv").write_csv("people.csv", separator=separator)
+    released(run)
+    assert Path("out.csv").read_text("utf-8").startswith(f"a{separator}b{separator}c")
+    words = ("--known", "a,b", "--secret", "c", "--ledger", "l.sqlite")
+    assert run("attack", "inference", "out.csv", "--original", "people.csv", *words).keys() >= KEYS

@@ -216,7 +216,10 @@ CAP = ["ledger", "cap", "people.csv", "--epsilon"]
 DRAFT = ["plan", "people.csv", "--epsilon", "1", "-o"]
 FORECAST = ["forecast", "--plan", "plan.toml", "--rows"]
 WORDS: dict[str, tuple[list[str], str]] = {
-    "an unknown command": (["sanitise"], "the command 'sanitise' is not known, did you mean 'sanitize'?; see"),
+    "an unknown command": (
+        ["sanitise"],
+        "the command 'sanitise' is not known, did you mean 'sanitize'? (workbench); see",
+    ),
     "an option before the command": (["--json", "samples"], "the command '--json' is not known"),
     "an empty command": ([""], "the command '' is not known"),
     "no argument": (["sanitize"], "the following arguments are required: DATA, --plan, -o/--output"),
@@ -226,14 +229,20 @@ WORDS: dict[str, tuple[list[str], str]] = {
     "a shortened option": ([*SANITIZE, "--led", "x"], "unrecognized arguments: --led x"),
     "a seed for a release": ([*SANITIZE, "--seed", "3"], "--seed is for studies; a release draws fresh randomness"),
     "a seed for a plan": ([*DRAFT, "p", "--seed", "1"], "unrecognized arguments"),
-    "dask without a scheduler": ([*SANITIZE, "--engine", "dask"], "--engine dask has no scheduler; add --scheduler"),
+    "dask without a scheduler": (
+        [*SANITIZE, "--engine", "dask"],
+        "--engine dask has no scheduler (workbench sanitize); add --scheduler",
+    ),
     "an unknown engine": ([*SANITIZE, "--engine", "spark"], "--engine spark is not known"),
-    "a scheduler": ([*SANITIZE, "--scheduler", "tcp://x"], "--scheduler is for --engine dask; add --engine dask"),
+    "a scheduler": (
+        [*SANITIZE, "--scheduler", "tcp://x"],
+        "--scheduler is for --engine dask (workbench sanitize); add",
+    ),
     "a bundle in a missing folder": ([*SANITIZE, "--bundle", "no/x"], "the folder of the bundle cannot be made there"),
     "a PDF by another name": ([*SANITIZE, "--pdf", "x.doc"], "--pdf writes a .pdf file (x.doc)"),
     "HTML in a missing folder": ([*SANITIZE, "--html", "no/x.html"], "the document cannot be written there"),
     "a signature without a key": ([*SANITIZE, "--sign"], "there is no signing key"),
-    "no document": (["certificate", "x.csv"], "nothing was asked for; give --pdf FILE"),
+    "no document": (["certificate", "x.csv"], "nothing was asked for (workbench certificate); give --pdf FILE"),
     "a document of no release": (["certificate", "x.csv", "--html", "x.html"], "the file does not exist (x.csv)"),
     "a key without a name": (["key", "trust", "x"], "`key trust` needs --name"),
     "a name without a key": (["key", "trust", "--name", "x"], "`key trust` needs a public key"),
@@ -339,7 +348,10 @@ MECHANISMS: dict[str, tuple[str, str]] = {
     "for a small grid": ("optimal --lower 0 --upper 9 --cells 33", "optimal is for at most 32 cells, and here are 33"),
     "for numbers": ("staircase --domain a,b", "staircase needs numbers with bounds"),
     "for two values": ("warner --domain a,b,c", "warner is for two values, and here are 3"),
-    "without cells": ("grr", "the cells are not given; give --lower, --upper and --cells, or --domain a,b,c"),
+    "without cells": (
+        "grr",
+        "the cells are not given (workbench mechanism); give --lower, --upper and --cells, or --domain a,b,c",
+    ),
     "with both kinds of cells": ("grr --domain a,b --lower 0", "--domain and --lower, --upper, --cells exclude"),
     "with half the bounds": ("grr --lower 0", "the cells are not given"),
     "the wrong way round": ("grr --lower 1 --upper 0", "the lower bound 1 is not below the upper bound 0"),
@@ -375,3 +387,9 @@ def test_a_network_without_pytorch_is_refused_before_it_is_charged(
     assert not Path("net").exists()
     with Ledger.open(Path("l.sqlite")) as ledger:
         assert list(ledger.releases()) == []
+
+
+@pytest.mark.parametrize("words", [["mechanism", "grr", "--epsilon", "0"], ["sanitise"], ["describe", "sample:nobody"]])
+def test_an_error_without_a_place_of_its_own_names_the_command(run: Run, words: list[str]) -> None:
+    known = words[0] != "sanitise"
+    assert f" ({f'workbench {words[0]}' if known else 'workbench'}); " in run(*words).error()

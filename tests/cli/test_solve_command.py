@@ -92,3 +92,11 @@ def test_an_epsilon_is_spent_whole(folder: Path, run: Run) -> None:
     assert found["epsilon"] == 2
     assert sum(found["split"].values()) == pytest.approx(2, rel=1e-12)
     assert found["errors"]["mean(age)"] / 120 == pytest.approx(found["errors"]["share(city=Graz)"], abs=1 / 2000)
+
+
+def test_a_plan_that_is_missing_is_said_before_the_rows(folder: Path, run: Run) -> None:
+    assert "does not exist (nowhere.toml)" in run("solve", "nowhere.toml", "--want", "mean(age)<=2").error()
+
+
+def test_a_wish_for_an_unknown_column_says_which_there_are(folder: Path, run: Run) -> None:
+    assert "; choose from age, " in run("solve", "plan.toml", "--rows", "20", "--want", "mean(zzz)<=2").error()

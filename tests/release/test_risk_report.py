@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -135,3 +136,14 @@ def test_from_python_a_table_is_reported_on(people: tuple[Table, Table], tmp_pat
     assert found["quasi"] == ["age", "sex"]
     assert "private" in found["private"]
     assert "not for release" in out.read_text("utf-8")
+
+
+def test_a_score_that_cannot_be_computed_is_a_dash(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    unrelated = pl.DataFrame({"a": rng.integers(0, 60, 300), "b": rng.integers(0, 60, 300)})
+    unrelated.write_csv(tmp_path / "one.csv")
+    unrelated[::-1].write_csv(tmp_path / "two.csv")
+    request = ReportRequest(quasi=("a",))
+    original = read_table(tmp_path / "one.csv")
+    found = risk_report(original, tmp_path / "two.csv", request=request, ledger=tmp_path / "l.sqlite")
+    assert "nan" not in document_bytes(risk_document(found), ".html").decode().split(">Pair trends<")[1][:200]

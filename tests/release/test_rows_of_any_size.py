@@ -35,6 +35,7 @@ from workbench.release.ledger import identity
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import Released, check_values, destination, prepare_rows, release_prepared
 from workbench.release.spilled_rows import DrawnInParts, SpilledRows
+from workbench.release.table_formats import table_format
 from workbench.release.verify import verify_release
 from workbench.sanitize.calibrated import protected_columns
 from workbench.sanitize.engine import events_of
@@ -164,7 +165,9 @@ def test_cells_and_kept_text_are_those_of_the_whole(
 
 
 def read_into(plan: Plan, table: Table, folder: Path | None = None) -> SpilledRows:
-    spilled = SpilledRows(plan, protected_columns(plan), table, folder or Path(table.source).parent)
+    spilled = SpilledRows(
+        plan, protected_columns(plan), table, folder or Path(table.source).parent, table_format("csv")
+    )
     for found in in_order(table.parts(), spilled.of_part):
         spilled.take(found)
     spilled.finish()

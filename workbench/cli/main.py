@@ -23,6 +23,7 @@ from workbench.data.databases.address import require_no_password
 from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
 from workbench.params.errors import one_line, visible
 from workbench.params.field import did_you_mean
+from workbench.params.remedies import remedies_of
 from workbench.render.help_topics import TOPICS, topic_text, topic_title
 
 DONE, BUG, FAULT_FOUND = 0, 1, 5
@@ -94,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = prepared if isinstance(prepared, int) else _run(*prepared)
         sys.stdout.flush()
     except WorkbenchError as error:
-        return _complain(error)
+        return _complain(_placed(error, words))
     except (KeyboardInterrupt, BrokenPipeError):  # a pipe of our events: whoever watched them has gone
         return _complain(CancelledError())
     except Exception as error:  # noqa: BLE001 - the program's edge
@@ -248,6 +249,15 @@ def _abandon(stream: TextIO) -> None:
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, stream.fileno())
         os.close(nothing)
+
+
+def _placed(error: WorkbenchError, words: Sequence[str]) -> WorkbenchError:
+    """Return ``error`` with the command as its place, and the command's help as its way out, where it has none."""
+    if not isinstance(error, CancelledError):
+        called = f"workbench {words[0]}" if words and is_command(words[0]) else "workbench"
+        error.where = error.where or called
+        error.remedies = error.remedies or remedies_of(f"see `{called} --help`")
+    return error
 
 
 def _complain(error: WorkbenchError) -> int:

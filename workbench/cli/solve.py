@@ -56,13 +56,14 @@ def _facts(options: argparse.Namespace, context: Context, stated: int | None) ->
     if Path(options.data).suffix.lower() == ".toml":
         if options.plan is not None:
             raise ParameterError("two plans are named", str(options.data), "leave one of them out")
+        plan = load_plan(Path(options.data))
         if stated is None:
             raise ParameterError(
                 "a plan does not say how many rows there are",
                 str(options.data),
                 "give --rows N, or DATA with --plan PLAN",
             )
-        return load_plan(Path(options.data)), stated
+        return plan, stated
     if options.plan is not None:
         plan = load_plan(options.plan)
     elif options.data.startswith(SAMPLE_PREFIX):

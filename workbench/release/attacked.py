@@ -22,11 +22,14 @@ from workbench.release.certificate import CARD_FORMAT, certificate_path
 from workbench.release.choosing import without_choice
 from workbench.release.described_release import stated
 from workbench.release.ledger.study_note import note_study
+from workbench.release.open_release import plan_of
 from workbench.release.own_release import is_release, note_unless_released
 from workbench.release.parts import require_new
+from workbench.release.table_formats import as_written
 from workbench.risk.attacks.base import MODEL, RELEASE, Attack, Subject
 from workbench.risk.attacks.bound import NOTHING, Guarantee
 from workbench.risk.attacks.outcome import Outcome
+from workbench.sanitize.writing import PLAIN, Writing
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 
@@ -38,7 +41,6 @@ STUDY = "attack"
 Note = Callable[[str, Table], None]
 """(name of what is given, its rows): notes in a ledger that figures of them are going to be shown."""
 
-_WRITTEN = ReadOptions(encoding="utf-8", delimiter=",", quote='"', decimal=".", header="yes")
 NO_EPSILON = "It was released without ε: nothing bounds what an attacker learns."
 CHANGED = "The file is not the one that its certificate was written for, so that its ε says nothing of it."
 
@@ -70,13 +72,22 @@ def promised(document: Mapping[str, Any], release: Path) -> Guarantee:
 
 
 def read_released(path: Path, options: ReadOptions | None = None, cancel: CancelToken | None = None) -> Table:
-    """Return a released table; one with a certificate is read as releases are written, any other one as a guess says.
+    """Return a released table; one with a certificate is read as that says, any other one as a guess says.
 
     Raises:
         InputError: it cannot be read.
     """
     certified = os.path.isfile(certificate_path(path)) and path.suffix.lower() == ".csv"
-    return read_table(path, _WRITTEN if certified and options is None else options, cancel=cancel)
+    return read_table(path, as_written(_writing_of(path)) if certified and options is None else options, cancel=cancel)
+
+
+def _writing_of(path: Path) -> Writing:
+    """Return how the certificate beside ``path`` says that it was written; of one that says nothing, the usual way."""
+    try:
+        found = stated(path)
+        return (plan_of(found.document, found.path).writing if "plan" in found.document else None) or PLAIN
+    except WorkbenchError:
+        return PLAIN  # guarantee_of says what is wrong with the certificate
 
 
 def attack(

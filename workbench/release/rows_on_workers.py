@@ -31,6 +31,7 @@ from workbench.privacy.local.cells import CellArray
 from workbench.processes.dask_executor import run_tasks_on
 from workbench.processes.dask_run import CONTINUE
 from workbench.release.spilled_rows import DrawnInParts, Rows, Spill, SpilledRows
+from workbench.release.table_formats import TableFormat, table_format
 from workbench.sanitize.calibrated import ProtectedColumn
 from workbench.sanitize.engine import sampled
 from workbench.sanitize.plan import Plan
@@ -38,7 +39,7 @@ from workbench.signals import Notice, Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 from workbench.work.ask import Ask, DrawsElsewhere
-from workbench.work.work import Fault
+from workbench.work.work import Fault, ReadByColumns
 
 PART_BYTES = 1 << 23
 """Size of a part, about: what a worker that dies has done in vain, and less than Dask warns of where it is sent."""
@@ -141,15 +142,23 @@ class _Shared:
     columns: tuple[ProtectedColumn, ...]
     table: Table
     reading: Reading | None
+    form: str
     leave: DrawsElsewhere | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class _Checked:
-    """What a worker found in a part without a fault: which kept columns return to their types, bytes of their text."""
+    """What a worker found in a part without a fault.
+
+    Attributes:
+        kept_fit: which kept columns return to their types.
+        kept_text: the bytes of their text.
+        rows: how many rows there are.
+    """
 
     kept_fit: tuple[bool, ...]
     kept_text: int
+    rows: int
 
 
 # -- on the workers ----------------------------------------------------------------------------------------------------
@@ -159,7 +168,9 @@ def _check(shared: _Shared, part: _Part) -> _Checked | Fault:
     found = _read(shared, part)
     if isinstance(found, Fault):
         return found
-    return _Checked(found.kept_fit, sum(int(text.str.len_bytes().sum() or 0) for text in found.rows.kept))
+    return _Checked(
+        found.kept_fit, sum(int(text.str.len_bytes().sum() or 0) for text in found.rows.kept), len(found.rows.cells)
+    )
 
 
 def _draw(shared: _Shared, part: _Part) -> Rows:
@@ -183,7 +194,7 @@ def _read(shared: _Shared, part: _Part) -> Any:
         text = _text_of(part, shared.table.source)
         frame = shared.reading.frame(text, part.cut.records).slice(part.cut.header)
     rows = shared.plan.rows_of(shared.table.replaced(frame=frame, rows_before=part.rows_before))
-    return SpilledRows(shared.plan, shared.columns, rows, Path()).of_part(rows)
+    return SpilledRows(shared.plan, shared.columns, rows, Path(), table_format(shared.form)).of_part(rows)
 
 
 def _text_of(part: _Part, source: str) -> bytes:
@@ -213,7 +224,12 @@ class RowsOnWorkers(SpilledRows):
     in_memory = True
 
     def __init__(
-        self, plan: Plan, columns: tuple[ProtectedColumn, ...], table: Table, folder: Path, workers: Workers
+        self,
+        plan: Plan,
+        columns: tuple[ProtectedColumn, ...],
+        table: Table,
+        to: tuple[Path, TableFormat],
+        workers: Workers,
     ) -> None:
         """Prepare it.
 
@@ -221,19 +237,21 @@ class RowsOnWorkers(SpilledRows):
             plan: what is done with each column.
             columns: the protected ones.
             table: the rows as they were read.
-            folder: where drawn rows are kept until they are written, in a file without a name.
+            to: the folder of the file without a name that keeps drawn rows until they are written; and their format.
             workers: who draws.
 
         Raises:
             InputError: it is a large table that workers cannot read in parts.
         """
-        super().__init__(plan, columns, plan.rows_of(table), folder)
+        super().__init__(plan, columns, plan.rows_of(table), *to)
         if self._table.rows != table.rows:
             what = "the dask engine does not release blank lines as empty rows"
             raise InputError(what, table.source, "remove them, or use --engine local", code="not-for-workers")
         self._parts, self._workers, self._text = _Parts(table), workers, 0
         nothing = pl.DataFrame(schema=dict.fromkeys(table.names, pl.String))
-        self._shared = _Shared(plan, columns, table.replaced(frame=nothing, digest=b""), self._parts.reading)
+        self._shared = _Shared(
+            plan, columns, table.replaced(frame=nothing, digest=b""), self._parts.reading, to[1].name
+        )
 
     @property
     def kept_text(self) -> int:
@@ -257,6 +275,7 @@ class RowsOnWorkers(SpilledRows):
         """
         found = dict(self._run(_check, self._shared, self._workers.emit, "rows checked", "run it again"))
         self._parts.require_unchanged()
+        rows = 0
         for number in range(len(self._parts)):
             checked = found[number]
             if isinstance(checked, Fault):
@@ -264,7 +283,9 @@ class RowsOnWorkers(SpilledRows):
                 continue
             self._fit = [a and b for a, b in zip(self._fit, checked.kept_fit, strict=False)] or self._fit
             self._text += checked.kept_text
-        super().finish()
+            rows += checked.rows
+        ReadByColumns.finish(self)  # the rows are not kept yet
+        assert rows == self._table.rows
 
     def draw(self, ask: Ask, emit: Emit, cancel: CancelToken) -> DrawnInParts:
         """Return the draw, which is made once its charge is final."""
@@ -290,6 +311,7 @@ class RowsOnWorkers(SpilledRows):
                 self._spill.add(rows, np.array([0, len(rows.cells)], np.int64))
                 numbers.append(number)
         leave.finish()
+        assert self._spill.rows == self._table.rows
         self._spill.arrange(sorted(range(len(numbers)), key=numbers.__getitem__))
 
     def _run(

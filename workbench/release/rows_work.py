@@ -13,7 +13,7 @@ from workbench.release.rows_on_workers import RowsOnWorkers, Workers
 from workbench.release.spilled_rows import DrawnInParts, SpilledRows
 from workbench.release.table_formats import DATABASE, ROWS_AT_ONCE, ReleasedText, table_format, types_of
 from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
-from workbench.sanitize.engine import Draw, draw_prepared, events_of
+from workbench.sanitize.engine import Draw, defused, draw_prepared, events_of
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.writing import PLAIN
 from workbench.signals.cancel import CancelToken
@@ -42,14 +42,22 @@ def rows_work(
     form.require(plan, rows.rows)
     spilled: SpilledRows | None = None
     if on_workers is not None and folder is not None:
-        spilled = RowsOnWorkers(plan, columns, on_workers[0], folder, on_workers[1])
+        spilled = RowsOnWorkers(plan, columns, on_workers[0], (folder, form), on_workers[1])
     elif rows.in_parts and folder is not None:
-        spilled = SpilledRows(plan, columns, rows, folder)
+        spilled = SpilledRows(plan, columns, rows, folder, form)
 
     def ask_rows(table: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> Draw | DrawnInParts:
         if spilled is not None:
             return spilled.draw(ask, emit, cancel)
         return draw_prepared(plan, columns, table, ask, emit, cancel)
+
+    def check(table: Table, cancel: CancelToken) -> None:
+        for column in columns:
+            cancel.check()
+            column.grid.encode(table)  # raises at an invalid value
+        for kept in (c for c in plan.columns if c.action == "keep"):
+            cancel.check()
+            form.require_kept(plan, table, defused(plan, table.column(kept.name)))
 
     def files(drawn: Draw | DrawnInParts, cancel: CancelToken) -> Made:
         published = plan.published()
@@ -72,6 +80,7 @@ def rows_work(
         room=lambda: most_bytes(plan, columns, rows, None if spilled is None else spilled.kept_text),
         ask=ask_rows,
         files=files,
+        check=check,
         reader=spilled,
     )
 

@@ -20,7 +20,7 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +32,12 @@ from numpy.typing import NDArray
 from workbench.data.columns.source_types import returns_to
 from workbench.data.rows_in_parts import in_order
 from workbench.data.table import Table
+from workbench.params import InputError
 from workbench.privacy.entropy import Entropy, permutation
 from workbench.privacy.local.cells import CellArray
 from workbench.release.atomic import write_error
 from workbench.release.parts import keep_room
+from workbench.release.table_formats import TableFormat
 from workbench.sanitize.calibrated import ProtectedColumn
 from workbench.sanitize.engine import defused, sampled
 from workbench.sanitize.plan import Plan
@@ -146,6 +148,11 @@ class Spill:
         return len(self._blocks)
 
     @property
+    def rows(self) -> int:
+        """The number of rows in all blocks."""
+        return sum(int(block.edges[-1]) for block in self._blocks)
+
+    @property
     def text(self) -> int:
         """The bytes of text of kept columns."""
         return sum(int(edges[-1]) for block in self._blocks for _, _, edges in block.texts)
@@ -202,7 +209,9 @@ class _OfPart:
 class SpilledRows(ReadByColumns):
     """Reads the rows of a table in parts: checks every value, and keeps the rows for the draw."""
 
-    def __init__(self, plan: Plan, columns: tuple[ProtectedColumn, ...], table: Table, folder: Path) -> None:
+    def __init__(
+        self, plan: Plan, columns: tuple[ProtectedColumn, ...], table: Table, folder: Path, form: TableFormat
+    ) -> None:
         """Prepare it.
 
         Args:
@@ -210,10 +219,18 @@ class SpilledRows(ReadByColumns):
             columns: the protected ones.
             table: the rows as the plan reads them.
             folder: where the file without a name is.
+            form: what they are released as.
         """
-        super().__init__([column.grid.encode for column in columns])
         self._plan, self._columns, self._table, self._folder = plan, columns, table, folder
         self._kept = [c.name for c in plan.columns if c.action == "keep"]
+
+        def kept_column(part: Table, name: str) -> pl.Series:
+            cells = defused(plan, part.column(name))
+            form.require_kept(plan, part, cells)
+            return cells
+
+        kept_readers = [partial(kept_column, name=name) for name in self._kept]
+        super().__init__([*(column.grid.encode for column in columns), *kept_readers])
         types = [(f"{k}", _smallest(c.grid.cells.total)) for k, c in enumerate(columns)]
         self._packed: np.dtype[np.void] = np.dtype(types)
         self._fit = [True] * len(self._kept)
@@ -230,10 +247,11 @@ class SpilledRows(ReadByColumns):
 
     def made(self, part: Table, columns: list[Any]) -> _OfPart:
         """Return what is kept of a part."""
+        protected = len(self._columns)
         cells = np.empty(part.rows, self._packed)
-        for position, own in enumerate(columns):
+        for position, own in enumerate(columns[:protected]):
             cells[f"{position}"] = own
-        kept = tuple(defused(self._plan, part.column(name)) for name in self._kept)
+        kept = tuple(columns[protected:])
         fit = tuple(returns_to(k, self._table.types[k.name]) for k in kept if k.name in self._table.types)
         return _OfPart(Rows(cells, kept), fit)
 
@@ -241,6 +259,16 @@ class SpilledRows(ReadByColumns):
         """Keep what :meth:`made` returned."""
         self._fit = [a and b for a, b in zip(self._fit, made.kept_fit, strict=False)] or self._fit
         self._spill.add(made.rows, np.array([0, len(made.rows.cells)], np.int64))
+
+    def finish(self) -> None:
+        """Refuse what :class:`ReadByColumns` refuses, and rows that were not read once, each of them.
+
+        One that is drawn twice would show more.
+        """
+        if self._fault is None and self._spill.rows != self._table.rows:
+            what, hint = "the table changed while it was read", "run it again when nobody writes to it"
+            raise InputError(what, self._table.source, hint)
+        super().finish()
 
     def draw(self, ask: Ask, emit: Emit, cancel: CancelToken) -> DrawnInParts:
         """Return the draw, whose values are drawn when its pieces are made."""

@@ -10,6 +10,7 @@ import dataclasses
 import datetime
 import importlib.util
 import io
+import math
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ _EXCEL_ROWS, _EXCEL_COLUMNS, _EXCEL_CELL = 2**20 - 1, 2**14, 2**15 - 1
 """Most rows under a header, columns, and letters of a cell of a sheet."""
 _EXCEL_EXACT, _EXCEL_FIRST = 2**53, datetime.date(1900, 3, 1)
 """Above the one, Excel rounds whole numbers; before the other it counts days otherwise than the calendar."""
+_OTHER_ENCODING = 'write encoding = "utf-8" under [writing] in the plan'
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,12 @@ class TableFormat:
             what = f"the library that writes a .{self.name} file is not installed"
             raise InputError(what, "", f'pip install "privacy-workbench[{self.needs[0]}]"', code="extra-missing")
         published = [c for c in plan.columns if c.action != "drop"]
+        encoding = self._encoding(plan)
+        for column in published:
+            labels = column.grid().labels if column.action == "protect" else ()
+            if not _fits("".join([column.name, *labels]), encoding):
+                what = f"a name or a value of the column cannot be written in {encoding}"
+                raise InputError(what, f"column {column.name}", _OTHER_ENCODING, code="output-format")
         if self.name != "xlsx":
             return
         hint = "write .csv or .parquet"
@@ -110,6 +118,36 @@ class TableFormat:
         if all(c.action == "keep" or c.missing == "own-value" for c in published):
             what = "every released column can be missing, and an Excel sheet does not hold a row without a value"
             raise InputError(what, "", hint, code="output-format")
+
+    def _encoding(self, plan: Plan) -> str:
+        return (plan.writing or PLAIN).encoding if self.name in ("csv", "csv.gz", "tsv") else PLAIN.encoding
+
+    def require_kept(self, plan: Plan, rows: Table, cells: pl.Series) -> None:
+        """Raise :class:`InputError` where the format cannot hold the text of a kept column; before it is charged.
+
+        Args:
+            plan: says how it is written.
+            rows: of which the column is one.
+            cells: as they are released.
+        """
+        encoding, name = self._encoding(plan), cells.name
+        if self.name == "xlsx":
+            long = (cells.str.len_chars() > _EXCEL_CELL).arg_true()
+            if len(long):
+                what, hint = f"an Excel cell holds {_EXCEL_CELL:,} letters at most", "write .csv or .parquet"
+                raise InputError(what, rows.place(name, int(long[0])), hint, code="output-format")
+        elif encoding != PLAIN.encoding and not _fits("".join(cells.drop_nulls()), encoding):
+            wrong = next(k for k, text in enumerate(cells) if text is not None and not _fits(text, encoding))
+            what = f"a kept text cannot be written in {encoding}"
+            raise InputError(what, rows.place(name, wrong), _OTHER_ENCODING, code="output-format")
+
+
+def _fits(text: str, encoding: str) -> bool:
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 # -- text --------------------------------------------------------------------------------------------------------------
@@ -164,7 +202,10 @@ def _read_csv_gz(data: bytes, writing: Writing) -> pl.DataFrame:
 
 def _jsonl(text: ReleasedText, _writing: Writing) -> Iterator[bytes]:
     for piece in text.pieces():
-        yield text.typed(piece).write_ndjson().encode()
+        typed = text.typed(piece)
+        # JSON has no number for infinity or what is none: the column of a piece that holds one is text.
+        odd = [s.name for s in typed.iter_columns() if s.dtype.is_float() and not s.is_finite().all()]
+        yield typed.with_columns(piece[name] for name in odd).write_ndjson().encode()
 
 
 def _read_jsonl(data: bytes, _writing: Writing) -> pl.DataFrame:
@@ -275,18 +316,26 @@ def _xlsx(text: ReleasedText, _writing: Writing) -> Iterator[bytes]:
         for piece in text.pieces():
             for column, name in enumerate(piece.columns if not done else ()):
                 sheet.write_string(0, column, name, heading)
+            texts = piece.iter_rows()
             for row, cells in enumerate(text.typed(piece).iter_rows(), start=done + 1):
-                for column, value in enumerate(cells):
+                for column, (value, shown) in enumerate(zip(cells, next(texts), strict=True)):
                     if isinstance(value, bool):
                         sheet.write_boolean(row, column, value)
-                    elif isinstance(value, float) or (isinstance(value, int) and abs(value) <= _EXCEL_EXACT):
+                    elif isinstance(value, float | int) and _excel_number(value):
                         sheet.write_number(row, column, value)
                     elif type(value) is datetime.date and value >= _EXCEL_FIRST:
                         sheet.write_datetime(row, column, value, day)
                     elif value is not None:
-                        sheet.write_string(row, column, str(value))
+                        sheet.write_string(row, column, shown)
             done += piece.height
     yield buffer.getvalue()
+
+
+def _excel_number(value: float) -> bool:
+    """Return whether a number is the same in a sheet; reals are written there with sixteen digits."""
+    if isinstance(value, int):
+        return abs(value) <= _EXCEL_EXACT
+    return math.isfinite(value) and float(f"{value:.16G}") == value and not (value == 0 and math.copysign(1, value) < 0)
 
 
 def _read_xlsx(data: bytes, _writing: Writing) -> pl.DataFrame:
@@ -362,17 +411,17 @@ def _encoding(plan: Plan, encoding: str) -> str:
     return PLAIN.encoding if "".encode(encoding) else encoding
 
 
+def as_written(writing: Writing, kind: str = "csv") -> ReadOptions:
+    """Return the options that read delimited text of one ``kind`` which was written as ``writing`` says."""
+    delimiter = "\t" if kind == "tsv" else writing.delimiter
+    return ReadOptions(encoding=writing.encoding, delimiter=delimiter, quote='"', decimal=writing.decimal, header="yes")
+
+
 def released_table(
     path: Path, kind: str, names: Sequence[str], cancel: CancelToken | None = None, writing: Writing = PLAIN
 ) -> Table:
     """Return the rows of a file as it was written: nothing of its format is guessed."""
     options, writing = ReadOptions(), PLAIN if kind == DATABASE else writing
     if kind in (DATABASE, "csv", "csv.gz", "tsv"):
-        options = ReadOptions(
-            encoding=writing.encoding,
-            delimiter="\t" if kind == "tsv" else writing.delimiter,
-            quote='"',
-            decimal=writing.decimal,
-            header="yes",
-        )
+        options = as_written(writing, kind)
     return read_table(path, options, list(names), cancel=cancel)

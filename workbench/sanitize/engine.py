@@ -30,7 +30,7 @@ from workbench.work.noise import RowStudy
 from workbench.work.work import cost_of
 
 _ROWS_AT_ONCE = 1 << 20
-_NUMBER = r"^[+-]?[0-9.,]+([eE][+-]?[0-9]+)?$"
+_NUMBER = r"^\s*[+\-\x{2212}]?[0-9.,]+([eE][+-]?[0-9]+)?$"
 
 
 @dataclass(frozen=True, eq=False)

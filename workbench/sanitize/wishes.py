@@ -167,7 +167,8 @@ class Wish:
         for name in wish.reads:
             if name not in kinds:
                 what = f"the table has no column {name!r}{did_you_mean(name, kinds)}"
-                raise ParameterError(what, self.text, code="unknown-column", field=name)
+                hint = f"choose from {', '.join(kinds)}"
+                raise ParameterError(what, self.text, hint, code="unknown-column", field=name)
         for name in wish.columns:
             kind = kinds[name]
             if kind is not None and kind not in wish.kinds:

@@ -9,8 +9,9 @@ from workbench.params import Parameters, boolean, choice, text
 
 DELIMITERS = (",", ";", "\t", "|")
 
-STARTS_FORMULA = r"^[=+\-@\t\r]"
-"""What a spreadsheet takes for the beginning of a formula, where the cell is not a number."""
+STARTS_FORMULA = r"^[\s\x{feff}]*[=+\-@\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}\x{2212}]|^[\t\r\n]"
+"""What a spreadsheet takes for the beginning of a formula, where the cell is not a number: also behind blanks, which
+some cut off, and in the wide letters of East Asia."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,6 +40,7 @@ KINDS = {
 """What each kind begins with, and its name."""
 
 _PIECE = 1 << 20
+_LONGEST_SHOWN = 60
 TABLES = (".csv", ".tsv", ".txt", ".tab", ".dat", *json_lines.JSON_LINES.endings)
 """How members of an archive end that may be tables."""
 
@@ -109,7 +110,7 @@ def _beside(name: str) -> bool:
 
 
 def _listed(names: dict[str, zipfile.ZipInfo]) -> str:
-    found = sorted(names)
+    found = [name if len(name) <= _LONGEST_SHOWN else name[: _LONGEST_SHOWN - 1] + "…" for name in sorted(names)]
     return ", ".join(found[:8]) + (f", … ({len(found)})" if len(found) > 8 else "")
 
 

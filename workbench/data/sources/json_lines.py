@@ -76,13 +76,17 @@ def rows_of(pieces: Iterable[bytes], options: dict[str, Any], facts: dict[str, A
 
 
 def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    rest, first = b"", True
+    rest: list[bytes] = []
+    first = True
     for piece in pieces:
-        whole = rest + (piece.removeprefix(codecs.BOM_UTF8) if first else piece)
+        begun, *others = (piece.removeprefix(codecs.BOM_UTF8) if first else piece).split(b"\n")
         first = False
-        *ended, rest = whole.split(b"\n")
-        yield from ended
-    yield rest
+        rest.append(begun)  # joined at its end alone, as a line may have many pieces
+        if others:
+            yield b"".join(rest)
+            yield from others[:-1]
+            rest = [others[-1]]
+    yield b"".join(rest)
 
 
 class _Lines:

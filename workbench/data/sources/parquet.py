@@ -20,14 +20,17 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 def parts_of(folder: Path) -> list[Path]:
-    """Return the Parquet files of a folder and of those below that state a value (``year=2024``), by their names."""
+    """Return the Parquet files of a folder and of those below that state a value (``year=2024``), by their names.
+
+    Links to folders are not followed: one that leads back up would have no end.
+    """
     found: list[Path] = []
     for path in sorted(folder.iterdir()):
         if path.name.startswith((".", "_")):
             continue
         if path.name.lower().endswith(ENDINGS) and path.is_file():
             found.append(path)
-        elif "=" in path.name and path.is_dir():
+        elif "=" in path.name and path.is_dir() and not path.is_symlink():
             found += parts_of(path)
     return found
 

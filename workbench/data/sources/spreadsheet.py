@@ -44,8 +44,10 @@ def opened(path: Path, options: dict[str, Any]) -> Opened:
 
     book = fastexcel.read_excel(path.read_bytes())
     name, cells = _sheet(book, options)
-    frame = pl.DataFrame(pl.from_arrow(cells[0]))
+    frame = cells[0]
     first = cells[2]
+    if first + frame.width > _MOST_COLUMNS:
+        raise RefusedError(f"the sheet has more than {_MOST_COLUMNS:,} columns", "", "give a CSV file", "damaged-file")
     facts: dict[str, Any] = {"part": name, "parts": book.sheet_names, "option": "sheet", "notices": []}
     if len(others := _with_rows(book, name)) and options.get("sheet") is None:
         facts["notices"].append(f"the sheet {name} is read; the workbook has others: {', '.join(others)}; use --sheet")
@@ -61,7 +63,7 @@ def opened(path: Path, options: dict[str, Any]) -> Opened:
     return Opened(frame.height, columns, lambda: frame, facts, typed=False)
 
 
-def _sheet(book: Any, options: dict[str, Any]) -> tuple[str, tuple[Any, list[str], int]]:
+def _sheet(book: Any, options: dict[str, Any]) -> tuple[str, tuple[pl.DataFrame, list[str], int]]:
     """Return the name and the cells of the sheet that was stated, or of the first with rows."""
     names, stated = book.sheet_names, options.get("sheet")
     if stated is not None and stated not in names:
@@ -71,11 +73,25 @@ def _sheet(book: Any, options: dict[str, Any]) -> tuple[str, tuple[Any, list[str
         least = 1 if stated is not None or name == names[-1] else 2  # a title alone is no table
         if found.width and found.height >= least:
             batch, errors = found.to_arrow_with_errors()
+            numbers = book.load_sheet(name, dtypes="float", header_row=None, skip_rows=0).to_arrow_with_errors()[0]
             details = [each.detail for each in errors.errors] if errors is not None else []
             kinds = [detail.partition("Error(")[2].partition(")")[0] for detail in details]
-            return name, (batch, kinds, found.selected_columns[0].absolute_index)
+            return name, (_exact(batch, numbers), kinds, found.selected_columns[0].absolute_index)
     what = "the workbook has no cells" if stated is None else f"the sheet {stated} has no cells"
     raise RefusedError(what, "", "give a workbook with a table in it")
+
+
+def _exact(texts: Any, numbers: Any) -> pl.DataFrame:
+    """Return the text of cells; of a number that the library rounded to nine decimals its shortest exact form."""
+    import polars as pl
+
+    frame, exact = pl.DataFrame(pl.from_arrow(texts)), pl.DataFrame(pl.from_arrow(numbers))
+    columns = []
+    for cells, values in zip(frame.iter_columns(), exact.iter_columns(), strict=True):
+        shown, values = cells.alias("cells"), values.alias("values")
+        rounded = (shown.cast(pl.Float64, strict=False) != values) & values.is_finite()
+        columns.append(values.cast(pl.String).zip_with(rounded.fill_null(value=False), shown).alias(cells.name))
+    return pl.DataFrame(columns)
 
 
 def _with_rows(book: Any, name: str) -> list[str]:

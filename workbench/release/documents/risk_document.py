@@ -245,7 +245,7 @@ def _quality(report: RiskReport) -> Section:
     found = report.quality
     assert found is not None
     rows = tuple(
-        (score.title, figure(one.value), figure(one.reached), _part(one.share), one.words or score.help)
+        (score.title, _score(one.value), _score(one.reached), _part(one.share), one.words or score.help)
         for score, one in found.found
     )
     return Section(
@@ -256,6 +256,10 @@ def _quality(report: RiskReport) -> Section:
             Paragraph(f"Held-out rows: what {found.beside}.", "muted"),
         ),
     )
+
+
+def _score(value: float) -> str:
+    return "–" if math.isnan(value) else figure(value)
 
 
 def _part(value: float) -> str:
