@@ -168,9 +168,8 @@ def _check(shared: _Shared, part: _Part) -> _Checked | Fault:
     found = _read(shared, part)
     if isinstance(found, Fault):
         return found
-    return _Checked(
-        found.kept_fit, sum(int(text.str.len_bytes().sum() or 0) for text in found.rows.kept), len(found.rows.cells)
-    )
+    text = sum(int(text.str.len_bytes().sum() or 0) for text in found.rows.kept)
+    return _Checked(found.kept_fit, text, len(found.rows.cells))
 
 
 def _draw(shared: _Shared, part: _Part) -> Rows:
@@ -228,8 +227,9 @@ class RowsOnWorkers(SpilledRows):
         plan: Plan,
         columns: tuple[ProtectedColumn, ...],
         table: Table,
-        to: tuple[Path, TableFormat],
+        folder: Path,
         workers: Workers,
+        form: TableFormat,
     ) -> None:
         """Prepare it.
 
@@ -237,21 +237,20 @@ class RowsOnWorkers(SpilledRows):
             plan: what is done with each column.
             columns: the protected ones.
             table: the rows as they were read.
-            to: the folder of the file without a name that keeps drawn rows until they are written; and their format.
+            folder: where drawn rows are kept until they are written, in a file without a name.
             workers: who draws.
+            form: what the rows are released as.
 
         Raises:
             InputError: it is a large table that workers cannot read in parts.
         """
-        super().__init__(plan, columns, plan.rows_of(table), *to)
+        super().__init__(plan, columns, plan.rows_of(table), folder, form)
         if self._table.rows != table.rows:
             what = "the dask engine does not release blank lines as empty rows"
             raise InputError(what, table.source, "remove them, or use --engine local", code="not-for-workers")
         self._parts, self._workers, self._text = _Parts(table), workers, 0
         nothing = pl.DataFrame(schema=dict.fromkeys(table.names, pl.String))
-        self._shared = _Shared(
-            plan, columns, table.replaced(frame=nothing, digest=b""), self._parts.reading, to[1].name
-        )
+        self._shared = _Shared(plan, columns, table.replaced(frame=nothing, digest=b""), self._parts.reading, form.name)
 
     @property
     def kept_text(self) -> int:
@@ -284,8 +283,8 @@ class RowsOnWorkers(SpilledRows):
             self._fit = [a and b for a, b in zip(self._fit, checked.kept_fit, strict=False)] or self._fit
             self._text += checked.kept_text
             rows += checked.rows
-        ReadByColumns.finish(self)  # the rows are not kept yet
-        assert rows == self._table.rows
+        ReadByColumns.finish(self)  # no row is kept here before it is drawn
+        assert rows == self._table.rows  # each is in one part
 
     def draw(self, ask: Ask, emit: Emit, cancel: CancelToken) -> DrawnInParts:
         """Return the draw, which is made once its charge is final."""

@@ -42,7 +42,7 @@ def rows_work(
     form.require(plan, rows.rows)
     spilled: SpilledRows | None = None
     if on_workers is not None and folder is not None:
-        spilled = RowsOnWorkers(plan, columns, on_workers[0], (folder, form), on_workers[1])
+        spilled = RowsOnWorkers(plan, columns, on_workers[0], folder, on_workers[1], form)
     elif rows.in_parts and folder is not None:
         spilled = SpilledRows(plan, columns, rows, folder, form)
 
