@@ -229,9 +229,15 @@ WORDS: dict[str, tuple[list[str], str]] = {
     "a shortened option": ([*SANITIZE, "--led", "x"], "unrecognized arguments: --led x"),
     "a seed for a release": ([*SANITIZE, "--seed", "3"], "--seed is for studies; a release draws fresh randomness"),
     "a seed for a plan": ([*DRAFT, "p", "--seed", "1"], "unrecognized arguments"),
-    "dask without a scheduler": ([*SANITIZE, "--engine", "dask"], "--engine dask has no scheduler; add --scheduler"),
+    "dask without a scheduler": (
+        [*SANITIZE, "--engine", "dask"],
+        "--engine dask has no scheduler (workbench sanitize); add --scheduler",
+    ),
     "an unknown engine": ([*SANITIZE, "--engine", "spark"], "--engine spark is not known"),
-    "a scheduler": ([*SANITIZE, "--scheduler", "tcp://x"], "--scheduler is for --engine dask; add --engine dask"),
+    "a scheduler": (
+        [*SANITIZE, "--scheduler", "tcp://x"],
+        "--scheduler is for --engine dask (workbench sanitize); add",
+    ),
     "a bundle in a missing folder": ([*SANITIZE, "--bundle", "no/x"], "the folder of the bundle cannot be made there"),
     "a PDF by another name": ([*SANITIZE, "--pdf", "x.doc"], "--pdf writes a .pdf file (x.doc)"),
     "HTML in a missing folder": ([*SANITIZE, "--html", "no/x.html"], "the document cannot be written there"),

@@ -148,10 +148,17 @@ class _Shared:
 
 @dataclass(frozen=True, eq=False)
 class _Checked:
-    """What a worker found in a part without a fault: which kept columns return to their types, bytes of their text."""
+    """What a worker found in a part without a fault.
+
+    Attributes:
+        kept_fit: which kept columns return to their types.
+        kept_text: the bytes of their text.
+        rows: how many rows there are.
+    """
 
     kept_fit: tuple[bool, ...]
     kept_text: int
+    rows: int
 
 
 # -- on the workers ----------------------------------------------------------------------------------------------------
@@ -161,7 +168,8 @@ def _check(shared: _Shared, part: _Part) -> _Checked | Fault:
     found = _read(shared, part)
     if isinstance(found, Fault):
         return found
-    return _Checked(found.kept_fit, sum(int(text.str.len_bytes().sum() or 0) for text in found.rows.kept))
+    text = sum(int(text.str.len_bytes().sum() or 0) for text in found.rows.kept)
+    return _Checked(found.kept_fit, text, len(found.rows.cells))
 
 
 def _draw(shared: _Shared, part: _Part) -> Rows:
@@ -266,6 +274,7 @@ class RowsOnWorkers(SpilledRows):
         """
         found = dict(self._run(_check, self._shared, self._workers.emit, "rows checked", "run it again"))
         self._parts.require_unchanged()
+        rows = 0
         for number in range(len(self._parts)):
             checked = found[number]
             if isinstance(checked, Fault):
@@ -273,7 +282,9 @@ class RowsOnWorkers(SpilledRows):
                 continue
             self._fit = [a and b for a, b in zip(self._fit, checked.kept_fit, strict=False)] or self._fit
             self._text += checked.kept_text
+            rows += checked.rows
         ReadByColumns.finish(self)  # no row is kept here before it is drawn
+        assert rows == self._table.rows  # each is in one part
 
     def draw(self, ask: Ask, emit: Emit, cancel: CancelToken) -> DrawnInParts:
         """Return the draw, which is made once its charge is final."""
@@ -299,6 +310,7 @@ class RowsOnWorkers(SpilledRows):
                 self._spill.add(rows, np.array([0, len(rows.cells)], np.int64))
                 numbers.append(number)
         leave.finish()
+        assert self._spill.rows == self._table.rows
         self._spill.arrange(sorted(range(len(numbers)), key=numbers.__getitem__))
 
     def _run(
