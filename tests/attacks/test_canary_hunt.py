@@ -153,7 +153,7 @@ def test_an_error_on_the_very_cell_leaves_nothing_behind(
 RELEASED, CENTRAL = "workbench.release", "people.csv --plan plan.toml --epsilon 1"
 CRASHES = {
     "sanitize people.csv --plan plan.toml": f"{RELEASED}.rows_work.draw_prepared",
-    f"statistics {CENTRAL} --mean pay": "workbench.statistics.queries.numbers",
+    f"statistics {CENTRAL} --mean pay": "workbench.statistics.bins.numbers",
     f"synthesize {CENTRAL}": f"{RELEASED}.synthetic.synthesis_work.coded",
     f"{FIT} --target group --model naive-bayes --epsilon 1": f"{RELEASED}.model.release_learner.matrix",
     "rappor encode people.csv --params rappor.csv --column name": f"{RELEASED}.rappor.rappor_work.collected",

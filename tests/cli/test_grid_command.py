@@ -68,7 +68,7 @@ def test_images_are_swept_over_without_target_and_bounds(folder: Path, run: Run)
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["sweep.toml"], "the option --output is missing; give -o CSV"),
+        (["sweep.toml"], "the option --output is missing (workbench grid); give -o CSV"),
         (["sweep.toml", "-o", "t.csv"], "the output is what the study is made from (t.csv); name another file"),
         (["sweep.toml", "-o", "plan.toml"], "the output is what the study is made from (plan.toml); name another file"),
         (["no.toml", "-o", "o.csv"], "the sweep does not exist (no.toml); check the name"),
@@ -76,11 +76,11 @@ def test_images_are_swept_over_without_target_and_bounds(folder: Path, run: Run)
         (["sweep.toml", "-o", "o.csv", "--plot", "o.gif"], "o.gif"),
         (
             ["sweep.toml", "-o", "o.csv", "--jobs", "1", "--scheduler", "tcp://127.0.0.1:1"],
-            "--jobs and --scheduler are two ways to run the study; give one of them",
+            "--jobs and --scheduler are two ways to run the study (workbench grid); give one of them",
         ),
         (
             ["sweep.toml", "-o", "o.csv", "--jobs", "1", "--devices", "all"],
-            "--jobs and --devices are two ways to run the study; give one of them",
+            "--jobs and --devices are two ways to run the study (workbench grid); give one of them",
         ),
         (
             ["sweep.toml", "-o", "o.csv", "--devices", "cuda:0;cuda:1"],

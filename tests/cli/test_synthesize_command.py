@@ -79,8 +79,11 @@ def test_the_target_of_the_plan_is_the_default(folder: Path, run: Run) -> None:
         (["--epsilon", "1", "--delta", "0"], "--delta"),
         (["--epsilon", "1", "--delta", "1"], "--delta"),
         (["--epsilon", "1", "--delta", "0.05"], "delta = 0.05 is not below 1/rows = 0.05: publishing a row"),
-        (["--epsilon", "1", "--method", "marginals"], "and none is named; name it by --target"),
-        (["--epsilon", "1", "--target", "cty"], "the target 'cty' is not one of the columns; choose one of age, city"),
+        (["--epsilon", "1", "--method", "marginals"], "and none is named (workbench synthesize); name it by --target"),
+        (
+            ["--epsilon", "1", "--target", "cty"],
+            "the target 'cty' is not one of the columns (workbench synthesize); choose one of age, city",
+        ),
         (["--epsilon", "0"], "--epsilon"),
         (["--epsilon", "1", "--rows", "0"], "--rows"),
         (["--epsilon", "1", "--seed", "3"], "--seed"),
