@@ -207,3 +207,5 @@ def test_a_release_that_is_written_as_its_table_was_is_attacked(run: Run, separa
     assert Path("out.csv").read_text("utf-8").startswith(f"a{separator}b{separator}c")
     words = ("--known", "a,b", "--secret", "c", "--ledger", "l.sqlite")
     assert run("attack", "inference", "out.csv", "--original", "people.csv", *words).keys() >= KEYS
+    run("sanitize", "people.csv", "--plan", "plan.toml", "-o", "packed.csv.gz", "--ledger", "packed.sqlite")
+    assert run("attack", "inference", "packed.csv.gz", "--original", "people.csv", *words).keys() >= KEYS

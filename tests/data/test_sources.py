@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import errno
 import gzip
+import io
+import os
 import tempfile
 import zipfile
 from pathlib import Path
@@ -250,3 +253,16 @@ def test_a_library_that_is_not_installed_is_named(
     monkeypatch.setattr(extras, "is_missing", lambda asked: asked == module)
     with pytest.raises(ParameterError, match=rf"needs {module}, which is not installed .*\[formats\]"):
         read_table(path)
+
+
+def test_a_full_disk_while_a_file_is_unpacked_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = tmp_path / "people.csv.gz"
+    packed.write_bytes(gzip.compress(b"age,city\n31,Rome\n"))
+
+    class Full(io.BytesIO):
+        def write(self, data: object) -> int:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("workbench.data.sources.compressed.tempfile.SpooledTemporaryFile", lambda *a, **k: Full())
+    with pytest.raises(InputError, match="cannot be unpacked: no space left"):
+        read_table(packed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -204,13 +204,10 @@ def _published(
 
 def _tabular(handed: Handed, data: bytes, file_format: str) -> pd.DataFrame:
     """Return what a file of one of the formats of a kind holds."""
-    readers: dict[str, Callable[[io.BytesIO], pd.DataFrame]] = {
-        "csv": pd.read_csv,
-        "tsv": lambda file: pd.read_csv(file, sep="\t"),
-        "parquet": pd.read_parquet,
-        "json": pd.read_json,
-    }
-    return readers[file_format](io.BytesIO(data))
+    if file_format == "json":
+        return pd.read_json(io.BytesIO(data))
+    text = table_format(file_format).read(data, PLAIN)
+    return pd.read_csv(io.BytesIO(text.write_csv().encode()))
 
 
 def _rows(handed: Handed, data: bytes, file_format: str) -> pd.DataFrame:

@@ -217,7 +217,11 @@ def _parts(answer: IO[bytes], reading: _Reading) -> Iterator[pl.DataFrame]:
             unfolded += length
             if unfolded > unfolds_to(reading.size):
                 raise reading.damaged()
-            reading.unpacked.write(content)
+            try:
+                reading.unpacked.write(content)
+            except OSError as error:
+                what = f"the file cannot be unpacked: {(error.strerror or str(error)).lower()}"
+                raise InputError(what, reading.source, "free some space in the folder of temporary files") from None
         elif letter == TEXT:
             part = pl.read_ipc_stream(io.BytesIO(content))
             rows -= part.height

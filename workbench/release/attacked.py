@@ -25,7 +25,7 @@ from workbench.release.ledger.study_note import note_study
 from workbench.release.open_release import plan_of
 from workbench.release.own_release import is_release, note_unless_released
 from workbench.release.parts import require_new
-from workbench.release.table_formats import as_written
+from workbench.release.table_formats import FORMATS, released_table, suffix_of
 from workbench.risk.attacks.base import MODEL, RELEASE, Attack, Subject
 from workbench.risk.attacks.bound import NOTHING, Guarantee
 from workbench.risk.attacks.outcome import Outcome
@@ -77,8 +77,10 @@ def read_released(path: Path, options: ReadOptions | None = None, cancel: Cancel
     Raises:
         InputError: it cannot be read.
     """
-    certified = os.path.isfile(certificate_path(path)) and path.suffix.lower() == ".csv"
-    return read_table(path, as_written(_writing_of(path)) if certified and options is None else options, cancel=cancel)
+    kind = suffix_of(path)
+    if options is not None or kind is None or not os.path.isfile(certificate_path(path)):
+        return read_table(path, options, cancel=cancel)
+    return released_table(path, FORMATS[kind], (), cancel, _writing_of(path))
 
 
 def _writing_of(path: Path) -> Writing:

@@ -17,7 +17,7 @@ def is_release(table: Table) -> bool:
     """Return whether the certificate beside the table's file is of exactly these bytes.
 
     Whoever computes its checksums anew can write one for any file. So a generalised file must also be what its
-    certificate says: its labels, k and models are recomputed. Noisy rows cannot be told from others in that way.
+    certificate says: its labels, k and models are recomputed. Noisy rows cannot be recognised in that way.
     """
     if not table.digest:
         return False

@@ -62,7 +62,7 @@ class Workers:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Some rows, as a worker is told of them.
+    """Some rows, as they are described to a worker.
 
     Attributes:
         number: of the part.
@@ -110,7 +110,7 @@ class _Parts(Sequence[_Part]):
         return self._count
 
     def __getitem__(self, number: Any) -> Any:
-        """Return what a worker is told of a part.
+        """Return a part as it is described to a worker.
 
         Raises:
             InputError: the file was cut short.
@@ -136,7 +136,7 @@ class _Parts(Sequence[_Part]):
 
 @dataclass(frozen=True, eq=False)
 class _Shared:
-    """What every worker is told: the plan, its columns, what the file says beside its cells, and the leave to draw."""
+    """What is sent to every worker: the plan, its columns, what the file says beside cells, and the leave to draw."""
 
     plan: Plan
     columns: tuple[ProtectedColumn, ...]

@@ -401,7 +401,7 @@ def _bytes_of(series: pl.Series) -> tuple[NDArray[np.uint32], memoryview]:
 
 
 def _series(name: str, lengths: bytes, data: bytes) -> pl.Series:
-    """Return the column of text that :func:`_bytes_of` took apart."""
+    """Return the column of text that :func:`_bytes_of` made into bytes."""
     sizes = np.frombuffer(lengths, np.uint32)
     missing = sizes == _MISSING
     ends = np.append(0, np.cumsum(np.where(missing, 0, sizes), dtype=np.int64))

@@ -411,17 +411,17 @@ def _encoding(plan: Plan, encoding: str) -> str:
     return PLAIN.encoding if "".encode(encoding) else encoding
 
 
-def as_written(writing: Writing, kind: str = "csv") -> ReadOptions:
-    """Return the options that read delimited text of one ``kind`` which was written as ``writing`` says."""
-    delimiter = "\t" if kind == "tsv" else writing.delimiter
-    return ReadOptions(encoding=writing.encoding, delimiter=delimiter, quote='"', decimal=writing.decimal, header="yes")
-
-
 def released_table(
     path: Path, kind: str, names: Sequence[str], cancel: CancelToken | None = None, writing: Writing = PLAIN
 ) -> Table:
     """Return the rows of a file as it was written: nothing of its format is guessed."""
     options, writing = ReadOptions(), PLAIN if kind == DATABASE else writing
     if kind in (DATABASE, "csv", "csv.gz", "tsv"):
-        options = as_written(writing, kind)
+        options = ReadOptions(
+            encoding=writing.encoding,
+            delimiter="\t" if kind == "tsv" else writing.delimiter,
+            quote='"',
+            decimal=writing.decimal,
+            header="yes",
+        )
     return read_table(path, options, list(names), cancel=cancel)

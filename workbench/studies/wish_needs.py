@@ -63,8 +63,8 @@ def least(
         holds: whether it does; once it does, it mostly goes on doing so.
         low: where the search begins.
         high: where it ends.
-        step: if it may cease to hold on the way: how far apart smaller values are looked at, down to a part of what
-            was found.
+        step: the factor between smaller values that are tried, down to a part of what was found, where it may cease
+            to hold on the way.
         near: the factor.
     """
     if not holds(high):
@@ -181,7 +181,7 @@ class _Rho(Budget):
 
 
 class _Statistics:
-    """Columns, by their groups, are paid for apart; the figures of one column may be read from one query."""
+    """Columns, by their groups, are paid for one by one; the figures of one column may be read from one query."""
 
     def __init__(self, case: Case) -> None:
         self._case = case
@@ -382,7 +382,7 @@ def _too_narrow(plan: Plan, wish: Wish) -> Impossible:
 
 
 class _Rows:
-    """Each column is paid for apart; a correlation needs two of them."""
+    """Each column is paid for by itself; a correlation needs two of them."""
 
     def __init__(self, case: Case) -> None:
         self._case = case

@@ -107,7 +107,7 @@ def _quoted(mark: str) -> str:
 
 def _encodings(dialect: Dialect, guess: EncodingGuess) -> Readings:
     cells = list(dict.fromkeys(_cells_beyond_ascii(guess, dialect)))
-    # The cells that tell most encodings apart come first.
+    # The cells that most encodings read differently come first.
     cells.sort(key=lambda raw: -len({_read_as(raw, name) for name in guess.likely}))
     return [(name, [_read_as(raw, name) for raw in cells[:_MOST_CELLS]]) for name in guess.likely]
 

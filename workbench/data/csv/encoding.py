@@ -135,7 +135,7 @@ class EncodingGuess:
     Attributes:
         name: the encoding.
         likely: where that is a guess, the encodings in which the file can be read, the likeliest first.
-        lines: where that is a guess, some of the lines that tell them apart. Private.
+        lines: where that is a guess, some of the lines that they read differently. Private.
     """
 
     name: str

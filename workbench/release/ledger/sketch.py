@@ -6,7 +6,7 @@ would occur twice. So unrelated tables share at most some 37 % of their unique r
 of one cell or of every tenth row leaves most of them shared. More than :data:`SHARED` is taken for a version.
 
 **What the bound does not hold for** are columns that are not drawn: running numbers and dates are the same in every
-table. A sketch is therefore kept only where the columns beside such a key tell rows apart (:func:`_telling`); a table
+table. A sketch is therefore kept only where the columns beside such a key distinguish rows (:func:`_telling`); a table
 of running numbers and yes or no has none.
 
 Besides the sketch of whole rows there is one without each column, and one without all its keys, so that a table whose
