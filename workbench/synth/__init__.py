@@ -7,8 +7,9 @@ from workbench.synth.aim import AIM
 from workbench.synth.base import Synthesiser
 from workbench.synth.marginals import MARGINALS
 from workbench.synth.mst import MST
+from workbench.synth.tan import TAN
 
-SYNTHESISERS: tuple[Synthesiser, ...] = (MARGINALS, MST, AIM)
+SYNTHESISERS: tuple[Synthesiser, ...] = (MARGINALS, MST, AIM, TAN)
 
 
 def synthesiser(name: str) -> Synthesiser:
@@ -20,4 +21,4 @@ def synthesiser(name: str) -> Synthesiser:
     return named(SYNTHESISERS, name, "method")
 
 
-__all__ = ["AIM", "MARGINALS", "MST", "SYNTHESISERS", "Synthesiser", "synthesiser"]
+__all__ = ["AIM", "MARGINALS", "MST", "SYNTHESISERS", "TAN", "Synthesiser", "synthesiser"]

@@ -17,7 +17,7 @@ from workbench.data.impossible import OPTION, Statement, statements
 from workbench.data.schema import Attribute
 from workbench.params import ParameterError
 from workbench.privacy.central.share import Budget
-from workbench.synth.base import BARRIER, Impossible, Setting
+from workbench.synth.base import BARRIER, Impossible, Setting, Synthesiser
 from workbench.synth.cliques import CliqueTree, spread
 from workbench.synth.columns import CoarseColumn, coarse_columns, public_cuts
 
@@ -149,6 +149,7 @@ def setting_for(
     cuts: int | None = None,
     delta: Decimal = _NO_DELTA,
     impossible: str | None = None,
+    method: Synthesiser | None = None,
 ) -> Setting:
     """Return the setting of a synthesis.
 
@@ -157,14 +158,17 @@ def setting_for(
         target: place of the column that others are to predict, or ``None``.
         rows: n of the original table, public.
         epsilon: ε of one row's whole record.
-        cuts: of a column of numbers; by default :func:`public_cuts`.
+        cuts: of a column of numbers; by default those of the method, or :func:`public_cuts`.
         delta: δ of one row's whole record; 0 for pure differential privacy.
         impossible: what cannot occur (:mod:`workbench.synth.setting`).
+        method: the way, which may have cuts of its own.
 
     Raises:
         ParameterError: there is no column, or a fact is not declared.
     """
-    if cuts is None:
+    if cuts is None and method is not None and method.cuts is not None:
+        cuts = method.cuts(rows, Budget(epsilon, delta), len(facts))
+    elif cuts is None:
         beside = 2 if target is None else coarse_columns([facts[target]])[0].size
         each = Budget(epsilon, delta).share(1 / max(len(facts) - 1, 1)).strength
         cuts = public_cuts(rows, each, beside)
