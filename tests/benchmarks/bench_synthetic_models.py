@@ -1,7 +1,7 @@
 """What ordinary models learn from synthetic rows: R² or accuracy on held-out real rows, by method and ε.
 
-``python tests/benchmarks/bench_synthetic_models.py --data FOLDER [--tables …] [--methods …] [--epsilons …] [--splits 5]``
-prints a table of Markdown; what was measured is kept in ``results/synthetic_models.md``. FOLDER holds ``diabetes.csv``
+``bench_synthetic_models.py --data FOLDER [--tables …] [--methods …] [--epsilons …] [--splits 5]``, run by python, prints
+a table of Markdown; what was measured is kept in ``results/synthetic_models.md``. FOLDER holds ``diabetes.csv``
 and, where they are to be measured, ``abalone.csv`` (UCI 1), ``diamonds.csv`` (ggplot2), ``insurance.csv``,
 ``wine_white.csv`` (UCI 186) and ``airfoil.csv`` (UCI 291), each with a header. Bounds are round numbers that nobody
 read off the rows; those of ``diamonds`` and ``diabetes, wide`` are far too wide. All draws are seeded; nothing of them
@@ -11,6 +11,8 @@ is released.
 from __future__ import annotations
 
 import argparse
+import itertools
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
@@ -30,9 +32,9 @@ from workbench.data.read import read_table
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.privacy.entropy import SeededEntropy
-from workbench.synth import SYNTHESISERS, synthesiser
+from workbench.synth import SYNTHESISERS
 from workbench.synth.columns import coarse_columns, coded_cells
-from workbench.synth.setting import setting_for
+from workbench.synth.setting import method_for, setting_for
 from workbench.synth.synthesis import cost_of_synthesis, synthesised
 from workbench.work.noise import Study
 
@@ -173,7 +175,8 @@ class Subject:
 
     def synthetic(self, method: str, epsilon: str, train: Cells, seed: int, delta: str = "0") -> NDArray[Any]:
         """As many synthetic rows as training rows, as fine cells."""
-        found = synthesiser(method)
+        last, paid = len(self.facts) - 1, (Decimal(epsilon), Decimal(delta))
+        found = method_for(method, self.facts, last, len(train), *paid)
         setting = setting_for(
             self.facts, len(self.facts) - 1, len(train), Decimal(epsilon), delta=Decimal(delta), method=found
         )
@@ -230,10 +233,11 @@ def main() -> None:
     options = parser.parse_args()
     for name in options.tables:
         subject = SUBJECTS[name](options.data)
-        print(f"\n## {name}: {'R²' if subject.numeric else 'accuracy'}\n", flush=True)
-        print("| rows | ε | linear model | forest |\n|---|---|---|---|")
-        for line in measured(subject, options.methods, options.epsilons, options.splits, options.delta):
-            print(line, flush=True)
+        head = f"\n## {name}: {'R²' if subject.numeric else 'accuracy'}\n\n| rows | ε | linear model | forest |"
+        lines = measured(subject, options.methods, options.epsilons, options.splits, options.delta)
+        for line in itertools.chain([head, "|---|---|---|---|"], lines):
+            sys.stdout.write(line + "\n")
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":

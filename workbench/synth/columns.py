@@ -126,7 +126,7 @@ class CountsTables(Protocol):
 
 
 class CountedTables(ReadByColumns):
-    """The tables of columns and of pairs or threes of them, counted part by part: memory does not hang on the number of rows."""
+    """Tables of columns, and of pairs or threes of them, counted part by part: memory hangs on no number of rows."""
 
     def __init__(self, columns: Sequence[CoarseColumn], target: int | None, beside: int = 1) -> None:
         """Begin with no row.

@@ -17,9 +17,12 @@ from workbench.data.impossible import OPTION, Statement, statements
 from workbench.data.schema import Attribute
 from workbench.params import ParameterError
 from workbench.privacy.central.share import Budget
+from workbench.synth import AUTO, TAN, synthesiser, usual
 from workbench.synth.base import BARRIER, Impossible, Setting, Synthesiser
 from workbench.synth.cliques import CliqueTree, spread
 from workbench.synth.columns import CoarseColumn, coarse_columns, public_cuts
+from workbench.synth.needs import require_bounded
+from workbench.synth.tan import ENOUGH, parts_of
 
 _MOST_CELLS = 1 << 20
 
@@ -139,6 +142,38 @@ def require_some_row(columns: Sequence[CoarseColumn], impossible: Sequence[Impos
 
 
 _NO_DELTA = Decimal(0)
+
+
+def method_for(
+    name: str | None,
+    facts: Sequence[Attribute],
+    target: int | None,
+    rows: int,
+    epsilon: Decimal,
+    delta: Decimal = _NO_DELTA,
+) -> Synthesiser:
+    """Return the method of that name; the usual one where there is none, and of ``auto`` the one that is forecast best.
+
+    The forecast reads no row: it goes by the number of rows and columns, the cells of the target, and ε.
+
+    Raises:
+        ParameterError: there is no such method, or a fact is not declared.
+    """
+    if name not in (None, AUTO):
+        return synthesiser(str(name))
+    if name == AUTO and target is not None and len(facts) > 2:
+        setting = setting_for(facts, target, rows, epsilon, delta=delta, method=TAN)
+        if parts_of(setting) >= ENOUGH and _bounded(setting, TAN):
+            return TAN
+    return usual(target)
+
+
+def _bounded(setting: Setting, method: Synthesiser) -> bool:
+    try:
+        require_bounded(setting, method)
+    except ParameterError:
+        return False
+    return True
 
 
 def setting_for(

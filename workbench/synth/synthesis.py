@@ -152,7 +152,9 @@ def fitted_model(
     return fitted_cliques(tree_of, measured, setting.rows, begin, barriers, cancel, rounds, on_round).marginals
 
 
-def place_of_target(columns: Sequence[CoarseColumn], target: str | None, synthesiser: Synthesiser) -> int | None:
+def place_of_target(
+    columns: Sequence[CoarseColumn], target: str | None, synthesiser: Synthesiser | None = None
+) -> int | None:
     """Return the place of the target among the columns.
 
     Raises:
@@ -160,7 +162,7 @@ def place_of_target(columns: Sequence[CoarseColumn], target: str | None, synthes
     """
     names = [column.name for column in columns]
     if target is None:
-        if synthesiser.needs_target:
+        if synthesiser is not None and synthesiser.needs_target:
             raise ParameterError(
                 f"{synthesiser.name} measures every column with the target, and none is named",
                 hint=give("target", 'name it by --target, or by role = "target" in the plan, or choose mst'),

@@ -41,7 +41,6 @@ from workbench.synth.base import (
 from workbench.synth.columns import CountsTables
 from workbench.synth.mst import SENSITIVITY, shares_alone
 from workbench.synth.tree import Doubles
-from workbench.synth.tree_fit import Measured
 
 ALONE, CHOSEN, PAIRED = 0.25, 0.12, 1.0
 """Weights of one column alone, one choice and one table; the same for any number of columns."""
@@ -122,9 +121,9 @@ def _ask(questions: Questions) -> Tables:
     assert target is not None
     alone = [questions.counts((place,), (None,)) for place in range(d)]
     shares = shares_alone(alone, setting.rows, questions.cancel)
-    coarser = Coarser.of(
-        setting, shares, [groups_of(s, setting.ordered(j), k) for j, (s, k) in enumerate(zip(shares, _sides(setting)))]
-    )
+    most = _sides(setting)
+    groups = [groups_of(own, setting.ordered(j), most[j]) for j, own in enumerate(shares)]
+    coarser = Coarser.of(setting, shares, groups)
     measured = [coarser.alone(j, setting.rows, m.variance) for j, m in enumerate(alone)]
     pairs = _chosen(questions, coarser) if d > 2 else []
     for columns in [tuple(sorted((*pair, target))) for pair in pairs] or [(target, 1 - target)][: d - 1]:
