@@ -1,6 +1,6 @@
 """What ordinary models learn from synthetic rows: R² or accuracy on held-out real rows, by method and ε.
 
-``bench_synthetic_models.py --data FOLDER [--tables …] [--methods …] [--epsilons …] [--splits 5]``, run by python, prints
+``bench_synthetic_models.py --data FOLDER [--tables …] [--methods …] [--epsilons …] [--splits 5]`` prints
 a table of Markdown; what was measured is kept in ``results/synthetic_models.md``. FOLDER holds ``diabetes.csv``
 and, where they are to be measured, ``abalone.csv`` (UCI 1), ``diamonds.csv`` (ggplot2), ``insurance.csv``,
 ``wine_white.csv`` (UCI 186) and ``airfoil.csv`` (UCI 291), each with a header. Bounds are round numbers that nobody

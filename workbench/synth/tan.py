@@ -42,15 +42,15 @@ from workbench.synth.columns import CountsTables
 from workbench.synth.mst import SENSITIVITY, shares_alone
 from workbench.synth.tree import Doubles
 
-ALONE, CHOSEN, PAIRED = 0.25, 0.12, 1.0
+ALONE, CHOSEN, PAIRED = 0.5, 0.12, 1.0
 """Weights of one column alone, one choice and one table; the same for any number of columns."""
 
 MOST_SIDE = 16
 """Most parts of a column, and of a target that is ordered."""
 
 _FILLING = 2.0
-_MOST_FINE, _LEAST_FINE, _FINE_BY_ROOM = 64, 16, 8.0
-ENOUGH = 3.6
+_MOST_FINE, _LEAST_FINE, _FINE_BY_ROOM = 64, 16, 5.0
+ENOUGH = 3.4
 """Parts of a column from which this way is ahead of ``marginals``; measured on eight tables."""
 
 Pair = tuple[int, int]
