@@ -119,7 +119,6 @@ class Questions:
 
     Attributes:
         answered: what was asked so far.
-        declared: the queries by label.
     """
 
     def __init__(
@@ -133,7 +132,6 @@ class Questions:
     ) -> None:
         self.setting, self.cancel, self.emit = setting, cancel or CancelToken(), emit
         self.answered: list[Answered] = []
-        self.declared = {query.label: query for query in queries}
         self._queries, self._rows, self._ask = iter(queries), rows, ask
 
     def counts(self, columns: tuple[int, ...], groups: Sequence[NDArray[np.int64] | None]) -> Measured:

@@ -81,7 +81,12 @@ def model_cells(method: Synthesiser, setting: Setting) -> int:
     if method.closes_circles:
         return aim.MOST_CELLS
     if method.with_target and setting.target is not None:
-        return len(sizes) * tan.MOST_SIDE**2 * max(tan.MOST_SIDE, setting.sizes[setting.target])
+        sides = tan.sides_of(setting)
+        others = sorted((side for j, side in enumerate(sides) if j != setting.target), reverse=True)
+        # What is impossible may part the cells of its columns further.
+        parted = {i for columns, _ in setting.impossible for i in columns}
+        beside = math.prod(min(2 * sides[i], setting.sizes[i]) for i in parted)
+        return len(sizes) * math.prod((sides[setting.target], *others[:2])) * beside
     groups = [columns for columns, _ in setting.impossible]
     if groups and method.needs_target and setting.target is not None:
         star = [tuple(sorted((setting.target, i))) for i in range(len(sizes)) if i != setting.target]

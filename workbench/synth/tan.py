@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +43,10 @@ from workbench.synth.columns import CountsTables
 from workbench.synth.mst import SENSITIVITY, shares_alone
 from workbench.synth.tree import Doubles
 
-ALONE, CHOSEN, PAIRED = 0.5, 0.12, 1.0
+ALONE, CHOSEN, PAIRED = 0.35, 0.12, 1.0
 """Weights of one column alone, one choice and one table; the same for any number of columns."""
+
+_MANY = 16
 
 MOST_SIDE = 16
 """Most parts of a column, and of a target that is ordered."""
@@ -56,33 +59,38 @@ ENOUGH = 3.4
 Pair = tuple[int, int]
 
 
-def _weights(columns: int) -> tuple[float, float]:
-    """Return which parts of the budget one column alone and one table have."""
-    tables = max(columns - 2, 1)
-    whole = ALONE * columns + CHOSEN * max(columns - 2, 0) + PAIRED * tables
+def _alone(size: int) -> float:
+    """Return the weight of a column alone: few cells are told by the tables of pairs, too."""
+    return ALONE * min(1.0, size / _MANY)
+
+
+def _weights(sizes: Sequence[int]) -> tuple[float, float]:
+    """Return which parts of the budget a column of many cells alone and one table have."""
+    tables = max(len(sizes) - 2, 1)
+    whole = sum(map(_alone, sizes)) + CHOSEN * max(len(sizes) - 2, 0) + PAIRED * tables
     return ALONE / whole, PAIRED / whole
 
 
 def fine_cuts(rows: int, budget: Budget, columns: int) -> int:
     """Return into how many public cells a column of numbers is cut before it is measured alone; from public numbers."""
-    room = rows * budget.share(_weights(columns)[0]).strength
+    room = rows * budget.share(_weights([_MANY] * columns)[0]).strength
     return int(min(max(_LEAST_FINE, _FINE_BY_ROOM * math.sqrt(room)), _MOST_FINE))
 
 
 def parts_of(setting: Setting) -> float:
     """Return how many parts noise lets a column have, were every table as large as three columns without limit."""
-    target, d = setting.target, len(setting.columns)
+    target = setting.target
     assert target is not None
-    cells = setting.rows * setting.budget.share(_weights(d)[1]).strength / _FILLING
+    cells = setting.rows * setting.budget.share(_weights(setting.sizes)[1]).strength / _FILLING
     return cells ** (1 / 3) if setting.ordered(target) else math.sqrt(cells / setting.sizes[target])
 
 
-def _sides(setting: Setting) -> tuple[int, ...]:
+def sides_of(setting: Setting) -> tuple[int, ...]:
     """Return the most parts of each column: as many as the mean table of a pair with the target has room for."""
     target, sizes = setting.target, setting.sizes
     assert target is not None
     d = len(sizes)
-    most = setting.rows * setting.budget.share(_weights(d)[1]).strength / _FILLING
+    most = setting.rows * setting.budget.share(_weights(setting.sizes)[1]).strength / _FILLING
     own = MOST_SIDE if setting.ordered(target) else max(sizes[target], 2)
 
     def sides(side: int) -> tuple[int, ...]:
@@ -107,7 +115,7 @@ def _queries(setting: Setting) -> tuple[Query, ...]:
     assert target is not None
     names = [column.name for column in setting.columns]
     d = len(names)
-    parts = [(f"counts of {name}", COUNTS, ALONE) for name in names]
+    parts = [(f"counts of {name}", COUNTS, _alone(size)) for name, size in zip(names, setting.sizes, strict=True)]
     if d == 2:
         parts.append((f"counts of {names[target]} by {names[1 - target]}", COUNTS, PAIRED))
     parts += [(f"choice of pair {k + 1}", CHOICE, CHOSEN) for k in range(d - 2)]
@@ -121,7 +129,7 @@ def _ask(questions: Questions) -> Tables:
     assert target is not None
     alone = [questions.counts((place,), (None,)) for place in range(d)]
     shares = shares_alone(alone, setting.rows, questions.cancel)
-    most = _sides(setting)
+    most = sides_of(setting)
     groups = [groups_of(own, setting.ordered(j), most[j]) for j, own in enumerate(shares)]
     coarser = Coarser.of(setting, shares, groups)
     measured = [coarser.alone(j, setting.rows, m.variance) for j, m in enumerate(alone)]
@@ -137,7 +145,7 @@ def _chosen(questions: Questions, coarser: Coarser) -> list[Pair]:
     target = setting.target
     assert target is not None
     others = [j for j in range(len(setting.columns)) if j != target]
-    noise = questions.declared["counts of pair 1"].paid.strength
+    noise = _queries(setting)[-1].paid.strength
     known: dict[Pair, int] = {}
 
     def scored(rows: CountsTables, pair: Pair) -> int:
