@@ -25,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.privacy.central.share import Budget
-from workbench.signals import Progress
 from workbench.synth.base import (
     CHOICE,
     COUNTS,
@@ -40,23 +39,22 @@ from workbench.synth.base import (
     split,
 )
 from workbench.synth.columns import CountsTables
-from workbench.synth.mst import SENSITIVITY, shares_alone
+from workbench.synth.mst import Pair, chosen_tree, shares_alone
 from workbench.synth.tree import Doubles
 
 ALONE, CHOSEN, PAIRED = 0.35, 0.12, 1.0
 """Weights of one column alone, one choice and one table; the same for any number of columns."""
 
 _MANY = 16
+"""Cells of a column from which it has its whole weight."""
 
 MOST_SIDE = 16
-"""Most parts of a column, and of a target that is ordered."""
+"""Most parts of a column but of a target of names."""
 
 _FILLING = 2.0
 _MOST_FINE, _LEAST_FINE, _FINE_BY_ROOM = 64, 16, 5.0
-ENOUGH = 3.4
-"""Parts of a column from which this way is ahead of ``marginals``; measured on eight tables."""
-
-Pair = tuple[int, int]
+ENOUGH = 3.5
+"""Parts of a column from which this way is ahead of ``marginals``; measured on seven tables."""
 
 
 def _alone(size: int) -> float:
@@ -77,37 +75,38 @@ def fine_cuts(rows: int, budget: Budget, columns: int) -> int:
     return int(min(max(_LEAST_FINE, _FINE_BY_ROOM * math.sqrt(room)), _MOST_FINE))
 
 
+def _room(setting: Setting) -> float:
+    """Return how many cells noise lets a table have."""
+    return setting.rows * setting.budget.share(_weights(setting.sizes)[1]).strength / _FILLING
+
+
 def parts_of(setting: Setting) -> float:
-    """Return how many parts noise lets a column have, were every table as large as three columns without limit."""
+    """Return how many parts noise lets a column have, where every table is of columns with many cells."""
     target = setting.target
     assert target is not None
-    cells = setting.rows * setting.budget.share(_weights(setting.sizes)[1]).strength / _FILLING
-    return cells ** (1 / 3) if setting.ordered(target) else math.sqrt(cells / setting.sizes[target])
+    most = _room(setting)
+    return most ** (1 / 3) if setting.ordered(target) else math.sqrt(most / setting.sizes[target])
 
 
 def sides_of(setting: Setting) -> tuple[int, ...]:
-    """Return the most parts of each column: as many as the mean table of a pair with the target has room for."""
+    """Return the most parts of each column: as many as the mean table of a pair with the target has room for.
+
+    No two names of a target are joined.
+    """
     target, sizes = setting.target, setting.sizes
     assert target is not None
-    d = len(sizes)
-    most = setting.rows * setting.budget.share(_weights(setting.sizes)[1]).strength / _FILLING
-    own = MOST_SIDE if setting.ordered(target) else max(sizes[target], 2)
+    most, whole = _room(setting), -1 if setting.ordered(target) else target
 
     def sides(side: int) -> tuple[int, ...]:
-        return tuple(min(size, side if j != target else min(side, own)) for j, size in enumerate(sizes))
+        return tuple(size if j == whole else min(size, side) for j, size in enumerate(sizes))
 
     def mean(side: int) -> float:
         found = sides(side)
-        here = found[target] if setting.ordered(target) else sizes[target]
-        others = [found[j] for j in range(d) if j != target]
-        pairs = [a * b for a, b in itertools.combinations(others, 2)] or others
-        return here * sum(pairs) / max(len(pairs), 1)
+        others = [size for j, size in enumerate(found) if j != target]
+        pairs = [a * b for a, b in itertools.combinations(others, 2)] or others or [1]
+        return found[target] * sum(pairs) / len(pairs)
 
-    side = max((k for k in range(2, MOST_SIDE + 1) if mean(k) <= most), default=2)
-    out = list(sides(side))
-    if not setting.ordered(target):
-        out[target] = sizes[target]  # no two classes are joined
-    return tuple(out)
+    return sides(max((k for k in range(2, MOST_SIDE + 1) if mean(k) <= most), default=2))
 
 
 def _queries(setting: Setting) -> tuple[Query, ...]:
@@ -144,29 +143,14 @@ def _chosen(questions: Questions, coarser: Coarser) -> list[Pair]:
     setting = questions.setting
     target = setting.target
     assert target is not None
-    others = [j for j in range(len(setting.columns)) if j != target]
     noise = _queries(setting)[-1].paid.strength
-    known: dict[Pair, int] = {}
 
     def scored(rows: CountsTables, pair: Pair) -> int:
-        if pair not in known:
-            questions.cancel.check()
-            known[pair] = score(rows, tuple(sorted((*pair, target))), coarser, setting) - penalty(pair)
-            questions.emit(Progress(len(known), len(others) * (len(others) - 1) // 2, "pairs of columns"))
-        return known[pair]
+        columns = tuple(sorted((*pair, target)))
+        penalty = math.floor(math.prod(coarser.sizes[j] for j in columns) / noise)
+        return score(rows, columns, coarser, setting) - penalty
 
-    def penalty(pair: Pair) -> int:
-        return math.floor(math.prod(coarser.sizes[j] for j in (*pair, target)) / noise)
-
-    part = {j: j for j in others}
-    pairs: list[Pair] = []
-    for _ in others[1:]:
-        a, b = questions.choice(
-            [(a, b) for a, b in itertools.combinations(others, 2) if part[a] != part[b]], scored, SENSITIVITY
-        )
-        pairs.append((a, b))
-        part = {j: part[a] if p == part[b] else p for j, p in part.items()}
-    return pairs
+    return chosen_tree(questions, [j for j in range(len(setting.columns)) if j != target], scored)
 
 
 def score(rows: CountsTables, columns: tuple[int, ...], coarser: Coarser, setting: Setting) -> int:
