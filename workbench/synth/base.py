@@ -224,7 +224,8 @@ class Coarser:
     @cached_property
     def shares(self) -> tuple[Doubles, ...]:
         """Estimated share of each of the model's cells."""
-        return tuple(np.bincount(g, weights=w) for g, w in zip(self.groups, self.within, strict=True))
+        pairs = zip(self.groups, self.within, strict=True)
+        return tuple(np.bincount(g, weights=w).astype(np.float64) for g, w in pairs)
 
     def alone(self, column: int, rows: int, variance: float) -> Measured:
         """Return the shares of a column as a measured table; ``variance`` is that of one of its own cells."""

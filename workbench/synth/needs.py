@@ -81,12 +81,13 @@ def model_cells(method: Synthesiser, setting: Setting) -> int:
     if method.closes_circles:
         return aim.MOST_CELLS
     if method.with_target and setting.target is not None:
-        sides = tan.sides_of(setting)
+        sides = list(tan.sides_of(setting))
+        for i in {i for columns, _ in setting.impossible for i in columns}:
+            sides[i] = min(2 * sides[i], setting.sizes[i])  # what is impossible may part its cells further
         others = sorted((side for j, side in enumerate(sides) if j != setting.target), reverse=True)
-        # What is impossible may part the cells of its columns further.
-        parted = {i for columns, _ in setting.impossible for i in columns}
-        beside = math.prod(min(2 * sides[i], setting.sizes[i]) for i in parted)
-        return len(sizes) * math.prod((sides[setting.target], *others[:2])) * beside
+        # The target is in every table; other columns that a statement joins may have to be in each as well.
+        joined = {i for columns, _ in setting.impossible if len(columns) > 1 for i in columns} - {setting.target}
+        return len(sizes) * math.prod((sides[setting.target], *others[:2], *(sides[i] for i in joined)))
     groups = [columns for columns, _ in setting.impossible]
     if groups and method.needs_target and setting.target is not None:
         star = [tuple(sorted((setting.target, i))) for i in range(len(sizes)) if i != setting.target]

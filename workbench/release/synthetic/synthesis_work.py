@@ -333,16 +333,13 @@ def _expected(
         if query.form == CHOICE:
             yield query, next(choices), ()
         elif query.label in alone:
-            yield query, alone[query.label], (False,)
+            yield query, [str(name) for name in alone[query.label]], (False,)
         elif chosen:
-            table = sorted([*next(tables), *([] if beside is None else [beside])], key=names.index)
+            table = sorted({*next(tables), *(() if beside is None else (beside,))}, key=names.index)
             yield query, table, (True,) * len(table)
         elif query.label in by_target:
-            yield (
-                query,
-                [str(name) for name in by_target[query.label]],
-                (coarse or beside is not None, beside is not None),
-            )
+            joined_too = beside is not None
+            yield query, [str(name) for name in by_target[query.label]], (coarse or joined_too, joined_too)
         else:  # a method that measures other pairs, which follow from public facts
             pairs = (list(pair) for pair in itertools.permutations(names, 2))
             yield query, next(pair for pair in pairs if query.label == f"counts of {' by '.join(pair)}"), (True, True)
