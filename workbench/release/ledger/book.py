@@ -26,8 +26,7 @@ from typing import Any, Self
 from workbench.params import CheckFailedError, InputError
 from workbench.params.codec import parse_json
 from workbench.release.ledger import file
-from workbench.release.ledger.entry import META, Entry, entry_hash, fault_of, start_of, verify_chain
-from workbench.release.ledger.exact import ZERO
+from workbench.release.ledger.entry import META, ZERO, Entry, entry_hash, fault_of, start_of, verify_chain
 from workbench.release.ledger.file import (
     FAULTS,
     KEY_BYTES,

@@ -27,7 +27,7 @@ from workbench.privacy.accounting.event import (
 from workbench.privacy.accounting.event_text import from_plain, to_plain
 from workbench.privacy.accounting.leaves import alternatives
 from workbench.privacy.accounting.renyi_filter import Filter
-from workbench.release.ledger.exact import Amount, decimal_text, plus
+from workbench.release.ledger.entry import Amount, decimal_text, plus
 
 SUM, FILTER = "sum", "renyi-filter"
 """How an account can be counted."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from workbench.release.ledger.account_finder import NEW
 from workbench.release.ledger.accounts import LedgerAccounts
 from workbench.release.ledger.entry import Entry
 from workbench.release.ledger.identity import Identity
+from workbench.release.ledger.state import NEW
 
 FIGURES = "figures"
 """The entry that notes a study; it costs nothing."""

@@ -11,7 +11,7 @@ from workbench.params import BudgetRefusedError
 from workbench.params.remedies import SPEND_LESS, Remedy, raise_cap
 from workbench.privacy.accounting.event import Cost
 from workbench.release.ledger.counting import Count
-from workbench.release.ledger.exact import Amount, decimal_text, minus, plus
+from workbench.release.ledger.entry import Amount, decimal_text, minus, plus
 
 Cap = tuple[Decimal, Decimal | None]
 """(ε, δ) of a cap; δ is ``None`` until a release with δ > 0 or the steward sets it."""
