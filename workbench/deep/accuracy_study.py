@@ -53,15 +53,7 @@ class SeededTraining:
     def run(
         self, stage: str, inputs: Tensor, targets: Tensor, *, seed: int, before_step: Callable[[int], None]
     ) -> nn.Module:
-        """Return the trained module.
-
-        Args:
-            stage: one of :data:`STAGES`.
-            inputs: rows as the trained layers read them.
-            targets: their classes.
-            seed: of batches and noise.
-            before_step: called with the number of each step; what it raises ends the training.
-        """
+        """Return the trained module."""
         module = self.network.build(self.width, self.classes)
         parameters, update = flattened(module), UPDATES[self.plan.optimizer](self.plan.lr, self.plan.momentum)
         # Without privacy: a norm that no gradient reaches, which leaves the plain sum.
@@ -125,14 +117,6 @@ def where_it_went(
     cancel: CancelToken | None = None,
 ) -> tuple[Stage, ...]:
     """Train ``plan`` three times on the same batches, and measure each network on the rows that were held out.
-
-    Args:
-        plan: noise, steps and sample rate are those of its run on all rows.
-        data: the rows; private, and so is all that is returned.
-        rows_per_person: maximum rows per person.
-        seed: of split, batches and noise.
-        emit: hears Progress over all three.
-        cancel: looked at before each step.
 
     Raises:
         InputError: there are too few rows to hold some out.

@@ -90,14 +90,7 @@ def chunks(rows: int, most: int) -> list[slice]:
 
 
 def in_chunks(rows: int, most: int, total: Tensor, chunk: Callable[[slice], tuple[int, float, int]]) -> StepSums:
-    """Return the sums of a batch, added up in double precision.
-
-    Args:
-        rows: of the batch.
-        most: rows of a chunk at most.
-        total: where ``chunk`` leaves Σ fᵢgᵢ of its rows.
-        chunk: returns rows, loss and rows classified right of some rows.
-    """
+    """Return the sums of a batch, added up in double precision."""
     whole = torch.zeros(len(total), dtype=torch.float64)
     count, loss, correct = 0, 0.0, 0
     for part in chunks(rows, most):

@@ -136,17 +136,6 @@ def expected_accuracy(
 ) -> ExpectedAccuracy:
     """Train ``plan``, which is for a table of ``rows`` rows, on public rows.
 
-    Args:
-        plan: what is to be done to the table.
-        features: the public map from rows to inputs.
-        public: what is trained on.
-        rows: the public number of rows of the table.
-        rows_per_person: maximum rows per person.
-        patience: seconds that the trainings may take together.
-        seed: of splits, batches and noise.
-        emit: hears Progress.
-        cancel: looked at before each step.
-
     Raises:
         InputError: there are too few public rows, or the smallest simulation would take too long.
         ParameterError: the plan does not fit the table.

@@ -204,13 +204,6 @@ def compare(
 ) -> StudyResult:
     """Return the memory of every combination; what a network cannot read is left out with a remark.
 
-    Args:
-        study: what is compared.
-        networks: the architectures.
-        fit: bytes that a training is to fit in; ``None`` where they are not known.
-        progress: hears (done, total) settings.
-        cancel: looked at before each setting.
-
     Raises:
         ParameterError: there is no network, there are too many settings, or no network reads such rows.
         CancelledError: ``cancel`` was set.

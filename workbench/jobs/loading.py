@@ -22,10 +22,6 @@ def load(*modules: str, cancel: CancelToken | None = None) -> None:
 
     It then ignores everything else that is there, too, so that nothing is done where all of them are loaded already.
 
-    Args:
-        modules: full names.
-        cancel: checked between two of them.
-
     Raises:
         CancelledError: a stop was requested.
     """

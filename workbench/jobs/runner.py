@@ -89,12 +89,7 @@ class Run(Generic[R]):
 
 
 def start(job: Job[R], *, gauge_memory: bool = False) -> Run[R]:
-    """Start ``job`` in a thread of its own.
-
-    Args:
-        job: what to do.
-        gauge_memory: whether :meth:`Run.poll` also brings Memory events of the process and its workers.
-    """
+    """Start ``job`` in a thread of its own."""
     run = Run(job, gauge_memory=gauge_memory)
     run._start()
     return run
@@ -135,14 +130,7 @@ def run_to_end(
     *,
     gauge_memory: bool = False,
 ) -> Terminal:
-    """Run ``job`` and wait for its end, as the command line does; Ctrl+C and SIGTERM ask it to stop.
-
-    Args:
-        job: what to do, in a thread of its own.
-        on_event: called in this thread for each event, the terminal one included.
-        poll: seconds between two polls.
-        gauge_memory: whether Memory events come too.
-    """
+    """Run ``job`` and wait for its end, as the command line does; Ctrl+C and SIGTERM ask it to stop."""
     run = Run(job, gauge_memory=gauge_memory)
     with _stopping_on_signals(run):  # before the start: a signal in the first instant counts too
         run._start()

@@ -345,10 +345,6 @@ def _group(asked: GroupBudget) -> dict[str, Any]:
 def composed(path: Path, given: str | None) -> dict[str, Any]:
     """Return the total of the events in a file, TOML or JSON, by every account.
 
-    Args:
-        path: the file.
-        given: δ of the whole as text; the one in the file where none is given, else 0.
-
     Raises:
         InputError: the file cannot be read.
         ParameterError: a key or a value is refused.

@@ -27,10 +27,6 @@ def _log_delta(rho: float, epsilon: float, alpha: float) -> float:
 def delta_of(rho: Decimal | float, epsilon: Decimal | float) -> float:
     """Return a δ with which ρ-zCDP implies (ε, δ): the least by the formula, rounded up.
 
-    Args:
-        rho: ρ, not negative.
-        epsilon: ε, not negative.
-
     Raises:
         ParameterError: a number is negative or not finite.
     """

@@ -67,13 +67,6 @@ def exponential_weights(scores: Sequence[int], sensitivity: int, epsilon: float)
 
 
 def exponential_choice(scores: Sequence[int], sensitivity: int, epsilon: float, noise: CentralNoise) -> int:
-    """Return the place of one score, drawn by the exponential mechanism; it costs ε.
-
-    Args:
-        scores: as for :func:`exponential_weights`.
-        sensitivity: Δ.
-        epsilon: ε of the choice.
-        noise: where the randomness comes from.
-    """
+    """Return the place of one score, drawn by the exponential mechanism; it costs ε."""
     sums = list(itertools.accumulate(exponential_weights(scores, sensitivity, epsilon)))
     return bisect.bisect_right(sums, noise.below(sums[-1]))

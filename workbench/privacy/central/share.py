@@ -121,13 +121,7 @@ class Share:
         return ZeroConcentrated(self.amount, label) if self.gaussian else PureDp(self.amount, label)
 
     def noisy(self, noise: CentralNoise, values: Sequence[int], sensitivity: int) -> list[int]:
-        """Return the whole numbers with noise.
-
-        Args:
-            noise: where it comes from.
-            values: the exact answer.
-            sensitivity: of the whole vector, L1 and L2: that of what one row adds.
-        """
+        """Return the whole numbers with noise."""
         if self.gaussian:
             return noise.gaussian(values, sensitivity, self.loss)
         return noise.integers(values, sensitivity, self.loss)

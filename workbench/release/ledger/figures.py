@@ -90,10 +90,6 @@ class LedgerFigures(LedgerAccounts):
 
         A table that is not in the ledger is entered, and no accounts are joined: that is left to its first release.
 
-        Args:
-            identity: the marks of the table, or an account.
-            study: the kind of study, one of :data:`STUDIES`.
-
         Returns:
             whether they are the first of their kind that were noted of the table.
 
@@ -104,11 +100,6 @@ class LedgerFigures(LedgerAccounts):
 
     def note_generalised(self, identity: Identity | str, checksum: str, output: str) -> None:
         """Note durably that a generalised table is going to be published: call it before its file is written.
-
-        Args:
-            identity: the marks of the original table, or an account.
-            checksum: of its certificate.
-            output: where it is written.
 
         Raises:
             InputError: as :meth:`note_figures`.
