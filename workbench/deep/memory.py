@@ -128,7 +128,7 @@ def largest_batch(setting: Setting, fit: int, device: str = "cpu") -> int:
     """
 
     def fits(rows: int) -> bool:
-        return peak(_with_batch(setting, rows), device) <= fit
+        return peak(replace(setting, batch=rows), device) <= fit
 
     if not fits(1):
         return 0
@@ -151,10 +151,6 @@ def crossed_pool(fewer: Setting, more: Setting) -> str | None:
             if stated is not None and (found is None or large > found[0]):
                 found = large, f"a tensor of the phase {name} outgrows {stated}"
     return None if found is None else found[1]
-
-
-def _with_batch(setting: Setting, rows: int) -> Setting:
-    return Setting(setting.network, setting.inputs, setting.classes, rows, setting.private, setting.slots)
 
 
 class _Segments:
@@ -202,7 +198,6 @@ def _reserved(parts: dict[str, list[int]]) -> dict[str, int]:
     return found
 
 
-_FLOAT, _DOUBLE, _INDEX = 4, 8, 8
 _SLOTS = {"sgd": 0, "adam": 2, "adamw": 2}
 _NOISE_ARRAYS = 6
 """Arrays of the parameters' length, in doubles, that live at once while a noisy gradient is made."""
