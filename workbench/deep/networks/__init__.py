@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from workbench.deep.networks.convolutional import CIFAR_CNN, MNIST_CNN, SCATTER_CNN
-from workbench.deep.networks.dense import LOGISTIC, MLP
-from workbench.deep.networks.network import Network
+from workbench.deep.networks.network import LOGISTIC, MLP, Network
 from workbench.deep.networks.scattered import SCATTER_LINEAR, SCATTER_UPRIGHT
 from workbench.deep.networks.vgg16_head import VGG16_HEAD
 from workbench.params import ParameterError

@@ -144,3 +144,20 @@ class Network:
                 linear.bias.zero_()
             layers += [linear, nn.Tanh()]
         return nn.Sequential(*layers[:-1])
+
+
+LOGISTIC = Network(
+    "logistic",
+    "Logistic regression, DP-SGD",
+    "It weighs every column once for each class.",
+    hidden=(),
+    short="Logistic, DP-SGD",
+)
+
+MLP = Network(
+    "mlp",
+    "Two hidden layers of 64",
+    "It learns combinations of columns, in two layers of 64 units.",
+    hidden=(64, 64),
+    short="Network, DP-SGD",
+)
