@@ -99,13 +99,7 @@ LEAST_ROWS = 20
 
 @dataclass(frozen=True)
 class Stage:
-    """One training of the study.
-
-    Attributes:
-        name: one of :data:`~workbench.deep.accuracy_study.STAGES`.
-        accuracy: on the rows that were held out; private.
-        measured: how many they were.
-    """
+    """One training of the study."""
 
     name: str
     accuracy: float
@@ -172,9 +166,6 @@ def trained_again(
         seed: of batches and noise; the first weights are public.
         cancel: looked at before each step.
         private: whether it is trained with clipping and noise; without them it remembers what it can.
-
-    Raises:
-        CancelledError: ``cancel`` was set.
     """
     cancel, stated = cancel or CancelToken(), card["training"]
     values = {**card["parameters"], "noise": stated["noise_multiplier"], "epsilon": None, "device": CPU}

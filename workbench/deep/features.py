@@ -32,10 +32,6 @@ class Features:
     A number is clamped to its declared bounds and scaled linearly to [−1, 1]; a category is one indicator for each
     value of its declared domain. Where a missing value is a value of its own it has an indicator, and a missing
     number is 0 beside it.
-
-    Attributes:
-        attributes: the columns of X, in order.
-        target: the column of classes.
     """
 
     attributes: tuple[Attribute, ...]
@@ -177,11 +173,7 @@ def _width(attribute: Attribute) -> int:
 
 @dataclass(frozen=True)
 class ImageFeatures(Features):
-    """The public map from an image to a network's inputs.
-
-    Attributes:
-        shape: of every image.
-    """
+    """The public map from an image to a network's inputs."""
 
     shape: ImageShape
 

@@ -15,11 +15,7 @@ PIXELS = SIDE * SIDE
 
 
 class Pixels(int):
-    """The number of inputs of an image, which knows their shape.
-
-    Attributes:
-        shape: channels, height and width.
-    """
+    """The number of inputs of an image, which knows their shape."""
 
     shape: tuple[int, int, int]
 

@@ -380,13 +380,7 @@ def composed(path: Path, given: str | None) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Question:
-    """A question.
-
-    Attributes:
-        help: what it is for.
-        parameters: what is given.
-        answer: returns the answer as plain values.
-    """
+    """A question."""
 
     help: str
     parameters: type[Parameters]

@@ -26,12 +26,7 @@ _EPSILON_DIGITS, _RHO_DIGITS = Decimal("1e-12"), Decimal("1e-20")
 
 @dataclass(frozen=True)
 class Budget:
-    """What one row's whole record may lose.
-
-    Attributes:
-        epsilon: ε.
-        delta: δ; 0 for pure differential privacy.
-    """
+    """What one row's whole record may lose."""
 
     epsilon: Decimal
     delta: Decimal = Decimal(0)
@@ -72,12 +67,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Share:
-    """A query's share.
-
-    Attributes:
-        amount: of ε, or of ρ.
-        gaussian: whether it is one of ρ.
-    """
+    """A query's share."""
 
     amount: Decimal
     gaussian: bool = False

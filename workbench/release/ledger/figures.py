@@ -99,11 +99,7 @@ class LedgerFigures(LedgerAccounts):
         return self._note(identity, {"study": study})
 
     def note_generalised(self, identity: Identity | str, checksum: str, output: str) -> None:
-        """Note durably that a generalised table is going to be published: call it before its file is written.
-
-        Raises:
-            InputError: as :meth:`note_figures`.
-        """
+        """Note durably that a generalised table is going to be published: call it before its file is written."""
         self._note(identity, {"study": GENERALISED, "certificate": checksum, "output": output})
 
     def _note(self, identity: Identity | str, body: dict[str, str]) -> bool:

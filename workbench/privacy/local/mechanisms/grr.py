@@ -51,12 +51,7 @@ def randomised_response(parameters: LocalParameters, cells: Cells) -> Randomiser
 
 
 class ClosedFormResponse:
-    """Randomised response over a domain too large for a table, sampled from the same kind of integers.
-
-    Attributes:
-        exact_ratio: p/q.
-        exact_epsilon: ln(p/q), rounded up.
-    """
+    """Randomised response over a domain too large for a table, sampled from the same kind of integers."""
 
     def __init__(self, p: int, q: int, size: int, claim: float) -> None:
         """Check p + (size−1)·q = 2^63 and p/q ≤ e^claim."""
@@ -89,11 +84,7 @@ class ClosedFormResponse:
         return TwoChances(self._p / TOTAL, self._q / TOTAL, self._size)
 
     def sample(self, cells: NDArray[np.uint32], entropy: Entropy) -> NDArray[np.uint32]:
-        """Draw an output value for each of the (n,) input values.
-
-        Raises:
-            IndexError: a value is outside the domain.
-        """
+        """Draw an output value for each of the (n,) input values."""
         if cells.size and int(cells.max()) >= self._size:
             raise IndexError("a cell is outside the mechanism's domain")
         return answered(cells, self._p, self._q, entropy).astype(np.uint32)
