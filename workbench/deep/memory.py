@@ -22,6 +22,7 @@ from workbench.deep.networks.network import Network
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import ParameterError
 from workbench.privacy.accounting.accountant import accountant_named
+from workbench.privacy.accounting.compose import last_that
 
 PHASES = ("model", "batch", "backward", "step")
 
@@ -132,13 +133,10 @@ def largest_batch(setting: Setting, fit: int, device: str = "cpu") -> int:
 
     if not fits(1):
         return 0
-    low, high = 1, 2
+    high = 2
     while high <= _MOST_ROWS and fits(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+        high *= 2
+    return last_that(fits, high // 2, high)
 
 
 def crossed_pool(fewer: Setting, more: Setting) -> str | None:

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import ParameterError
-from workbench.privacy.accounting.accountant import renyi
-from workbench.privacy.accounting.concentrated import converted
+from workbench.privacy.accounting.accountant import converted, renyi
 from workbench.privacy.accounting.event import PoissonGaussian
 
 LOGARITHMIC, POISSON = "logarithmic", "Poisson"
