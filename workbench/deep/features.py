@@ -16,7 +16,7 @@ from workbench.data.images.image_set import BRIGHTEST, ImageSet, ImageShape, cla
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.deep.networks.images import Pixels
-from workbench.learners.checks import checked_classes, checked_columns, checked_schema, table_shape
+from workbench.learners.checks import checked_classes, checked_columns, checked_schema
 from workbench.learners.tasks import classes_of
 from workbench.params import InputError
 
@@ -128,24 +128,6 @@ class TrainingData(Protocol):
     def load(self) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         """Read the rows: inputs (n, width) and classes (n,), −1 for an empty row. Called once, after the charge."""
         ...
-
-
-@dataclass(frozen=True, eq=False)
-class ArrayData:
-    """Rows that are arrays already, as :meth:`Features.encode` takes them."""
-
-    features: Features
-    X: ArrayLike
-    y: ArrayLike
-
-    @property
-    def rows(self) -> int:
-        """The public number of rows, from the shapes alone."""
-        return table_shape(self.X, self.y, self.features.attributes)
-
-    def load(self) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Return inputs and classes."""
-        return self.features.encode(self.X), checked_classes(self.y, self.features.target)
 
 
 @dataclass(frozen=True, eq=False)
