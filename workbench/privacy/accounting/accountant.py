@@ -403,7 +403,7 @@ def _pld(event: PoissonGaussian, delta: float, grid: Grid) -> Loss:
 
 
 def _composed(event: PoissonGaussian, cell: float, delta: float, cells: int) -> float:
-    one = _pld_of_one(event.sample_rate, event.noise_multiplier, cell)
+    one = pld_of_one(event.sample_rate, event.noise_multiplier, cell)
     check_here()
     composed = composed_with_itself(one, event.steps, _LONGER * cells)
     check_here()
@@ -414,7 +414,8 @@ def _composed(event: PoissonGaussian, cell: float, delta: float, cells: int) -> 
 
 
 @lru_cache(maxsize=8)
-def _pld_of_one(rate: float, sigma: float, cell: float) -> Any:
+def pld_of_one(rate: float, sigma: float, cell: float) -> Any:
+    """Return the privacy loss distribution of one step, on the grid of ``cell``."""
     from workbench.privacy.accounting.dp_library import dp_accounting, privacy_loss_distribution
 
     return privacy_loss_distribution.from_gaussian_mechanism(

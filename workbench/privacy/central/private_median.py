@@ -38,7 +38,6 @@ O(n log n) rewriting is sometimes printed, S falls below the local sensitivity.
 
 from __future__ import annotations
 
-import bisect
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -49,6 +48,7 @@ import numpy as np
 
 from workbench.params import ParameterError
 from workbench.privacy.central.central_noise import CentralNoise
+from workbench.privacy.central.exponential import drawn_by
 
 
 def median_place(count: int) -> int:
@@ -174,8 +174,7 @@ def private_median(aggregate: str, cells: Sequence[int], size: int, epsilon: flo
         epsilon: ε of this median.
         noise: where the randomness comes from.
     """
-    sums = list(itertools.accumulate(median_weights(aggregate, cells, size, epsilon)))
-    return bisect.bisect_right(sums, noise.below(sums[-1]))
+    return drawn_by(median_weights(aggregate, cells, size, epsilon), noise)
 
 
 def median(cells: Sequence[int]) -> int:
