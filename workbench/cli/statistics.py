@@ -1,4 +1,4 @@
-"""``workbench statistics``: private counts, histograms, means, sums, quantiles and modes, of all rows or by groups."""
+"""``workbench statistics``: private counts, histograms, means, sums, spreads, quantiles and modes, of all rows or by groups."""
 
 from __future__ import annotations
 
