@@ -33,16 +33,25 @@ class ReleasedNoise:
     def integers(self, values: Sequence[int], sensitivity: int, epsilon: float) -> list[int]:
         """Return the noisy vector; the privacy map of the measurement gives its ε, never above ``epsilon``."""
         _checked(sensitivity, epsilon)
-        return self._drawn("laplace", "i64", values, sensitivity, epsilon, sensitivity / epsilon)
+        scale = sensitivity / epsilon
+        found = self._drawn("laplace", "i64", values, sensitivity, epsilon, scale)
+        if found is None:
+            raise ParameterError(f"no noise scale gives epsilon = {epsilon} for sensitivity {sensitivity}")
+        return found
 
     def gaussian(self, values: Sequence[int], sensitivity: int, rho: float) -> list[int]:
         """Return the vector with discrete Gaussian noise; the library's map gives its ρ, never above ``rho``."""
         _checked(sensitivity, rho, "rho")
-        return self._drawn("gaussian", "f64", values, float(sensitivity), rho, sensitivity / float(np.sqrt(2 * rho)))
+        scale = sensitivity / float(np.sqrt(2 * rho))
+        found = self._drawn("gaussian", "f64", values, float(sensitivity), rho, scale)
+        if found is None:
+            raise ParameterError(f"no noise scale gives rho = {rho} for sensitivity {sensitivity}")
+        return found
 
     def _drawn(
         self, kind: str, number: str, values: Sequence[int], sensitivity: float, most: float, scale: float
-    ) -> list[int]:
+    ) -> list[int] | None:
+        """Return the noisy vector; ``None`` where no scale near ``scale`` has a proved loss of ``most`` or less."""
         import opendp.domains as dom
         import opendp.measurements as meas
         import opendp.metrics as met
@@ -60,7 +69,7 @@ class ReleasedNoise:
             if measurement.map(d_in=sensitivity) <= most:
                 return [int(v) for v in measurement([int(v) for v in values])]
             scale = float(np.nextafter(scale * (1 + 2**-50), np.inf))
-        raise ParameterError(f"no scale of {kind} noise gives a loss of {most} for sensitivity {sensitivity}")
+        return None
 
     def below(self, total: int) -> int:
         """Return a uniform whole number 0 … ``total`` − 1 from the operating system's generator."""

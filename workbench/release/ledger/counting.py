@@ -163,15 +163,14 @@ def _is_pure(event: CostEvent, epsilon: Decimal) -> bool:
 
 
 def _leaves_of(event: CostEvent) -> Mapping[Decimal, int]:
-    """Return how often each ε happens among the pure releases that an event consists of.
+    """Return how often each ε happens among the pure releases that an event consists of; none where it has others.
 
     Raises:
-        ParameterError: it has another part.
+        ParameterError: it cannot be taken apart.
     """
-    (leaves, *others) = alternatives(event)
-    if others or not all(isinstance(leaf, PureDp) for leaf in leaves):
-        raise ParameterError("the event is not of pure releases alone")
-    return {leaf.epsilon: count for leaf, count in leaves.items() if isinstance(leaf, PureDp)}
+    leaves, *others = alternatives(event)
+    pure = {leaf.epsilon: count for leaf, count in leaves.items() if isinstance(leaf, PureDp)}
+    return pure if len(pure) == len(leaves) and not others else {}
 
 
 def _short(event: CostEvent) -> CostEvent:

@@ -114,6 +114,20 @@ class Account:
         return refusal((cost.epsilon, cost.delta), self.standing_cap, self.used, after)
 
 
+def _too_much(short: list[str], wanted: Amount, left: Amount) -> str:
+    """Return what a release needs of that which is ``short``, and what is left of it: whole sentences, to translate."""
+    epsilon, remaining = map(decimal_text, (wanted[0], left[0]))
+    delta, delta_left = f"{float(wanted[1]):g}", f"{float(left[1]):g}"
+    if "delta" not in short:
+        return f"this release costs epsilon = {epsilon} but only {remaining} remain"
+    if "epsilon" not in short:
+        return f"this release needs delta = {delta} of which {delta_left} remain"
+    return (
+        f"this release costs epsilon = {epsilon} but only {remaining} remain "
+        f"and needs delta = {delta} of which {delta_left} remain"
+    )
+
+
 def cap_for(wanted: Amount, cap: Cap | None) -> Cap:
     """Return the cap that applies to the charge ``wanted``; where no cap is set, the charge itself becomes the cap."""
     epsilon, delta = cap or (wanted[0], None)
@@ -145,14 +159,12 @@ def refusal(wanted: Amount, cap: Cap | None, used: Amount, after: Amount | None 
         return None
     left = max(minus(cap[0], used[0]), Decimal(0))
     delta_left = max(minus(cap[1] or Decimal(0), used[1]), Decimal(0))
-    short, needs, where = [], [], []
+    short, where = [], []
     if wanted[0] > left:
         short.append("epsilon")
-        needs.append(f"costs epsilon = {decimal_text(wanted[0])} but only {decimal_text(left)} remain")
         where.append(f"cap epsilon = {decimal_text(cap[0])}, spent or reserved {decimal_text(used[0])}")
     if wanted[1] > delta_left:
         short.append("delta")
-        needs.append(f"needs delta = {float(wanted[1]):g} of which {float(delta_left):g} remain")
         where.append(f"cap delta = {float(cap[1] or 0):g}, spent or reserved {float(used[1]):g}")
     remains = "epsilon" in short and left > 0
     quantity = ", ".join(short)
@@ -160,7 +172,7 @@ def refusal(wanted: Amount, cap: Cap | None, used: Amount, after: Amount | None 
         SPEND_LESS, "spend less", {"quantity": quantity, **({"remains": decimal_text(left)} if remains else {})}
     )
     return BudgetRefusedError(
-        f"this release {' and '.join(needs)}",
+        _too_much(short, wanted, (left, delta_left)),
         "; ".join(where),
         (less, raise_cap(quantity, epsilon=max(cap[0], after[0]), delta=after[1])),
         code="over-cap",
