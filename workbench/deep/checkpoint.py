@@ -81,7 +81,11 @@ class RunState:
 
     @classmethod
     def of(cls, tensors: bytes, facts: Mapping[str, Any], where: str) -> Self:
-        """Return the state that :meth:`tensors` and :meth:`facts` gave."""
+        """Return the state that :meth:`tensors` and :meth:`facts` gave.
+
+        Raises:
+            InputError: they are none.
+        """
         from safetensors import SafetensorError
         from safetensors.torch import load
 

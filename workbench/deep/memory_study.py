@@ -255,7 +255,11 @@ def reduced(inputs: int, reduction: int) -> int:
 
 
 def pixels(sides: Sequence[int], given: str, where: str) -> Pixels:
-    """Return the numbers of an image of these sides."""
+    """Return the numbers of an image of these sides.
+
+    Raises:
+        ParameterError: they are not three.
+    """
     if len(sides) != _SIDES:
         raise ParameterError(
             f"{given!r} is not the shape of an image", where, "give channels,height,width", field="shape"

@@ -233,7 +233,11 @@ def _noise_for(event: PoissonGaussian, delta: float, epsilon: float, accountant:
 
 
 def most_steps(event: PoissonGaussian, delta: float, cap: float, accountant: str = "pld") -> int:
-    """Return the largest number of steps up to ``event.steps`` whose ε is at most ``cap``; 0 if the first is above."""
+    """Return the largest number of steps up to ``event.steps`` whose ε is at most ``cap``; 0 if the first is above.
+
+    Raises:
+        ParameterError: an argument is out of range.
+    """
     if not 0 <= cap < math.inf:
         raise ParameterError(f"cap = {cap} is not a number of at least 0", hint="give a cap such as 3")
 
@@ -464,5 +468,9 @@ def accountant_names() -> tuple[str, ...]:
 
 
 def accountant_named(name: str) -> Accountant:
-    """Return the accountant called ``name``."""
+    """Return the accountant called ``name``.
+
+    Raises:
+        ParameterError: there is none.
+    """
     return named(ACCOUNTANTS, name, "accountant")

@@ -121,6 +121,9 @@ def shuffled(epsilon: float, reports: int, delta: float) -> Shuffled:
     Feldman, McMillan & Talwar 2021: each other report looks like one of the two with probability e^−ε₀, so hides it as
     one of Binomial(n − 1, e^−ε₀) clones (Theorem 3.1); the divergence of the two counts is summed exactly. The closed
     form is ln(1 + (e^ε₀ − 1)/(e^ε₀ + 1)·(8√(e^ε₀·ln(4/δ))/√n + 8e^ε₀/n)), for ε₀ ≤ ln(n/(16·ln(2/δ))).
+
+    Raises:
+        ParameterError: an argument is out of range.
     """
     _check(epsilon, 1.0)
     if isinstance(reports, bool) or not 1 <= reports <= MOST_REPORTS:

@@ -50,6 +50,9 @@ def total_variation(epsilon: float) -> float:
     """Return the largest total variation distance of two outputs, (e^ε−1)/(e^ε+1) = tanh(ε/2); it is attained.
 
     It is also the largest advantage (true minus false positive rate) of a membership test.
+
+    Raises:
+        ParameterError: ε < 0.
     """
     _check(epsilon)
     return math.tanh(epsilon / 2)

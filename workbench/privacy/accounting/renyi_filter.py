@@ -75,7 +75,11 @@ class Filter:
         return float(converted(orders, 0 * orders, float(self.slack))[0])
 
     def epsilon(self, events: Iterable[CostEvent]) -> Decimal | None:
-        """Return the ε that ``events`` count for, rounded up; ``None`` where a divergence is not known."""
+        """Return the ε that ``events`` count for, rounded up; ``None`` where a divergence is not known.
+
+        Raises:
+            ParameterError: an event is out of range.
+        """
         divergence = 0.0
         for event in events:
             worst = [self._divergence(leaves.items()) for leaves in alternatives(event)]

@@ -123,7 +123,12 @@ def curve(
     quick: bool = False,
     points: int | None = None,
 ) -> RunCurve:
-    """Return ε against one figure at so many ``points``; ``quick`` as for :meth:`TrainingRun.epsilon`."""
+    """Return ε against one figure at so many ``points``; ``quick`` as for :meth:`TrainingRun.epsilon`.
+
+    Raises:
+        CancelledError: ``cancel`` was set.
+        ParameterError: a figure is out of range.
+    """
     if axis == "order":
         return orders_curve(run, accountant)[0]
     x, epsilons = [], []
@@ -150,7 +155,12 @@ class HeatMap:
 
 
 def heat_map(run: TrainingRun, cancel: CancelToken | None = None) -> HeatMap:
-    """Return ε over σ and batch, by Rényi divergences of whole orders: 81 runs in a tenth of a second."""
+    """Return ε over σ and batch, by Rényi divergences of whole orders: 81 runs in a tenth of a second.
+
+    Raises:
+        CancelledError: ``cancel`` was set.
+        ParameterError: a figure is out of range.
+    """
     sigmas, batches = values_of(run, "sigma", HEAT_POINTS), values_of(run, "batch", HEAT_POINTS)
     rows = []
     for sigma in sigmas:

@@ -43,7 +43,11 @@ class Question:
     answers: tuple[Answer, ...]
 
     def answer(self, name: str) -> Answer:
-        """Return the answer called ``name``."""
+        """Return the answer called ``name``.
+
+        Raises:
+            ParameterError: there is none.
+        """
         for known in self.answers:
             if known.name == name:
                 return known
@@ -145,7 +149,11 @@ CAVEAT = (
 
 
 def advice(reader: str, knowledge: str, purpose: str) -> Advice:
-    """Return the range of ε to begin with."""
+    """Return the range of ε to begin with.
+
+    Raises:
+        ParameterError: an answer is not known.
+    """
     given = (reader, knowledge, purpose)
     chosen = [question.answer(name) for question, name in zip(QUESTIONS, given, strict=True)]
     low, high = chosen[0].low, chosen[0].high

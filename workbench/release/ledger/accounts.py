@@ -60,7 +60,11 @@ class LedgerAccounts(LedgerCustody):
             return account
 
     def know(self, table: Table) -> None:
-        """Record the marks of a table that is new, at no cost, so that its parts are recognised."""
+        """Record the marks of a table that is new, at no cost, so that its parts are recognised.
+
+        Raises:
+            InputError: the key is missing.
+        """
         identity = self.identify(table)
         with self._transaction():
             if not self.find(identity).accounts:

@@ -87,7 +87,11 @@ class LedgerCustody(LedgerState):
         return None if not stated or _same(Path(stated[-1]), self.path) else Path(stated[-1])
 
     def require_not_moved(self) -> None:
-        """Refuse to charge a ledger that was moved away."""
+        """Refuse to charge a ledger that was moved away.
+
+        Raises:
+            InputError: it was.
+        """
         place = self.moved_to()
         if place is not None:
             raise InputError(
@@ -119,7 +123,11 @@ class LedgerCustody(LedgerState):
         )
 
     def require_newest(self) -> None:
-        """Refuse to charge a copy that is older than what this computer has seen."""
+        """Refuse to charge a copy that is older than what this computer has seen.
+
+        Raises:
+            CheckFailedError: it is.
+        """
         problem = self.older()
         if problem:
             raise CheckFailedError(

@@ -99,7 +99,16 @@ class LedgerFigures(LedgerAccounts):
         return self._note(identity, {"study": study})
 
     def note_generalised(self, identity: Identity | str, checksum: str, output: str) -> None:
-        """Note durably that a generalised table is going to be published: call it before its file is written."""
+        """Note durably that a generalised table is going to be published: call it before its file is written.
+
+        Args:
+            identity: the marks of the original table, or an account.
+            checksum: of its certificate.
+            output: where it is written.
+
+        Raises:
+            InputError: as :meth:`note_figures`.
+        """
         self._note(identity, {"study": GENERALISED, "certificate": checksum, "output": output})
 
     def _note(self, identity: Identity | str, body: dict[str, str]) -> bool:

@@ -20,7 +20,11 @@ CENTRAL_MECHANISMS: tuple[CentralMechanism, ...] = (
 
 
 def central_mechanism(name: str) -> CentralMechanism:
-    """Return the central mechanism called ``name``."""
+    """Return the central mechanism called ``name``.
+
+    Raises:
+        ParameterError: there is none.
+    """
     return named(CENTRAL_MECHANISMS, name, "central mechanism")
 
 

@@ -91,7 +91,11 @@ class CentralMechanism:
     recipe: Callable[[Asked], Card]
 
     def card(self, asked: Asked) -> Card:
-        """Return the card."""
+        """Return the card.
+
+        Raises:
+            ParameterError: a figure is missing or out of range.
+        """
         return self.recipe(asked)
 
 

@@ -84,7 +84,11 @@ class ClosedFormResponse:
         return TwoChances(self._p / TOTAL, self._q / TOTAL, self._size)
 
     def sample(self, cells: NDArray[np.uint32], entropy: Entropy) -> NDArray[np.uint32]:
-        """Draw an output value for each of the (n,) input values."""
+        """Draw an output value for each of the (n,) input values: one word each, constant work.
+
+        Raises:
+            IndexError: a value is outside the domain.
+        """
         if cells.size and int(cells.max()) >= self._size:
             raise IndexError("a cell is outside the mechanism's domain")
         return answered(cells, self._p, self._q, entropy).astype(np.uint32)
