@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,10 @@ from workbench.risk.measures import RiskOptions, Subject, measured
 _WIDEST = 60
 
 
-def configure(parser: argparse.ArgumentParser, *names: str) -> None:
-    """Add DATA, the population's table, and the options ``names`` of what is measured."""
+def configure(parser: argparse.ArgumentParser, *names: str, required: Sequence[str] = ()) -> None:
+    """Add DATA, the population's table, and the options ``names`` of what is measured; some are ``required``."""
     add_data(parser)
-    add_options(parser, RiskOptions, *names)
+    add_options(parser, RiskOptions, *names, required=required)
     parser.add_argument(
         "--population", metavar="FILE", help="the table of the whole population, in place of --sample-fraction"
     )
