@@ -145,6 +145,19 @@ class WithEmptyRows(Rows):
             left -= some
 
 
+def cells_of(frame: pl.DataFrame, name: str) -> pl.Series:
+    """Return a column without its name: polars takes a name such as ``*`` or ``^a$`` for a pattern.
+
+    Many methods of a Series look it up by its name once more, so that one of such a name would be empty.
+    """
+    return frame.get_column(name).alias("")
+
+
+def each_column(frame: pl.DataFrame) -> Iterator[pl.Series]:
+    """Yield the columns of a frame in order, each without its name (:func:`cells_of`)."""
+    return (cells.alias("") for cells in frame.iter_columns())
+
+
 def with_empty_rows(frame: pl.DataFrame, before: Index) -> pl.DataFrame:
     """Return rows with an empty one before each of some of them; one beyond the last stands for the end."""
     if not len(before):

@@ -92,7 +92,7 @@ def require_storable(address: Address, beside: Path, plan: Plan, rows: Table) ->
             "the empty table has other columns than the release", address.shown, hint, code="output-format"
         )
     for column in released:
-        cells = rows.frame[column.name] if column.action == "keep" else pl.Series([], dtype=pl.String)
+        cells = rows.column(column.name) if column.action == "keep" else pl.Series([], dtype=pl.String)
         labels = column.grid().labels if column.action == "protect" else ()
         if cells.str.contains("\0", literal=True).any() or any("\0" in label for label in labels):
             raise InputError("a text has a null character, which databases do not store", f"column {column.name}")

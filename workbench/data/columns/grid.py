@@ -69,8 +69,8 @@ class Grid:
 
     def decode(self, cells: CellArray) -> pl.Series:
         """Return the released text of each cell; missing is null."""
-        labels = pl.Series(self.attribute.name, [*self.labels, None], dtype=pl.String)
-        return labels.gather(pl.Series(cells.astype(np.uint32)))
+        labels = pl.Series([*self.labels, None], dtype=pl.String)
+        return labels.gather(pl.Series(cells.astype(np.uint32))).alias(self.attribute.name)
 
     def numbers_of(self, cells: CellArray) -> NDArray[np.float64]:
         """Return the number of each cell of a numeric attribute; missing is NaN."""

@@ -149,7 +149,7 @@ def profile(table: Table, *, cancel: CancelToken | None = None, emit: Emit = ign
             cancel.check()
             emit(Progress(position, len(table.names), "columns"))
             # Of a table of one column each step takes as long as that column, however many others there are.
-            out.append(profile_column(table.replaced(frame=table.frame.select(name)), name))
+            out.append(profile_column(table.replaced(frame=table.frame[[name]]), name))
         emit(Progress(len(out), len(out), "columns"))
         return tuple(out)
     found = [_Values(name, max(MOST_CELLS + 1, _TOGETHER // len(table.names))) for name in table.names]
@@ -234,7 +234,7 @@ class _Values:
     def in_order(self) -> tuple[pl.Series, pl.Series, pl.Series]:
         """Return the values in the order in which they occur first, how often each one does, and in which row first."""
         found = self._found.sort(_FIRST)
-        return found[_VALUE].alias(self.name), found[_TIMES], found[_FIRST]
+        return found[_VALUE], found[_TIMES], found[_FIRST]
 
 
 def _extremes(values: pl.Series, table: Table) -> tuple[float, float]:
@@ -249,7 +249,7 @@ def _profiled(table: Table, found: _Values) -> ColumnProfile:
     """Return the profile of a column, made of its different values."""
     name, total = found.name, table.rows
     every, times, first = found.in_order()
-    table = table.replaced(frame=every.to_frame(), row_numbers=first.to_numpy())
+    table = table.replaced(frame=every.to_frame(name), row_numbers=first.to_numpy())
     empty = missing_cells(table, every)
     words, said = int(times.filter(empty).sum()), every.filter(empty)
     missing = found.missing + words

@@ -18,6 +18,7 @@ from typing import Any
 
 import polars as pl
 
+from workbench.data.rows_in_parts import cells_of
 from workbench.data.schema import QUASI, SENSITIVE
 from workbench.params import ParameterError, WorkbenchError
 from workbench.privacy.entropy import OsEntropy, permutation
@@ -162,7 +163,7 @@ def _facts(made: Generalised, to: Publication, frame: pl.DataFrame) -> dict[str,
             )
             continue
         role = SENSITIVE if name in made.asked.sensitive else "kept"
-        of, found = sensitive.get(name), set(frame[name].fill_null("").to_list())
+        of, found = sensitive.get(name), set(cells_of(frame, name).fill_null("").to_list())
         own = None if of is None else of.hierarchy
         far = {} if of is None or near is None else {"distance": near.distance_of(of)}
         chains = [] if own is None else [list(chain) for chain in zip(*own.levels, strict=True) if chain[0] in found]

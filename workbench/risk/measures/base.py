@@ -139,7 +139,7 @@ class Subject:
         """
         if self.population is None:
             return None
-        both = pl.concat([t.frame.select(self.options.quasi).cast(pl.String) for t in (self.table, self.population)])
+        both = pl.concat([t.frame[list(self.options.quasi)].cast(pl.String) for t in (self.table, self.population)])
         joint = Table(both, self.population.source)
         found = classes([coded(joint, name)[0] for name in self.options.quasi], both.height)
         people = np.bincount(found.of[self.rows :], minlength=found.sizes.size)

@@ -173,7 +173,7 @@ def search(
         made = generalise(opened.table, wish.asked, hierarchies, models, wish.method, people, emit, cancel)
         rows = made.published_rows[:MOST_ROWS]
         after = made.frame(rows=rows)
-        before = opened.table.frame.select(after.columns)[rows.tolist()]
+        before = opened.table.frame[after.columns][rows.tolist()]
         lines = [tuple(tuple("" if v is None else str(v) for v in row) for row in f.rows()) for f in (before, after)]
         return Found(made, tuple(failures(made, epsilon)), accuracy(made), lines[0], lines[1], tuple(after.columns))
 
