@@ -21,7 +21,7 @@ from workbench.risk.generalise.generalised import Generalised, Method, generalis
 from workbench.risk.generalise.models import MODELS, PrivacyModel, models_of
 from workbench.risk.generalise.problem import Asked
 from workbench.risk.hierarchies import Hierarchy, read_hierarchy
-from workbench.risk.hierarchies.folder import made, read_hierarchies, way_of
+from workbench.risk.hierarchies.builders import made, read_hierarchies, way_of
 
 
 def generalize(

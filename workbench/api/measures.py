@@ -12,7 +12,7 @@ from workbench.api.frames import table_of
 from workbench.api.places import Place
 from workbench.api.shown import Shown
 from workbench.risk.measures import RiskOptions, Subject, measured, measures_of
-from workbench.risk.measures.special_uniques import scores
+from workbench.risk.measures.unique_measures import scores
 
 
 class Figures(Shown, dict[str, Any]):

@@ -13,7 +13,7 @@ from workbench.cli.tables import add_data, add_ledger, columns_text, read_as, re
 from workbench.params.errors import one_line
 from workbench.release.own_release import is_release
 from workbench.risk import measures
-from workbench.risk.hierarchies.folder import read_hierarchies
+from workbench.risk.hierarchies.builders import read_hierarchies
 from workbench.risk.measures import RiskOptions, Subject, measured
 
 _WIDEST = 60

@@ -30,8 +30,7 @@ from workbench.risk.attacks.membership import (
     tell_all,
 )
 from workbench.risk.attacks.outcome import Outcome
-from workbench.risk.membership.base import Likelihood, Seen
-from workbench.risk.membership.figures import LEAST
+from workbench.risk.membership import LEAST, Likelihood, Seen
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.studies.curve import CurvePlan

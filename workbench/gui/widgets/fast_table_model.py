@@ -236,6 +236,6 @@ def _days(cells: pl.Series, date_order: str | None) -> pl.Series:
     from workbench.data.schema import Attribute
     from workbench.data.table import Table
 
-    table = Table(cells.to_frame(), "", replaces_invalid=True)
-    days = day_numbers(table, Attribute(name=cells.name, kind="date", date_order=date_order, missing="own-value"))
+    table = Table(cells.to_frame("day"), "", replaces_invalid=True)
+    days = day_numbers(table, Attribute(name="day", kind="date", date_order=date_order, missing="own-value"))
     return pl.Series(days, nan_to_null=True)

@@ -19,9 +19,7 @@ from workbench.params import InputError, WorkbenchError
 from workbench.release.statements import PROMISES_NOTHING, kept_columns
 from workbench.release.table_formats import released_table
 from workbench.risk.generalise.generalised import METHODS
-from workbench.risk.generalise.models import MODELS, PrivacyModel
-from workbench.risk.generalise.models.base import ROUNDING
-from workbench.risk.generalise.models.closeness import Closeness
+from workbench.risk.generalise.models import MODELS, ROUNDING, Closeness, PrivacyModel
 from workbench.risk.generalise.problem import Asked, Problem, problem
 from workbench.risk.hierarchies.hierarchy import ANY, Hierarchy
 from workbench.signals.cancel import CancelToken

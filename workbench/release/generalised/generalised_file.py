@@ -38,7 +38,7 @@ from workbench.release.recover import name_pair, place_of, require_new_pair
 from workbench.release.statements import PROMISES_NOTHING, kept_columns
 from workbench.release.table_formats import ReleasedText, table_format
 from workbench.risk.generalise.generalised import Generalised
-from workbench.risk.generalise.models.closeness import Closeness
+from workbench.risk.generalise.models import Closeness
 from workbench.risk.hierarchies.hierarchy import ANY
 from workbench.sanitize.writing import PLAIN
 from workbench.signals import Progress

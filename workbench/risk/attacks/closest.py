@@ -17,7 +17,7 @@ from workbench.risk.attacks.common_columns import CommonColumns, Matrix, common_
 from workbench.risk.attacks.membership import outcome_of, tell_all
 from workbench.risk.attacks.neighbours import distances
 from workbench.risk.attacks.outcome import Outcome, Rate
-from workbench.risk.membership.base import Seen
+from workbench.risk.membership import Seen
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit

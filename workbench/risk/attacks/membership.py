@@ -18,9 +18,20 @@ from workbench.params import InputError, Parameters, integer
 from workbench.risk.attacks.base import OpenedModel, Subject
 from workbench.risk.attacks.bound import Guarantee, most_of_coin
 from workbench.risk.attacks.outcome import LEVEL, Outcome, Rate, percent
-from workbench.risk.membership import GUESSES, guess
-from workbench.risk.membership.base import Likelihood, Retrain, Seen, Shadows, cast_shadows
-from workbench.risk.membership.figures import FALSE_SHARES, LEAST, Separation, allowed_by, separated
+from workbench.risk.membership import (
+    FALSE_SHARES,
+    GUESSES,
+    LEAST,
+    Likelihood,
+    Retrain,
+    Seen,
+    Separation,
+    Shadows,
+    allowed_by,
+    cast_shadows,
+    guess,
+    separated,
+)
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.work.noise import Study

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from workbench.data.table import Table
 from workbench.params import InputError
-from workbench.risk.classes import classes, coded, coded_by_size, dense
-from workbench.risk.distances import fitting
-from workbench.risk.hierarchies.builder import as_number
+from workbench.risk.distances import classes, coded, coded_by_size, dense, fitting
+from workbench.risk.hierarchies.builders import as_number
 from workbench.risk.hierarchies.hierarchy import Hierarchy
 
 Whole = NDArray[np.int64]

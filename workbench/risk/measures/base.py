@@ -12,8 +12,7 @@ import polars as pl
 
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, choice, integer, real, texts
-from workbench.risk.classes import Classes, Codes, classes, coded
-from workbench.risk.distances import AUTO, DISTANCE_CHOICES, DISTANCE_HELP
+from workbench.risk.distances import AUTO, DISTANCE_CHOICES, DISTANCE_HELP, Classes, Codes, classes, coded
 from workbench.risk.hierarchies.hierarchy import Hierarchy
 from workbench.risk.measures.unique_sets import UniqueSets, unique_sets
 from workbench.signals.cancel import CancelToken

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.risk.classes import Codes, dense
+from workbench.risk.distances import Codes, dense
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Progress, ignore
 

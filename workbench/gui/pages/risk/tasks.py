@@ -118,7 +118,7 @@ def _measured(subject: Subject, *, slow: bool, released: bool) -> Found:
 def _unique_rows(subject: Subject) -> tuple[UniqueRow, ...]:
     import numpy as np
 
-    from workbench.risk.measures.special_uniques import minimal_sets_of, scores
+    from workbench.risk.measures.unique_measures import minimal_sets_of, scores
 
     score = scores(subject).rows
     alone = np.flatnonzero(subject.classes.of_rows == 1)
