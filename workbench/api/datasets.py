@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.api.frames import frame_of_table, readable_part
-from workbench.api.places import Place, asked_for, path_of
+from workbench.api.frames import Place, asked_for, frame_of_table, path_of, readable_part
 from workbench.data.read import ReadOptions, read_table, require_options
 from workbench.params import BudgetRefusedError, InputError, ParameterError
 from workbench.params.remedies import CHARGE_ACCOUNT, NAME_ACCOUNT, OTHER_TABLE, RAISE_CAP, STATE_ACCOUNT, Remedy

@@ -8,8 +8,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.api.datasets import PRIVATE, note, opened, paid, warn_of_study
-from workbench.api.frames import frame_of, table_of
-from workbench.api.places import Place, path_of
+from workbench.api.frames import Place, frame_of, path_of, table_of
 from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean

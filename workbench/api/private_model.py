@@ -14,11 +14,10 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from workbench.api.datasets import note, opened, paid, warn_of_study
-from workbench.api.frames import table_of
+from workbench.api.frames import Place, table_of
 from workbench.api.made_columns import MadeColumns
-from workbench.api.places import Place
 from workbench.api.plans import categories, numeric
-from workbench.data.columns.matrix import matrix
+from workbench.data.columns.grid import matrix
 from workbench.data.schema import OWN_VALUE, Attribute
 from workbench.learners import Learner
 from workbench.learners.tasks import task

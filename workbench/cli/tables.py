@@ -77,10 +77,6 @@ def how_to_read(options: argparse.Namespace, plan: Plan | None) -> ReadOptions:
 def load_confirmed(path: Path, account: str | None = None) -> Plan:
     """Return the plan in ``path`` for a release: one with unconfirmed guesses is refused before the table is read.
 
-    Args:
-        path: the plan.
-        account: the account that ``--account`` names.
-
     Raises:
         ParameterError: it is not that of the plan.
     """

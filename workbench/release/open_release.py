@@ -38,12 +38,6 @@ def certified_rows(
 ) -> tuple[Plan, Table]:
     """Return plan and rows of a release, without rebuilding a mechanism.
 
-    Args:
-        path: the released file.
-        document: its certificate.
-        certificate: where that was read from.
-        cancel: looked at while the file is read.
-
     Raises:
         InputError: the file is not the one that was certified, or they do not belong together.
     """

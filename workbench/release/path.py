@@ -214,12 +214,6 @@ class Prepared:
 def prepare(plan: Plan, table: Table, to: Destination, work: Work | Callable[[Table], Work]) -> Prepared:
     """Return the release of ``table``, checked once for all that follows.
 
-    Args:
-        plan: declares the columns.
-        table: the table.
-        to: where to.
-        work: what is released, or a function that makes it from the rows as the plan reads them.
-
     Raises:
         InputError: the plan contains unconfirmed guesses, plan and table do not fit each other, or one row could change
             a guess about how the file is read.

@@ -86,14 +86,7 @@ def rows_work(
 
 
 def most_bytes(plan: Plan, columns: tuple[ProtectedColumn, ...], table: Table, kept_text: int | None = None) -> int:
-    """Return an upper bound on the size of a draw of ``plan`` on ``table`` in any format.
-
-    Args:
-        plan: what is done with each column.
-        columns: the protected ones.
-        table: the rows.
-        kept_text: bytes of the text of columns that are published as they are, where that is known.
-    """
+    """Return an upper bound on the size of a draw of ``plan`` on ``table`` in any format."""
     longest = sum(2 * max((len(text.encode()) for text in c.grid.labels), default=0) + 4 for c in columns)
     kept = [c.name for c in plan.columns if c.action == "keep"]
     if kept_text is None:

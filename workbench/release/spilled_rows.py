@@ -209,15 +209,7 @@ class SpilledRows(ReadByColumns):
     def __init__(
         self, plan: Plan, columns: tuple[ProtectedColumn, ...], table: Table, folder: Path, form: TableFormat
     ) -> None:
-        """Prepare it.
-
-        Args:
-            plan: what is done with each column.
-            columns: the protected ones.
-            table: the rows as the plan reads them.
-            folder: where the file without a name is.
-            form: what they are released as.
-        """
+        """Prepare it."""
         self._plan, self._columns, self._table, self._folder = plan, columns, table, folder
         self._kept = [c.name for c in plan.columns if c.action == "keep"]
 

@@ -127,14 +127,7 @@ class TableFormat:
         return (plan.writing or PLAIN).encoding if self.name in ("csv", "csv.gz", "tsv") else PLAIN.encoding
 
     def require_kept(self, plan: Plan, rows: Table, name: str, cells: pl.Series) -> None:
-        """Raise :class:`InputError` where the format cannot hold the text of a kept column; before it is charged.
-
-        Args:
-            plan: says how it is written.
-            rows: of which the column is one.
-            name: the column.
-            cells: as they are released.
-        """
+        """Raise :class:`InputError` where the format cannot hold the text of a kept column; before it is charged."""
         encoding = self._encoding(plan)
         if self.name == "xlsx":
             long = (cells.str.len_chars() > _EXCEL_CELL).arg_true()

@@ -26,7 +26,7 @@ from workbench.params.codec import parse_json
 from workbench.release.atomic import write_whole
 from workbench.release.certificate import SUFFIX, certificate_path, read_any_certificate
 from workbench.release.parts import DrawFile, draw_parts
-from workbench.release.signature.signature_file import SUFFIX as SIGNATURE
+from workbench.release.signature import SUFFIX as SIGNATURE
 from workbench.release.table_formats import DATABASE, sorted_rows
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken

@@ -56,11 +56,7 @@ class CurveView(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph has no type
         return _parts(figure) == _parts(self.figure)
 
     def show_figure(self, figure: CurveFigure) -> None:
-        """Show other values of the same lines; far quicker than another view.
-
-        Args:
-            figure: one that :meth:`can_show` agrees to.
-        """
+        """Show other values of the same lines; far quicker than another view."""
         self.figure = figure
         self.scaffold.show_content(_surroundings(figure))
         self._fill()

@@ -20,10 +20,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.columns.dates import year_last
 from workbench.data.columns.missing import MISSING_WORDS, marked, missing_cells
-from workbench.data.columns.numerals import doubles
-from workbench.data.columns.values import numbers
+from workbench.data.columns.values import doubles, numbers, year_last
 from workbench.data.csv.inference import guessed_date_order, with_guessed_decimal
 from workbench.data.rows_in_parts import each_part
 from workbench.data.schema import Attribute
@@ -343,13 +341,7 @@ class _Reading:
 
 
 def _kind(table: Table, name: str, values: pl.Series) -> tuple[str, _Reading | None, list[Suspicion]]:
-    """Return the likeliest kind of a column, its numbers if it has some, and what speaks against a likelier kind.
-
-    Args:
-        table: the different values of the column.
-        name: the column.
-        values: those without missing ones.
-    """
+    """Return the likeliest kind of a column, its numbers if it has some, and what speaks against a likelier kind."""
     if values.is_empty():
         return "category", None, [Suspicion("empty", "no row has a value")]
     if set(values.head(9).str.to_lowercase()) <= _TRUTH and set(values.str.to_lowercase()) <= _TRUTH:

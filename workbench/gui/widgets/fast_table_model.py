@@ -224,7 +224,7 @@ def arranged(
 
 
 def _numbers(cells: pl.Series, mark: str | None) -> pl.Series:
-    from workbench.data.columns.numerals import doubles
+    from workbench.data.columns.values import doubles
 
     return doubles(cells, mark).fill_nan(None)
 
@@ -232,7 +232,7 @@ def _numbers(cells: pl.Series, mark: str | None) -> pl.Series:
 def _days(cells: pl.Series, date_order: str | None) -> pl.Series:
     import polars as pl
 
-    from workbench.data.columns.dates import day_numbers
+    from workbench.data.columns.values import day_numbers
     from workbench.data.schema import Attribute
     from workbench.data.table import Table
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from workbench.data.csv.dialect import Dialect
+from workbench.data.csv.options import Dialect
 from workbench.data.schema import QUASI, SENSITIVE
 from workbench.params import InputError, WorkbenchError
 from workbench.release.statements import PROMISES_NOTHING, kept_columns

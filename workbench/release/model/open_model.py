@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench import learners
-from workbench.data.columns.matrix import matrix
+from workbench.data.columns.grid import matrix
 from workbench.data.images.cifar import NAMES
 from workbench.data.images.image_set import ImageSet
 from workbench.data.images.read import PACKED_OR_PICTURES

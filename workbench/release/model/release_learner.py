@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from workbench.data.columns.matrix import matrix
+from workbench.data.columns.grid import matrix
 from workbench.data.table import Table
 from workbench.learners import Learner
 from workbench.learners.base import PrivateEstimator
@@ -66,11 +66,6 @@ class FitTask:
 
 def release_fit(task: FitTask, ledger: Ledger, emit: Emit = ignore) -> ModelRelease:
     """Train a learner and release its model as a folder.
-
-    Args:
-        task: what is asked for.
-        ledger: the account.
-        emit: receives notices about earlier runs.
 
     Raises:
         ParameterError: a column is not declared, or the plan leaves nothing to learn from.

@@ -59,14 +59,6 @@ def table_work(
 ) -> TrainingWork:
     """Return a table to train on.
 
-    Args:
-        asked: what to do.
-        facts: declares the columns, and who pays.
-        target: the column of classes.
-        table: the rows.
-        test: rows to measure the network on.
-        test_public: whether they are public.
-
     Raises:
         InputError: a column is missing, or a guess about the file of the test rows is in doubt.
         ParameterError: the plan and the training do not fit.

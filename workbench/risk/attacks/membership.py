@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench import learners
-from workbench.data.columns.matrix import matrix
+from workbench.data.columns.grid import matrix
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.learners.tasks import CLASSIFICATION, REGRESSION, task

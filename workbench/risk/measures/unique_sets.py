@@ -101,14 +101,7 @@ class _Search:
     def below(
         self, members: tuple[int, ...], left: np.ndarray, codes: np.ndarray, dropped: int
     ) -> Iterator[AttributeSet]:
-        """Yield the sets that add attributes before the first of ``members``: each comes after all of its parts.
-
-        Args:
-            members: a set.
-            left: the rows that are not unique on it.
-            codes: their classes.
-            dropped: how many rows are unique on it.
-        """
+        """Yield the sets that add attributes before the first of ``members``: each comes after all of its parts."""
         for added in range(members[0] if members else len(self.columns)):
             self._cancel.check()
             chosen = (added, *members)

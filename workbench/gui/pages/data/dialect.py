@@ -13,8 +13,7 @@ from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QLineEdit, QScrollArea, QSizePolicy, QWidget
 
-from workbench.data.csv.dialect import Dialect
-from workbench.data.csv.options import ReadOptions
+from workbench.data.csv.options import Dialect, ReadOptions
 from workbench.data.reading import doubted, options_of
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable
