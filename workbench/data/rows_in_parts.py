@@ -37,7 +37,6 @@ class Rows(ABC):
     """Rows of text cells that are not in memory.
 
     Attributes:
-        height: how many there are.
         columns: the names of their columns.
     """
 
@@ -73,7 +72,6 @@ class Part(Rows):
     """Some rows, which are read when they are used.
 
     Attributes:
-        height: how many.
         columns: their columns.
         read: reads them.
     """

@@ -47,7 +47,6 @@ class ReleasedText:
 
     Attributes:
         frame: returns the rows from one number to another; ``None`` of more rows than fit into memory.
-        rows: how many there are.
         types: by column; a column that is not named stays text.
         parts: yields the rows, where there is no ``frame``.
     """

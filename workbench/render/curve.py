@@ -11,8 +11,16 @@ from PySide6.QtGui import QBrush, QColor, QPen, QPolygonF, QResizeEvent
 from PySide6.QtWidgets import QGraphicsPolygonItem
 
 from workbench.render.palette import BAND_OPACITY, STYLES, SeriesStyle, Theme
-from workbench.render.scaffold import EndLabel, Scaffold, Surroundings, line_pen, marker_path
-from workbench.render.ticks import Tick, linear_ticks, log_ticks
+from workbench.render.scaffold import (
+    EndLabel,
+    Scaffold,
+    Surroundings,
+    Tick,
+    line_pen,
+    linear_ticks,
+    log_ticks,
+    marker_path,
+)
 from workbench.render.values import Baseline, CurveFigure, Series
 
 X_MARGIN = 0.03

@@ -86,7 +86,6 @@ class SensitiveCounts:
     """How often each class has each value; only what occurs, in the order of classes, then of values.
 
     Attributes:
-        values: its value.
         first: where each class begins.
         sizes: the rows of each class.
     """

@@ -108,7 +108,6 @@ class ColumnProfile:
     """What one column looks like. Private: computed from the rows, without noise.
 
     Attributes:
-        name: the column.
         kind: the likeliest of integer, real, category, boolean and date.
         missing: rows without a value.
         distinct: different values.

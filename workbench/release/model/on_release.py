@@ -55,7 +55,6 @@ class ModelOnRelease:
     Attributes:
         chosen: the learner.
         model: what was learned.
-        card: its card.
         files: its files by name, the card among them.
     """
 
@@ -95,11 +94,7 @@ class _Watched:
 
     Attributes:
         chances: the table.
-        name: its column.
         seen: the columns that were looked at, of all tables together.
-        total: how many columns there are.
-        emit: receives the progress.
-        cancel: looked at each time.
     """
 
     chances: TableOnDemand

@@ -44,11 +44,9 @@ class FitTask:
     """The fit and release of a learner.
 
     Attributes:
-        learner: the learner.
         parameters: its declared parameters, ε among them.
         plan: declares bounds and domains of the columns.
         target: the column to predict.
-        table: the rows.
         output: a new folder; it appears whole or not at all.
         agreed: ε that was shown; where the release would cost anything else, it is refused.
         replace: whether the folder of a released model may be replaced.

@@ -170,7 +170,6 @@ class _Run:
     """One training run of a release, and its result.
 
     Attributes:
-        task: what is asked for.
         rows: the rows as its plan reads them.
         test: the rows to measure it on, read alike.
         note: called once the run is charged, before a private figure is computed.

@@ -20,7 +20,6 @@ class TrainingWork:
 
     Attributes:
         features: the public map from rows to inputs.
-        table: the rows.
         test: rows to measure the network on.
         found: what the training will cost.
         replace_invalid: whether the plan replaces invalid values.

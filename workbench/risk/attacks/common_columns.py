@@ -32,7 +32,6 @@ class CommonColumns:
     """Some columns of some tables.
 
     Attributes:
-        names: the columns.
         numeric: whether each holds numbers; the others hold codes of words, which only equality compares.
         tables: the values of each table, shape (rows, columns); NaN where a value is missing.
         words: of a column of words, the word of each code; empty of numbers.

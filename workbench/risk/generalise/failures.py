@@ -34,7 +34,6 @@ class Failure:
     """How one failure turns out.
 
     Attributes:
-        sensitive: the column.
         rows: how many people's value is certain.
         example: of one of them, the published labels, by quasi-identifier; of composition those of both tables.
         value: the value of this person.

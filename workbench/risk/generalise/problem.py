@@ -38,7 +38,6 @@ class Sensitive:
     """A sensitive attribute.
 
     Attributes:
-        name: its column.
         share: the share of each value among all rows; shape (values,). The values are in order: numbers by size.
         hierarchy: of its values, in the same order; ``None`` where none was given.
         distance: the ground distance that fits its values.

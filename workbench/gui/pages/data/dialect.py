@@ -304,7 +304,7 @@ def read_in_words(table: Table) -> str:
 
 def options_by_name(source: str) -> tuple[str, ...]:
     """Return the reading options of a file that could not be read; none where it has none or is unknown."""
-    from workbench.data.sources import SOURCES
+    from workbench.data.sources.catalogue import SOURCES
 
     return next((found.options for found in SOURCES if source.lower().endswith(found.endings)), ())
 
