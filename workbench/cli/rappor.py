@@ -33,7 +33,7 @@ from workbench.signals import Notice
 
 _TOP = 20
 
-_PUBLISHED = {"encoding": "utf-8", "delimiter": ",", "quote": '"', "decimal": ".", "header": "yes"}
+_PUBLISHED = ReadOptions(encoding="utf-8", delimiter=",", quote='"', decimal=".", header="yes")
 """How a file is read for which neither a plan nor an option says otherwise: as the published files are written."""
 
 ENCODE, SUM, MAP, DECODE, SIMULATE = "encode", "sum", "map", "decode", "simulate"
@@ -45,7 +45,7 @@ class _Encode(KindCommand):
         if plan is not None:
             return read_data(options, context, plan)
         require_used(options, options.data)
-        how = over(read_options(options, ReadOptions), ReadOptions(**_PUBLISHED))
+        how = over(read_options(options, ReadOptions), _PUBLISHED)
         return noticed(read_table(options.data, how, cancel=context.cancel), context)
 
     def facts(self, asked: Asked, done: Released | None, context: Context) -> dict[str, Any]:
