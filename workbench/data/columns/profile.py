@@ -420,13 +420,13 @@ def _suspicions(name: str, kind: str, values: pl.Series, distinct: int, missing:
             )
         elif _ANY_NAME.search(title):
             yield Suspicion("name", "may be names of persons or of things: its own name leaves it open")
-    if kind in ("category", "integer") and distinct > 1 and not every and _GROUP_NAME.search(_apart(name)):
+    if kind in ("category", "integer") and distinct > 1 and not every and _GROUP_NAME.search(_spaced(name)):
         yield Suspicion("household", "rows with the same value may belong to one person or one household")
     if kind == "category" and len(values) > MOST_CELLS:
         yield Suspicion("domain", f"{distinct} different values are more than a public domain can hold")
 
 
-def _apart(name: str) -> str:
+def _spaced(name: str) -> str:
     """Return a name with its words separated: ``HouseholdNo`` is ``Household No``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", unicodedata.normalize("NFC", name).strip())
 

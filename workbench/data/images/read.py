@@ -85,7 +85,7 @@ def read_images(
             class folders. A folder with MNIST's or CIFAR-10's files stands for those to train on.
         options: what is declared.
         part: ``train`` or ``test``: which of the two, where the path holds both.
-        emit: hears the progress of decoding.
+        emit: receives the progress of decoding.
         cancel: looked at several times a second.
 
     Raises:

@@ -186,7 +186,7 @@ def infer(
     """Return what each way to guess finds."""
     found, chances = likelihood(model.model, model.target, people.X, people.y)
     shadows = None if again is None else shadows_of(people, again, request, emit, cancel)
-    return tell_all(Seen(found, chances, shadows), people.members, guarantee, request.seed)
+    return separations(Seen(found, chances, shadows), people.members, guarantee, request.seed)
 
 
 def shadows_of(
@@ -198,7 +198,7 @@ def shadows_of(
     return cast_shadows(again, rows, people.members, count, np.random.default_rng(request.seed), emit, cancel)
 
 
-def tell_all(seen: Seen, members: int, guarantee: Guarantee, seed: int) -> tuple[Separation, ...]:
+def separations(seen: Seen, members: int, guarantee: Guarantee, seed: int) -> tuple[Separation, ...]:
     """Return how well each way to guess finds that the first rows are members; all intervals hold together."""
     able = [way for way in GUESSES if way.can(seen)]
     guesses = []
