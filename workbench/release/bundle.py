@@ -25,7 +25,7 @@ from workbench.release.described_release import GENERALISED, DescribedRelease, s
 from workbench.release.documents.release_document import day, program, release_id
 from workbench.release.documents.written_document import document_bytes
 from workbench.release.kinds import kind
-from workbench.release.ledger.exact import decimal_text
+from workbench.release.ledger.entry import decimal_text
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.manifest import MANIFEST, RELEASE, encoded, is_of_this_version, manifest, read_manifest
 from workbench.release.open_release import plan_of
