@@ -1,4 +1,4 @@
-"""What a loss is: how much a generalised table has lost, and what every coarser one loses at least.
+"""Losses of generalised tables: one is a :class:`Loss` and a line in :data:`LOSSES`.
 
 A lower bound is right for suppression as well: a suppressed row counts as one in which everything is generalised.
 """
@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.risk.generalise.problem import Groups, Node, Problem, Reals, Truths, Whole
+from workbench.params import ParameterError
+from workbench.params.field import named
+from workbench.risk.generalise.problem import Groups, Node, Problem, Reals, Sensitive, Truths, Whole
 
 Levels = Node | Whole
 """The level of each quasi-identifier: one for all entries, or of each entry, shape (entries, quasi-identifiers)."""
@@ -149,3 +151,134 @@ def log2(values: Reals) -> Reals:
     """Return the logarithm of shares, in bits; 0 of none."""
     found: Reals = np.log2(np.where(values > 0, values, 1.0))
     return found
+
+
+def _granularity_cells(problem: Problem) -> Sequence[Sequence[Reals]]:
+    return problem.spread
+
+
+GRANULARITY: Loss = of_cells(
+    name="granularity",
+    title="granularity",
+    help="the share of all values that a published label may be, on average over cells: 0 to 1",
+    cells=_granularity_cells,
+)
+
+
+def _entropy_cells(problem: Problem) -> Sequence[Sequence[Reals]]:
+    out = []
+    for hierarchy, column in zip(problem.hierarchies, problem.columns, strict=True):
+        rows = np.bincount(column, weights=problem.count, minlength=len(hierarchy.values))
+        # The mean over rows of -log2 P(value | *) is the entropy of the column, to which each column is scaled.
+        entropy = -float((rows / problem.rows * log2(rows / problem.rows)).sum())
+        levels = []
+        for codes in hierarchy.codes:
+            of_label = np.bincount(codes, weights=rows)[codes]
+            bits = -log2(rows / np.maximum(of_label, 1.0))
+            levels.append(bits / entropy if entropy > 0 else np.zeros_like(bits))
+        out.append(levels)
+    return out
+
+
+NONUNIFORM_ENTROPY: Loss = of_cells(
+    name="entropy",
+    title="non-uniform entropy",
+    help="the uncertainty about a value that its label leaves, as a share of that without any label: 0 to 1",
+    cells=_entropy_cells,
+)
+
+
+def _discernibility_of(outcome: Outcome) -> float:
+    return float(np.square(outcome.sizes.astype(np.float64)).sum()) + float(outcome.suppressed) * outcome.problem.rows
+
+
+def _discernibility_least(problem: Problem, groups: Groups) -> float:
+    return float(np.square(groups.sizes.astype(np.float64)).sum())
+
+
+def _discernibility_floor(problem: Problem) -> Lattice:
+    # The squares of sizes that add up to n are least where all are equal.
+    return float(problem.rows) ** 2 / most_classes(problem)
+
+
+DISCERNIBILITY = Loss(
+    name="discernibility",
+    title="discernibility",
+    help="the sum over rows of how many rows are like it; a suppressed row counts as like all",
+    of=_discernibility_of,
+    least=_discernibility_least,
+    floor=_discernibility_floor,
+)
+
+
+def _class_size_of(outcome: Outcome) -> float:
+    classes = len(outcome.sizes) + (outcome.suppressed > 0)
+    return outcome.problem.rows / max(classes, 1)
+
+
+def _class_size_least(problem: Problem, groups: Groups) -> float:
+    return problem.rows / max(occupied(groups), 1)
+
+
+def _class_size_floor(problem: Problem) -> Lattice:
+    found: Lattice = problem.rows / most_classes(problem)
+    return found
+
+
+AVERAGE_CLASS_SIZE = Loss(
+    name="class-size",
+    title="average class size",
+    help="the rows per class; all suppressed rows together count as one class",
+    of=_class_size_of,
+    least=_class_size_least,
+    floor=_class_size_floor,
+)
+
+
+def _target(problem: Problem) -> Sensitive:
+    if problem.target is None:
+        raise ParameterError("the loss classification predicts a column, and none is named", "target", "name one")
+    return problem.target
+
+
+def _right(problem: Problem, groups: Groups, judged: Truths) -> int:
+    """Return how many rows of the ``judged`` classes have the most frequent target of their class."""
+    votes = problem.histograms(groups, _target(problem), judged, lambda counts: counts.max(axis=1).astype(np.int64))
+    return int(votes.sum())
+
+
+def _classification_of(outcome: Outcome) -> float:
+    return 1 - _right(outcome.problem, outcome.groups, outcome.kept) / outcome.problem.rows
+
+
+def _classification_least(problem: Problem, groups: Groups) -> float:
+    return 1 - _right(problem, groups, groups.occupied) / problem.rows
+
+
+CLASSIFICATION = Loss(
+    name="classification",
+    title="classification",
+    help="the share of rows that a vote within their class predicts wrongly; a suppressed row counts as wrong",
+    of=_classification_of,
+    least=_classification_least,
+    floor=no_floor,
+    needs="target",
+)
+
+
+LOSSES: tuple[Loss, ...] = (
+    GRANULARITY,
+    NONUNIFORM_ENTROPY,
+    DISCERNIBILITY,
+    AVERAGE_CLASS_SIZE,
+    CLASSIFICATION,
+)
+
+
+def loss(name: str) -> Loss:
+    """Return the loss called ``name``.
+
+    Raises:
+        ParameterError: there is none; the message suggests a similar name.
+    """
+    return named(LOSSES, name, "loss")

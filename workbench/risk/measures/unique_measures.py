@@ -1,4 +1,4 @@
-"""Special uniques: rows that few of their attributes make unique (SUDA; Elliot, Manning and Ford 2002)."""
+"""Measures of what makes rows unique: sets of columns, special uniques and single columns."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.risk.distances import classes
 from workbench.risk.measures.base import Line, Measure, Subject, percent
 
 SHOWN = 20
@@ -105,7 +106,7 @@ def special_uniques(subject: Subject) -> dict[str, Any]:
     }
 
 
-def _lines(found: Mapping[str, Any]) -> list[Line]:
+def _special_uniques_lines(found: Mapping[str, Any]) -> list[Line]:
     special = found["special"]
     sizes = ", ".join(f"{number:,} of {size}" for size, number in enumerate(special["by_size"], 1) if number)
     searched = "all sizes" if special["complete"] else f"up to {special['largest']} attributes"
@@ -123,4 +124,99 @@ def _lines(found: Mapping[str, Any]) -> list[Line]:
     return lines
 
 
-SPECIAL_UNIQUES = Measure("special", "Special uniques", "special", special_uniques, _lines, slow=True)
+SPECIAL_UNIQUES = Measure("special", "Special uniques", "special", special_uniques, _special_uniques_lines, slow=True)
+
+
+SETS_SHOWN = 20
+
+
+def minimal_sets(subject: Subject) -> dict[str, Any]:
+    """Return the sets that are minimal for most rows, those that make all rows unique, and each attribute's part.
+
+    The part of an attribute is the share of the unique rows that are unique no longer without it.
+    """
+    found, names = subject.unique_sets, subject.options.quasi
+    by_rows = sorted((s for s in found.sets if s.minimal.size), key=lambda s: (-s.minimal.size, len(s.members)))
+    keys: list[frozenset[int]] = []
+    for one in sorted(found.sets, key=lambda s: len(s.members)):
+        members = frozenset(one.members)
+        if one.unique == subject.rows and not any(key < members for key in keys):
+            keys.append(members)
+    without = []
+    for place in range(len(names)):
+        others = [column for i, column in enumerate(subject.columns) if i != place]
+        without.append(int((classes(others, subject.rows).sizes == 1).sum()))
+    unique = subject.uniques
+    return {
+        "minimal_sets": {
+            "largest": found.largest,
+            "complete": found.complete,
+            "sets": [
+                {"columns": [names[i] for i in s.members], "rows": int(s.minimal.size), "unique": s.unique}
+                for s in by_rows[:SETS_SHOWN]
+            ],
+            "number": len(by_rows),
+            "identify_all": [[names[i] for i in sorted(key)] for key in keys[:SETS_SHOWN]],
+            "attributes": [
+                {"name": name, "unique_without": w, "contribution": (unique - w) / unique if unique else 0.0}
+                for name, w in zip(names, without, strict=True)
+            ],
+        }
+    }
+
+
+def _minimal_sets_lines(found: Mapping[str, Any]) -> list[Line]:
+    sets = found["minimal_sets"]
+    only = "rows that are unique on these and on no fewer of them"
+    lines = [Line(" + ".join(s["columns"]), f"{s['rows']:,} rows", only, detail=True) for s in sets["sets"][:5]]
+    lines += [Line(" + ".join(key), "every row is unique on these", detail=True) for key in sets["identify_all"][:3]]
+    by = sorted(sets["attributes"], key=lambda a: -a["contribution"])[:6]
+    share = ", ".join(f"{a['name']} {percent(a['contribution'])}" for a in by)
+    lines.append(Line("unique rows that need the attribute", share, "they are not unique without it", detail=True))
+    return lines
+
+
+MINIMAL_SETS = Measure(
+    "minimal", "What makes rows unique", "minimal_sets", minimal_sets, _minimal_sets_lines, slow=True
+)
+
+
+COLUMNS_SHOWN = 50
+
+
+def identifiers(subject: Subject) -> dict[str, Any]:
+    """Return distinction (classes / rows) and separation (share of the pairs that differ) of sets of attributes.
+
+    Every single attribute is there, and the larger sets that separate most.
+    """
+    rows, names = subject.rows, subject.options.quasi
+    pairs = rows * (rows - 1) // 2
+    found: list[dict[str, Any]] = [
+        {
+            "columns": [names[i] for i in s.members],
+            "distinction": s.classes / rows,
+            "separation": 1.0 if not pairs else (pairs - s.alike) / pairs,
+        }
+        for s in subject.unique_sets.sets
+    ]
+    single = [f for f in found if len(f["columns"]) == 1]
+    larger = sorted((f for f in found if len(f["columns"]) > 1), key=lambda f: (-f["separation"], len(f["columns"])))
+    single.sort(key=lambda f: -f["separation"])
+    return {"identifiers": [*single, *larger[: max(0, COLUMNS_SHOWN - len(single))]]}
+
+
+def _identifiers_lines(found: Mapping[str, Any]) -> list[Line]:
+    return [
+        Line(
+            " + ".join(one["columns"]),
+            f"{percent(one['distinction'])} distinct, {percent(one['separation'])} of pairs separated",
+            detail=True,
+        )
+        for one in found["identifiers"]
+        if len(one["columns"]) == 1
+    ]
+
+
+IDENTIFIERS = Measure(
+    "identifiers", "Distinction and separation", "identifiers", identifiers, _identifiers_lines, slow=True
+)

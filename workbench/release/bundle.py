@@ -1,28 +1,114 @@
-"""Write a bundle: a folder that appears whole or not at all, of a release that is complete and charged."""
+"""A bundle: a folder with a release and everything that checks it, which appears whole or not at all.
+
+Data, certificate, plan, ledger entry, the command that runs the plan again, scripts and checksums.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from workbench.params import CheckFailedError, InputError
+from workbench import learners
+from workbench.learners import learner
+from workbench.params import CheckFailedError, InputError, Parameters, WorkbenchError
+from workbench.params.codec import read_json
 from workbench.paths import resources
 from workbench.release.atomic import PART, new_file, public_mode, sha256_of, write_error
-from workbench.release.bundle.rerun import command, plan_text, request_texts
 from workbench.release.certificate import GENERALISED_FORMAT, MADE_FROM, ledger_facts
-from workbench.release.described_release import GENERALISED, DescribedRelease
+from workbench.release.described_release import GENERALISED, DescribedRelease, stated
 from workbench.release.documents.release_document import day, program, release_id
 from workbench.release.documents.written_document import document_bytes
+from workbench.release.kinds import kind
 from workbench.release.ledger.entry import decimal_text
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.manifest import MANIFEST, RELEASE, encoded, manifest
+from workbench.release.manifest import MANIFEST, RELEASE, encoded, is_of_this_version, manifest, read_manifest
+from workbench.release.open_release import plan_of
 from workbench.release.parts import DrawFolder, require_new
-from workbench.release.signature.signature_file import SUFFIX as SIGNATURE
-from workbench.release.signature.signature_file import signature_bytes
+from workbench.release.signature import SUFFIX, signature_bytes, signature_of, signature_path
+from workbench.release.signature import SUFFIX as SIGNATURE
+from workbench.release.statements import EVERY_TABLE
+from workbench.sanitize.plan import REPLACE, Plan
+
+DATA, PLAN, OUT = "@DATA", "@PLAN", "@OUT"
+"""Stand for the files that a person names; ``@NAME`` is the file of this name in the bundle."""
+
+
+def command(stated: DescribedRelease) -> list[str]:
+    """Return the words of the command line after ``workbench``, with :data:`DATA` and the like for files."""
+    document = stated.document
+    if stated.kind == "table":
+        return ["sanitize", DATA, "--plan", PLAN, "-o", OUT]
+    if stated.kind == "model":
+        return _model(document)
+    known, claims = kind(document["kind"]), document["guarantee"]
+    values, _ = known.repeated(document["request"], plan_of(document, stated.path))
+    delta = claims.get("delta_row", "0")
+    cost = [] if known.own_cost else ["--epsilon", claims["epsilon_row"]]
+    rest = ["-o", OUT, *(["--delta", delta] if Decimal(delta) else []), *options(known.asked(), values)]
+    return [*known.words, DATA, "--plan", PLAN, *cost, *rest]
+
+
+def plan_text(stated: DescribedRelease) -> str:
+    """Return the plan as TOML: the certificate's, or of a model the columns that its card declares."""
+    document = stated.document
+    if stated.kind != "model":
+        found: str = document["plan"]
+        return found
+    plain: dict[str, Any] = {
+        "version": 1,
+        "epsilon": max(float(document["guarantee"]["epsilon"]), 1e-6),
+        "rows_per_person": int(document["training"].get("rows_per_person", 1)),
+        "column": [{**column, "action": "protect"} for column in document["inputs"]],
+    }
+    if EVERY_TABLE in document["guarantee"]["statement"]:
+        plain["invalid"] = REPLACE
+    if "account" in document:
+        plain["account"] = document["account"]["name"]
+    return Plan.from_plain(plain, where="the card").to_toml()
+
+
+def request_texts(stated: DescribedRelease) -> dict[str, str]:
+    """Return the files that the command reads besides data and plan, by their names in the bundle."""
+    if stated.kind != "central":
+        return {}
+    document = stated.document
+    return kind(document["kind"]).repeated(document["request"], plan_of(document, stated.path))[1]
+
+
+def options(cls: type[Parameters], values: dict[str, Any]) -> list[str]:
+    """Return the options that give ``cls`` these plain values."""
+    words: list[str] = []
+    defaults = {f.name: f.default for f in dataclasses.fields(cls)}
+    for name, spec in cls.declared().items():
+        if name not in values or values[name] is None:
+            continue
+        flag, value = "--" + (spec.flag or name).replace("_", "-"), values[name]
+        if isinstance(value, bool):
+            if value != defaults[name]:
+                words.append(flag if value else flag.replace("--", "--no-", 1))
+        else:
+            words += [flag, ",".join(map(str, value)) if isinstance(value, list) else str(value)]
+    return words
+
+
+def _model(card: dict[str, Any]) -> list[str]:
+    target, name = card["inputs"][-1]["name"], card["model"]
+    if name not in (known.name for known in learners.LEARNERS):
+        from workbench.deep.plan import DpSgdPlan
+
+        given = options(DpSgdPlan, card["parameters"])
+        return ["dpsgd", DATA, "--target", target, "--bounds", PLAN, "-o", OUT, *given]
+    if MADE_FROM in card:
+        return ["fit", "--on-release", DATA, "--target", target, "--model", name, "-o", OUT]
+    given = options(learner(name).parameters, card["parameters"])
+    return ["fit", DATA, "--target", target, "--model", name, "--bounds", PLAN, "-o", OUT, *given]
+
 
 CHECK = "verify.py"
 SCRIPTS = (CHECK, "rerun.py")
@@ -229,3 +315,97 @@ def _open_to_others(folder: Path) -> None:
     mode = public_mode()
     for path in folder.rglob("*"):
         os.chmod(path, mode | (mode & 0o444) >> 2 if path.is_dir() else mode)
+
+
+_FORMER_REQUEST = "@REQUEST", "request.toml"
+"""The word of the command and the file, in bundles of version 1."""
+
+
+def bundle_cannot_know(folder: Path) -> str:
+    """Return what a verification leaves open of a bundle, besides all that it leaves open of any release.
+
+    Raises:
+        InputError: its manifest cannot be read.
+    """
+    if is_of_this_version(read_manifest(folder)):
+        return "whether the PDF says what the JSON certificate says (the HTML was made again and compared)"
+    return "whether PDF and HTML say what the JSON certificate says: another version of the program made the bundle"
+
+
+def bundle_problems(folder: Path) -> list[str]:
+    """Return a sentence for every fault of the bundle ``folder``, the release in it aside."""
+    try:
+        listed = read_manifest(folder)
+    except InputError as error:
+        return [str(error)]
+    problems = list(_files(folder, listed["files"]))
+    if problems:
+        return problems
+    try:
+        release = stated(folder / listed["released"])
+        problems += [*_texts(folder, listed, release), *_entry(folder, listed, release)]
+        for name in (MANIFEST, *listed["files"]):
+            if signature_path(folder / name).exists():
+                signature_of(folder / name)
+    except WorkbenchError as error:
+        problems.append(str(error))
+    return problems
+
+
+def _files(folder: Path, sums: dict[str, str]) -> Iterator[str]:
+    for name, digest in sums.items():
+        path = folder / name
+        if path.is_symlink() or not path.is_file():
+            yield f"the file {name} is missing"
+        elif sha256_of(path) != digest:
+            yield f"the file {name} was changed after the bundle was made: its SHA-256 differs"
+    known = {*sums, MANIFEST, MANIFEST + SUFFIX}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if not path.is_dir() and name not in known:
+            yield f"the file {name} is not in the manifest"
+
+
+def _texts(folder: Path, listed: dict[str, Any], release: DescribedRelease) -> Iterator[str]:
+    """Yield which files are missing or do not follow from the certificate.
+
+    Only a bundle of this very version can be compared. Of another version it is known that every bundle has the same
+    files, besides those that its own command reads.
+    """
+    made, same = made_texts(release), is_of_this_version(listed)
+    names = list(made) if same else [name for name in made if name not in request_texts(release)]
+    if not same and RERUN in listed["files"]:
+        names += _read_again(folder, listed["version"])
+    for name in names:
+        if name not in listed["files"]:
+            yield f"the bundle has no {name}"
+        elif same and (folder / name).read_bytes() != made[name]:
+            yield f"the file {name} does not follow from the certificate"
+
+
+def _read_again(folder: Path, version: int) -> list[str]:
+    """Return the files that the command in a bundle reads, besides data and plan.
+
+    Raises:
+        InputError: it is not the command of a bundle.
+    """
+    rerun = read_json(folder / RERUN, "command of the bundle")
+    lists = ("command",) if version == 1 else ("command", "files")
+    for key in lists:
+        words = rerun.get(key) if isinstance(rerun, dict) else None
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            raise InputError("this is not the command of a bundle", str(folder / RERUN), "ask for it as it was made")
+    if version > 1:
+        return list(rerun["files"])
+    word, name = _FORMER_REQUEST
+    return [name] if word in rerun["command"] else []
+
+
+def _entry(folder: Path, listed: dict[str, Any], release: DescribedRelease) -> Iterator[str]:
+    if listed["release_id"] != release_id(release.document):
+        yield "the manifest names another release than the certificate"
+    claims = ledger_facts(release.document)
+    entry = read_json(folder / ENTRY, "ledger's entry")
+    wanted = noted(claims)
+    if not isinstance(entry, dict) or any(entry.get(key) != value for key, value in wanted.items()):
+        yield "the ledger's entry is not that of the certificate"
