@@ -162,7 +162,7 @@ def take_epsilon(session: Session, epsilon: float) -> None:
 
 def train_at(session: Session, model: str, epsilon: float) -> None:
     """Suggest the private ``model`` at ``epsilon`` on the Train page; nothing is started."""
-    session.ask_for_training(model, Decimal(repr(epsilon)))
+    session.to_train.make((model, Decimal(repr(epsilon))))
     session.notify(
         "info", tr("Train offers the private model at ε = {epsilon}; the plan is unchanged.", epsilon=at_most(epsilon))
     )

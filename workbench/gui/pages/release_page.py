@@ -23,11 +23,11 @@ from workbench.gui.pages.release_tasks import (
     release_plan,
     waiting_question,
 )
+from workbench.gui.session.account_view import ReleasedStep
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.newest_release import newest_release
-from workbench.gui.session.session import OpenTable, ReleasedStep, Session
+from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import again, tr, tr_later
 from workbench.gui.widgets.basic import button, label, look, row, scrolled, stack
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save, choose, confirm
@@ -366,7 +366,7 @@ class ReleasedPart(QWidget):
 
     def show_newest(self) -> None:
         """Show the newest release, of this session or of an earlier one."""
-        step = newest_release(self._session, self._name)
+        step = self._session.newest_release(self._name)
         if step == self.step:
             return
         self.step = step

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from workbench.gui.gauges.budget import HIGH, first_words, high_words, offered_words
 from workbench.gui.project.source_stamp import changed_since
 from workbench.gui.session.account_task import read_account
-from workbench.gui.session.account_view import AccountView
+from workbench.gui.session.account_view import AccountView, ReleasedStep
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.session import OpenTable, ReleasedStep, Session
+from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import day, tr, tr_number, tr_sentence
 from workbench.gui.widgets.formatting import at_least, at_most, count, exactly
 from workbench.gui.widgets.output_name import written_words
@@ -87,7 +87,7 @@ def start_release(
             session.add_release(
                 ReleasedStep(
                     done.release_id,
-                    done.output.parent,
+                    done.output,
                     plan,
                     done.epsilon_charged,
                     title=what,

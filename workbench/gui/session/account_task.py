@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.gui.session.account_view import GENERALISED, AccountView, PastRelease
+from workbench.gui.session.account_view import GENERALISED, AccountView, ReleasedStep
+from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
@@ -81,28 +81,20 @@ def account_of(table: Table, ledger: Path | None = None, name: str = "") -> Acco
         delta_reserved=account.reserved[1],
         version_of=counted[-1].time if version and counted else "",
         seen=seen,
-        past=_past_of(counted),
+        past=_past_of(counted, dataset),
         generalised=generalised,
     )
 
 
-@dataclass(frozen=True)
-class AccountRelease:
-    """A release with the account that paid for it."""
-
-    dataset: str
-    past: PastRelease
-
-
 def read_releases(
-    jobs: JobCenter, show: Callable[[tuple[AccountRelease, ...]], None], on_failure: Callable[[BaseException], None]
+    jobs: JobCenter, show: Callable[[tuple[ReleasedStep, ...]], None], on_failure: Callable[[BaseException], None]
 ) -> None:
     """Read every release of every table, the newest first."""
     job = Job(tr("Reading the ledger"), lambda emit, cancel: all_releases())
     jobs.start(job, key="releases", shown=False, on_result=show, on_failure=on_failure)
 
 
-def all_releases(ledger: Path | None = None) -> tuple[AccountRelease, ...]:
+def all_releases(ledger: Path | None = None) -> tuple[ReleasedStep, ...]:
     """Return every release and generalised table of every table, the newest first; none where there is no ledger."""
     from workbench.release.ledger.ledger import Ledger
     from workbench.release.ledger.records import COUNTED
@@ -110,16 +102,16 @@ def all_releases(ledger: Path | None = None) -> tuple[AccountRelease, ...]:
     with Ledger.read(ledger) as book:
         known = book.accounts()
         counted = [r for r in reversed(book.releases()) if r.status in COUNTED]
-        found = [AccountRelease(known.of(r.dataset), past) for r in counted for past in _past_of([r])]
-        tables = [AccountRelease(one.dataset, _generalised(one)) for one in reversed(book.published_tables())]
-    return tuple(sorted([*found, *tables], key=lambda one: one.past.time, reverse=True))
+        found = [past for r in counted for past in _past_of([r], known.of(r.dataset))]
+        tables = [_generalised(one) for one in reversed(book.published_tables())]
+    return tuple(sorted([*found, *tables], key=lambda one: one.time, reverse=True))
 
 
-def _past_of(releases: Sequence[Release]) -> tuple[PastRelease, ...]:
-    return tuple(past for r in releases if r.status != "reserved" and (past := _past(r)) is not None)
+def _past_of(releases: Sequence[Release], dataset: str) -> tuple[ReleasedStep, ...]:
+    return tuple(past for r in releases if r.status != "reserved" and (past := _past(r, dataset)) is not None)
 
 
-def _past(release: Release) -> PastRelease | None:
+def _past(release: Release, dataset: str) -> ReleasedStep | None:
     """Return a release as the window shows it; ``None`` of a training that was charged and released nothing."""
     from workbench.release.certificate import CARD, certificate_path
     from workbench.release.kinds import KINDS, ROWS
@@ -128,19 +120,28 @@ def _past(release: Release) -> PastRelease | None:
     written, model = release.body.get("output"), work == "dpsgd" or work.startswith("fit ")
     if not written:
         return None
-    central = work if work in [kind.name for kind in KINDS if kind.name != ROWS] else ""
     output = Path(str(written))
     vouches = ("card", output / CARD) if model else ("certificate", certificate_path(output))
     files = (("model" if model else "file", output), vouches)
     standing = files if all(_is_current(path) for _, path in files) else ()
     if model and not standing and not release.body.get("certificate"):
         return None
-    return PastRelease(
-        release.release_id, release.time, release.epsilon, release.delta, output, standing, model, central
+    return ReleasedStep(
+        release.release_id,
+        output,
+        DraftPlan(),
+        release.epsilon,
+        release.delta,
+        output.name,
+        standing,
+        model,
+        central=work if work in [kind.name for kind in KINDS if kind.name != ROWS] else "",
+        time=release.time,
+        dataset=dataset,
     )
 
 
-def _generalised(noted: PublishedTable) -> PastRelease:
+def _generalised(noted: PublishedTable) -> ReleasedStep:
     """Return a generalised table as the window shows it: its files are those beside the noted certificate."""
     from workbench.release.certificate import GENERALISED_FORMAT, certificate_path, read_document
 
@@ -154,9 +155,16 @@ def _generalised(noted: PublishedTable) -> PastRelease:
             document = {}
         standing = document.get("checksum") == noted.certificate
         name = document["release_id"] if standing else name
-    nothing = Decimal(0)
-    return PastRelease(
-        name, noted.time, nothing, nothing, output, files if standing else (), model=False, central=GENERALISED
+    return ReleasedStep(
+        name,
+        output,
+        DraftPlan(),
+        Decimal(0),
+        title=output.name,
+        files=files if standing else (),
+        central=GENERALISED,
+        time=noted.time,
+        dataset=noted.dataset,
     )
 
 

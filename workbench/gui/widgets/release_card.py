@@ -11,10 +11,9 @@ from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
-from workbench.gui.session.account_view import GENERALISED
+from workbench.gui.session.account_view import GENERALISED, ReleasedStep
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.session import ReleasedStep
 from workbench.gui.style.language import day, tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import Card, Elided, button, into_sight, label, look, row
 from workbench.gui.widgets.dialogs import ask_where_to_save
@@ -155,7 +154,7 @@ class ReleasedCard(Card):
         self.setObjectName(f"{name}_{number}")
         self.step = step
         self._begins = f"{name}_{number}"
-        self._jobs, self._output = jobs, step.files[0][1] if step.files else step.folder
+        self._jobs, self._output = jobs, step.output
         if step.generalised:
             self._say_generalised(number)
         else:
@@ -206,7 +205,7 @@ class ReleasedCard(Card):
         top.setStretch(0, 1)
         self._add_line(top)
         if not step.files:
-            gone = tr("It was written to {folder} and is not there any more.", folder=step.folder / step.title)
+            gone = tr("It was written to {folder} and is not there any more.", folder=step.output)
             self.body.addWidget(label(gone, "muted", wrap=True, name=f"{self._begins}_gone"))
 
     def _list_file(self, word: str, path: Path) -> None:

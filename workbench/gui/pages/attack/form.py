@@ -18,7 +18,7 @@ from workbench.gui.widgets.path_field import PathField
 from workbench.params import Parameters
 
 if TYPE_CHECKING:
-    from workbench.gui.session.account_task import AccountRelease
+    from workbench.gui.session.account_view import ReleasedStep
     from workbench.risk.attacks.base import Attack, Given
 
 OPEN = ("original", "members")
@@ -126,14 +126,14 @@ class AttackForm(QWidget):
         self._target.setCurrentIndex(self._target.findData(str(target)))
         self.changed.emit()
 
-    def offer(self, releases: tuple[AccountRelease, ...]) -> None:
+    def offer(self, releases: tuple[ReleasedStep, ...]) -> None:
         """List the releases whose files are in place, those of other attacks' kinds left out; keep what is chosen."""
         from workbench.risk.attacks import MODEL
 
         if self._target is None:
             return
         models = self.takes(MODEL)
-        listed = [one.past.files[0][1] for one in releases if one.past.files and one.past.model == models]
+        listed = [one.output for one in releases if one.files and one.model == models]
         known = [self._target.itemData(at) for at in range(self._target.count())]
         self._target.blockSignals(True)
         for path in listed:

@@ -13,7 +13,8 @@ from workbench.gui.pages.attack.form import OTHERS, AttackForm
 from workbench.gui.pages.attack.picture import OutcomeChart
 from workbench.gui.pages.attack.tasks import Attacked, hold_out, run_attack
 from workbench.gui.pages.run_page import RunPage
-from workbench.gui.session.account_task import AccountRelease, read_releases
+from workbench.gui.session.account_task import read_releases
+from workbench.gui.session.account_view import ReleasedStep
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
@@ -73,7 +74,7 @@ class AttackPage(RunPage):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
         self._done: list[Attacked] = []
-        self._releases: tuple[AccountRelease, ...] = ()
+        self._releases: tuple[ReleasedStep, ...] = ()
         self._forms: dict[str, AttackForm] = {}
         self._held: Path | None = None
         self.attack = named(ChoiceBox(), "attack_kind", tr("Attack"), tr("What the attacker tries"))
@@ -114,11 +115,9 @@ class AttackPage(RunPage):
         self.attack.currentIndexChanged.connect(self._choose)
         session.table_changed.connect(self.in_sight(self.refresh))
         session.released_changed.connect(self.in_sight(self._read))
-        session.attack_asked.connect(self._aim)
         self._choose()
         self._show(-1)
-        if session.to_attack is not None:
-            self._aim(session.to_attack)
+        session.to_attack.follow(self._aim)
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         """Read the ledger anew whenever the page is shown."""
@@ -200,7 +199,7 @@ class AttackPage(RunPage):
     def _read(self) -> None:
         read_releases(self.jobs, self._offer, self.session.report)
 
-    def _offer(self, releases: tuple[AccountRelease, ...]) -> None:
+    def _offer(self, releases: tuple[ReleasedStep, ...]) -> None:
         self._releases = releases
         for form in self._forms.values():
             form.offer(releases)
@@ -211,7 +210,7 @@ class AttackPage(RunPage):
         if chosen.name not in self._forms:
             made = self._forms[chosen.name] = AttackForm(self.session, chosen)
             made.offer(self._releases)
-            aimed = self.session.to_attack
+            aimed = self.session.to_attack.value
             if aimed is not None and made.takes(attacks.MODEL if is_model(aimed) else attacks.RELEASE):
                 made.choose(aimed)
             if self._held is not None:

@@ -353,7 +353,7 @@ class CalculatorPage(PageFrame):
 
     def _to_train(self) -> None:
         run = self.run_as_set()
-        self.session.ask_for_run({"batch": run.batch, "noise": run.sigma, "epochs": run.epochs, "delta": run.delta})
+        self.session.to_run.make({"batch": run.batch, "noise": run.sigma, "epochs": run.epochs, "delta": run.delta})
         self.session.go("train")
 
     def _export(self) -> None:

@@ -121,7 +121,7 @@ class ComparePage(PageFrame):
         session.runs_changed.connect(self.in_sight(self.refresh))
         session.plan_changed.connect(self.in_sight(self.refresh))
         session.theme_changed.connect(self.in_sight(self._draw))
-        session.comparing_asked.connect(self.in_sight(self._show_asked))
+        session.to_compare.made.connect(self.in_sight(self._show_asked))
         for changed in (session.account_changed, session.released_changed):
             changed.connect(self._read)
         self.refresh()
@@ -368,7 +368,7 @@ class ComparePage(PageFrame):
 
     def _show_asked(self) -> None:
         """Show the run that was asked for on another page."""
-        asked = self.session.to_compare
+        asked = self.session.to_compare.value
         if asked is None:
             return
         result, regime, epsilon = asked

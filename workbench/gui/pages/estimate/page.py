@@ -76,9 +76,7 @@ class EstimatePage(PageFrame):
             field.textChanged.connect(lambda: self.refresh())
             field.returnPressed.connect(self._estimate)
         self.pair.asked.connect(self._estimate_pair)
-        session.estimating_asked.connect(self._offer)
-        if session.to_estimate_from is not None:
-            self._offer(session.to_estimate_from)
+        session.to_estimate_from.follow(self._offer)
         self.refresh()
 
     def _arrange(self) -> None:

@@ -408,12 +408,12 @@ class GeneralisePage(RunPage):
         )
         self.session.notify("info", stated)
         self._published_as = done.output
-        self.session.ask_to_attack(done.output)  # the ledger lists no release of it that the page could offer
+        self.session.to_attack.make(done.output)  # the ledger lists no release of it that the page could offer
         self.refresh()
 
     def _to_attack(self) -> None:
         assert self._published_as is not None
-        self.session.ask_to_attack(self._published_as)
+        self.session.to_attack.make(self._published_as)
         self.session.go("attack")
 
     # -- what is shown ------------------------------------------------------------------------------------------------

@@ -141,8 +141,7 @@ class PredictPage(PageFrame):
             tr("Predict"), "predict_run", self._predict, tr("Write the prediction for each row; costs nothing")
         )
         self._connect()
-        if session.to_learn_from is not None:
-            self._offer(session.to_learn_from)
+        session.to_learn_from.follow(self._offer)
         self._new_table()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
@@ -219,7 +218,6 @@ class PredictPage(PageFrame):
         session.table_changed.connect(self.in_sight(self._new_table))
         session.plan_changed.connect(self.in_sight(self.refresh))
         session.released_changed.connect(self.in_sight(self._suggest_model))
-        session.learning_asked.connect(self._offer)
         self._training.trained.connect(self._take)
         self._training.changed.connect(lambda: self.refresh())
 

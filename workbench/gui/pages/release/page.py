@@ -422,11 +422,11 @@ class SettingsPage(ReleasePage):
         self.refresh()
 
     def _learn(self, release: Path) -> None:
-        self.session.ask_to_learn_from(release)
+        self.session.to_learn_from.make(release)
         self.session.go("predict")
 
     def _look_at(self, release: Path) -> None:
-        self.session.ask_to_estimate_from(release)
+        self.session.to_estimate_from.make(release)
         self.session.go("estimate")
 
     def _show_newest(self) -> None:

@@ -117,8 +117,8 @@ class TrainPage(RunPage):
         session.paused_changed.connect(self.refresh)
         self.before.raise_cap.clicked.connect(lambda: session.go("ledger"))
         session.table_changed.connect(self._show_table)
-        session.training_asked.connect(self.forms.offer)
-        session.run_asked.connect(self.forms.offer_run)
+        session.to_train.made.connect(lambda asked: self.forms.offer(*asked))
+        session.to_run.made.connect(self.forms.offer_run)
         session.plan_changed.connect(self.in_sight(self._plan_changed))
         session.account_changed.connect(self.in_sight(self.refresh))
 
@@ -155,10 +155,10 @@ class TrainPage(RunPage):
         elif opened is not None:
             self.forms.begin(opened.rows_under(self.session.plan))
             with self.forms.steps.unasked():
-                if self.session.training is not None:
-                    self.forms.offer(*self.session.training)
-                if self.session.run_figures is not None:
-                    self.forms.offer_run(self.session.run_figures)
+                if self.session.to_train.value is not None:
+                    self.forms.offer(*self.session.to_train.value)
+                if self.session.to_run.value is not None:
+                    self.forms.offer_run(self.session.to_run.value)
         self.going.setEnabled(opened is not None or images is not None)
         self.going.clear()
         self.before.folder.ending = ""

@@ -13,10 +13,11 @@ from PySide6.QtCore import Qt
 
 from workbench.gui.pages.train.training_rows import ImageRows, NetworkRun, TableRows, training_rows
 from workbench.gui.session.account_task import read_account
+from workbench.gui.session.account_view import ReleasedStep
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.paused_task import find_paused
-from workbench.gui.session.session import ReleasedStep, RunRecord, Session
+from workbench.gui.session.session import RunRecord, Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.formatting import at_most, exactly
 from workbench.jobs import Job

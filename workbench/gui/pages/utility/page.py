@@ -106,8 +106,8 @@ class UtilityPage(RunPage):
         self._connect()
         self._draw()
         self.refresh()
-        if session.to_draw:
-            self.setup.choose(session.to_draw)
+        if session.to_draw.value is not None:
+            self.setup.choose(session.to_draw.value)
 
     def _fill_header(self) -> None:
         self._switch = {
@@ -139,7 +139,7 @@ class UtilityPage(RunPage):
         self.setup.changed.connect(self.refresh)
         self.setup.look_changed.connect(self._draw)
         self.plot.chosen.connect(self._ask_about_point)
-        session.curve_asked.connect(self.setup.choose)
+        session.to_draw.made.connect(self.setup.choose)
         session.table_changed.connect(self._forget)
         session.plan_changed.connect(self._draw_in_sight)
         session.plan_changed.connect(self.in_sight(self.refresh))
@@ -460,7 +460,7 @@ class UtilityPage(RunPage):
         run = next((run for run in self.session.runs if run.result is shot.result), None)
 
         def to_run() -> None:
-            self.session.ask_to_compare(shot.result, regime, line.x[point[1]])
+            self.session.to_compare.make((shot.result, regime, line.x[point[1]]))
             self.session.go("compare")
 
         facts = PointFacts(
