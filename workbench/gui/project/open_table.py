@@ -1,13 +1,14 @@
-"""Open a table: read it, look at its columns, and make the first draft of a plan."""
+"""Open a table or a set of images: read it, look at its columns, and make the first draft of a plan."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.data.databases.address import title_of
-from workbench.gui.project.open_images import KEY, load_images, take_images
 from workbench.gui.project.source_stamp import require_unchanged, stamp_of
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.draft import FACTS, OPEN, WAYS, DraftColumn, DraftPlan
@@ -28,10 +29,12 @@ from workbench.signals.events import Emit
 if TYPE_CHECKING:
     from workbench.data.columns.profile import ColumnProfile
     from workbench.data.csv.options import ReadOptions
+    from workbench.data.images.read import ImageOptions
     from workbench.data.samples.sample_tables import Sample
     from workbench.data.schema import Attribute
     from workbench.sanitize.questions import Questions
 
+KEY = "open"
 _LEFT_OUT = tr_later("left out of the sample’s first plan")
 _KEPT = (
     *FACTS,
@@ -217,3 +220,45 @@ def _with_facts_of(plan: DraftPlan, kept: DraftPlan) -> DraftPlan:
         for c in plan.columns
     )
     return dataclasses.replace(kept, columns=columns)
+
+
+# -- images -----------------------------------------------------------------------------------------------------------
+
+
+def open_images(session: Session, jobs: JobCenter, source: str, options: ImageOptions | None) -> JobHandle:
+    """Read the images of ``source`` by what is declared of them; nothing changes where they cannot be read."""
+
+    def work(emit: Emit, cancel: CancelToken) -> OpenImages:
+        return load_images(source, options, emit, cancel)
+
+    job = Job(tr("Opening"), work, about=Path(source).name)
+    return jobs.start(job, key=KEY, on_result=lambda opened: take_images(session, jobs, opened))
+
+
+def load_images(source: str, options: ImageOptions | None, emit: Emit, cancel: CancelToken) -> OpenImages:
+    """Return the images; runs in a worker."""
+    from workbench.data.images.overview import overview
+    from workbench.data.images.read import ImageOptions, of_class_folders, read_images
+
+    declared, stamp = options or ImageOptions(), stamp_of(source)
+    images = read_images(source, declared, emit=emit, cancel=cancel)
+    require_unchanged(source, stamp)
+    seen = overview(images, cancel.check)
+    return OpenImages(images, source, declared, Path(source).is_dir(), of_class_folders(source), stamp, seen)
+
+
+def take_images(session: Session, jobs: JobCenter, opened: OpenImages) -> None:
+    """Show the images that were read; what was planned stays where the same ones were read again."""
+    same = session.images is not None and session.images.source == opened.source
+    session.open(opened, session.plan if same else DraftPlan(), session.network.plan if same else None)
+    session.notify("info", tr("Opened {title}: {size}.", title=opened.title, size=opened.stated))
+    read_account(session, jobs)
+
+
+def look_for_changes(jobs: JobCenter, opened: OpenImages, show: Callable[[bool], None]) -> None:
+    """Find out whether the files of ``opened`` are still as they were read; ``show`` gets whether they differ."""
+
+    def work(emit: Emit, cancel: CancelToken) -> bool:
+        return opened.stamp is not None and stamp_of(opened.source) != opened.stamp
+
+    jobs.start(Job(tr("Looking for changes"), work), key="image changes", shown=False, on_result=show)

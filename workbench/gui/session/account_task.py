@@ -1,4 +1,4 @@
-"""Read what the ledger says about the dataset that is open; separate it from another one, and name its account."""
+"""Read what the ledger says: of the dataset that is open, every release, every model; separate and name accounts."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from workbench.data.table import Table
     from workbench.release.ledger.figures import PublishedTable
     from workbench.release.ledger.records import Release
+    from workbench.release.model.released_models import ReleasedModel
 
 KEY = "account"
 
@@ -92,6 +93,23 @@ def read_releases(
     """Read every release of every table, the newest first."""
     job = Job(tr("Reading the ledger"), lambda emit, cancel: all_releases())
     jobs.start(job, key="releases", shown=False, on_result=show, on_failure=on_failure)
+
+
+def read_models(
+    jobs: JobCenter,
+    key: str,
+    show: Callable[[tuple[ReleasedModel, ...]], None],
+    on_failure: Callable[[BaseException], None],
+) -> None:
+    """Read every model of the ledger, the newest first; ``key`` names who asks."""
+
+    def work(emit: Emit, cancel: CancelToken) -> tuple[ReleasedModel, ...]:
+        from workbench.release.model.released_models import released_models
+
+        return released_models(cancel)
+
+    job = Job(tr("Reading the released models"), work)
+    jobs.start(job, key=f"models {key}", shown=False, on_result=show, on_failure=on_failure)
 
 
 def all_releases(ledger: Path | None = None) -> tuple[ReleasedStep, ...]:

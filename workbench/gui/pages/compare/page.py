@@ -16,8 +16,8 @@ from workbench.gui.pages.compare import PAGE
 from workbench.gui.pages.compare.tasks import ATTACKED, attack_line, hindrance, read_sweep
 from workbench.gui.pages.curve_actions import CURVE_FILES, PointFacts, PointPanel, copy_curve, save_curve
 from workbench.gui.pages.curve_words import figure_words, in_language
+from workbench.gui.session.account_task import read_models
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.model_task import read_models
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from workbench.data.images.read import ImageOptions
 from workbench.gui.pages.data.next_step import taken_words
-from workbench.gui.project.open_images import look_for_changes
+from workbench.gui.project.open_table import look_for_changes
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import Session

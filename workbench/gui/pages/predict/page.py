@@ -18,9 +18,9 @@ from workbench.gui.pages.predict.image_tasks import ImageSource, predict_for, re
 from workbench.gui.pages.predict.images_card import ImagesCard
 from workbench.gui.pages.predict.tasks import Predicted, WeightsNeededError, open_released, predict
 from workbench.gui.pages.predict.train_card import TrainCard
+from workbench.gui.session.account_task import read_models
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.model_task import read_models
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import day, tr, tr_later, tr_sentence
 from workbench.gui.style.stylesheet import ROW
