@@ -65,8 +65,7 @@ class PrivacyEntry(QWidget):
         self._former = value  # what holds where the text that is being typed is refused in the end
         self._from, self._to = map(math.log, slider or (low, high))
         self._make_fields(name, help_text)
-        self._problem = label("", "problem", wrap=True, name=f"{name}_problem")
-        self._problem.hide()
+        self._problem = label("", "problem", wrap=True, name=f"{name}_problem", hidden=True)
         whole = stack(spacing=4)
         whole.addLayout(
             row(self.field, label(tr(ends[0]), "muted"), self.slider, label(tr(ends[1]), "muted"), spacing=12)

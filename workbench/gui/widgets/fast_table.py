@@ -352,9 +352,8 @@ class PrivateRows(Card):
         self.table = RowsTable(session, jobs, self._model, name, accessible, row_height=ROW - 4, private=True)
         CopyRows(self.table, session, private=True)
         self.title = label(title, "caption")
-        top = row(self.title, None, TableFilter(self.table, "rows"), badge(), spacing=12)
-        top.setContentsMargins(8, 4, 8, 0)
-        self.body.addLayout(top)
+        head = self.title, None, TableFilter(self.table, "rows"), badge()
+        self.body.addLayout(row(*head, spacing=12, margins=(8, 4, 8, 0)))
         self.body.addWidget(self.table, 1)
 
     def show_frame(self, frame: pl.DataFrame | None) -> None:

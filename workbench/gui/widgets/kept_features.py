@@ -42,9 +42,7 @@ class KeptFeatures(QWidget):
             tr("Remove…"), "kept_features_clear", tip=tr("Remove the kept features of all sets of rows")
         )
         self._clear.clicked.connect(self._ask)
-        line = row(self._stated, self._clear)
-        line.setStretch(0, 1)
-        self.setLayout(line)
+        self.setLayout(row((self._stated, 1), self._clear))
         self._clear.setEnabled(False)
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name

@@ -11,7 +11,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLabel, QLineEdit, QScrollArea, QWidget
 
 from workbench.gui.style.language import tr, tr_later, tr_sentence, typed
-from workbench.gui.widgets.basic import button, label, look, mark_wrong, named, row, rule, stack
+from workbench.gui.widgets.basic import button, label, look, mark_wrong, named, row, rule, say, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_table, ask_for_weights
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
@@ -114,8 +114,7 @@ class Form(QWidget):
         self._labels[key] = title, field
         self._say(key)
         title.setBuddy(field)
-        problem = label("", "problem", wrap=True, name=f"{name}_{key}_problem")
-        problem.hide()
+        problem = label("", "problem", wrap=True, name=f"{name}_{key}_problem", hidden=True)
         grid.addWidget(title, at, left, Qt.AlignmentFlag.AlignVCenter)
         if isinstance(field, QCheckBox):  # no wider than its mark: what looks like its middle is where it is
             grid.addWidget(field, at, left + 1, Qt.AlignmentFlag.AlignLeft)
@@ -310,8 +309,7 @@ class Form(QWidget):
             except ParameterError as error:
                 refused = True
                 text = tr_sentence(error.what)
-            problem.setText(text)
-            problem.setVisible(bool(text))
+            say(problem, text)
             mark_wrong(self._fields[key], bool(text))
         self.refused = ""
         if refused:

@@ -51,7 +51,9 @@ def block_of(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in row] for row in rows]
 
 
-def paste_cells(model: EditedModel, rows: Sequence[int], place: int, block: Sequence[Sequence[str]]) -> None:
+def paste_cells(
+    model: EditedModel, rows: Sequence[int], place: int, block: Sequence[Sequence[str]], most: int | None = None
+) -> None:
     """Edit the cells of a table as a block says; an empty cell changes nothing.
 
     Args:
@@ -60,6 +62,7 @@ def paste_cells(model: EditedModel, rows: Sequence[int], place: int, block: Sequ
             block begins in the column of names, these say which row each is for.
         place: the column in which the block begins.
         block: its cells.
+        most: how many columns a block can be over, from the first on; by default all.
 
     Raises:
         ParameterError: a cell is refused; row and column are named.
@@ -67,7 +70,7 @@ def paste_cells(model: EditedModel, rows: Sequence[int], place: int, block: Sequ
     width = max(map(len, block), default=0)
     if not width:
         raise ParameterError(tr("the clipboard holds no cells"), hint=tr("copy a block of cells first"))
-    if place + width > len(model.columns):
+    if place + width > (most or len(model.columns)):
         what = tr("the block is {columns} wide, which do not fit from here on", columns=count(width, "column"))
         raise ParameterError(what, hint=tr("start further left"))
     names = {model.name_at(row): row for row in range(model.height())}
@@ -98,7 +101,7 @@ def _row_of(names: dict[str, int], name: str, at: int) -> int:
 
 def _paste_cell(model: EditedModel, at: int, row: int, place: int, text: str) -> None:
     cell, column = model.cell(row, place), model.columns[place]
-    title = again(column.title).lower()
+    title = again(column.called or column.title).lower()
     where = tr("row {at} ({name}), {title}", at=at, name=model.name_at(row), title=title)
     try:
         if column.edit is not None and cell.value is not None:

@@ -66,8 +66,7 @@ class FigureSlider(QWidget):
         self.slider.setRange(0, POSITIONS)
         self.slider.setSingleStep(POSITIONS // 400)
         self.slider.setPageStep(POSITIONS // 20)
-        self._problem = label("", "problem", wrap=True, name=f"{name}_problem")
-        self._problem.hide()
+        self._problem = label("", "problem", wrap=True, name=f"{name}_problem", hidden=True)
         head = QWidget()
         head.setLayout(row(label(title, "muted"), None, self.field))
         self.setLayout(stack(head, self.slider, self._problem, spacing=2))
@@ -189,8 +188,7 @@ class CalculatorPage(PageFrame):
             ),
         }
         self._facts = Facts()
-        self._problem = label("", "problem", wrap=True, name="calculator_problem")
-        self._problem.hide()
+        self._problem = label("", "problem", wrap=True, name="calculator_problem", hidden=True)
         self.charts = {axis: EpsilonChart(session, f"calculator_{axis}_chart", TITLES[axis]) for axis in AXES}
         self.heat = HeatChart(session, "calculator_heat", tr_later("ε over σ and batch"))
         self._arrange()

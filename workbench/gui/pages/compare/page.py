@@ -98,11 +98,9 @@ class ComparePage(PageFrame):
             tr("Save…"), "compare_save", tip=tr("Save what is drawn as PNG, SVG or CSV, its badge on it")
         )
         tip = tr("Open the CSV of `workbench grid`: accuracy against ε, one line for each setting")
-        self._sweep = button(tr("Open a sweep…"), "compare_sweep", tip=tip)
-        self._sweep.clicked.connect(self._ask_for_sweep)
+        self._sweep = button(tr("Open a sweep…"), "compare_sweep", tip=tip, press=self._ask_for_sweep)
         self._badge = badge()
-        self._attack = button(tr("Attack"), "compare_attack", tip=tr(ATTACK_TIP))
-        self._attack.clicked.connect(self._start_attack)
+        self._attack = button(tr("Attack"), "compare_attack", tip=tr(ATTACK_TIP), press=self._start_attack)
         self._attacking: JobHandle | None = None
         self._arrange()
         self.foot.addWidget(self._attack)

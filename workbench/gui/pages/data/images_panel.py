@@ -17,7 +17,7 @@ from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.style.stylesheet import ROW
-from workbench.gui.widgets.basic import Card, Facts, badge, button, label, named, row, stack
+from workbench.gui.widgets.basic import Card, Facts, badge, button, label, named, panel, row, say, stack
 from workbench.gui.widgets.formatting import count, listed
 from workbench.gui.widgets.kept_features import ABOUT as KEPT
 from workbench.gui.widgets.kept_features import KeptFeatures
@@ -114,6 +114,7 @@ WAITS = tr_later("⚠ Not in effect yet: press Read again.")
 CHANGED = tr_later(
     "⚠ The files have changed on the disk since they were opened. What is open here is what was read then."
 )
+COLOURS = tr_later("3, red, green and blue")
 FEW = 12
 """Names of classes that are shown."""
 
@@ -150,36 +151,21 @@ class ImagesPanel(QWidget):
         application.applicationStateChanged.connect(self._looked_at)
 
     def _arrange(self) -> None:
-        public = Card(label(tr("PUBLIC FACTS"), "caption"), self._facts, self._taken)
-        public.body.addLayout(row(self._declare, None))
-        public.body.addWidget(label(tr(PUBLIC), "muted", wrap=True, name="images_about"))
-        public.body.addStretch(1)
-        declared = Card(label(tr("WHAT YOU DECLARE"), "caption"), self._form)
-        declared.body.addStretch(1)
-        declared.body.addLayout(row(self._waits, None, self._read))
+        about = label(tr(PUBLIC), "muted", wrap=True, name="images_about")
+        heading = label(tr("PUBLIC FACTS"), "caption")
+        public = Card(heading, self._facts, self._taken, row(self._declare, None), about, None)
+        below = row(self._waits, None, self._read)
+        declared = Card(label(tr("WHAT YOU DECLARE"), "caption"), self._form, None, below)
         self._read.setMinimumHeight(ROW)
-        self._stale = Card()
-        line = row(self._changed, self._again)
-        line.setStretch(0, 1)
-        self._stale.body.addLayout(line)
+        self._stale = Card(row((self._changed, 1), self._again))
         self._stale.hide()
-        upper = row(spacing=12)
-        upper.addWidget(public, 1)
-        upper.addWidget(declared, 1)
-        inside = Card()
-        inside.body.addLayout(row(label(tr("IMAGES OF EACH CLASS"), "caption"), None, badge()))
-        inside.body.addWidget(self._sheet)
+        upper = row((public, 1), (declared, 1), spacing=12)
+        inside = Card(row(label(tr("IMAGES OF EACH CLASS"), "caption"), None, badge()), self._sheet)
         caption = label(tr("KEPT FEATURES"), "caption")
         caption.setToolTip(tr(KEPT))
         kept = Card(caption, KeptFeatures(self._session, self._jobs), spacing=4)
-        column = QWidget()
+        column = panel(stack(self._stale, upper, inside, kept, None, spacing=12))
         column.setMaximumWidth(WIDEST)
-        lines = stack(self._stale, spacing=12)
-        lines.addLayout(upper)
-        for part in (inside, kept):
-            lines.addWidget(part)
-        lines.addStretch(1)
-        column.setLayout(lines)
         self.setLayout(row(column))
 
     def show_images(self, opened: OpenImages) -> None:
@@ -199,21 +185,12 @@ class ImagesPanel(QWidget):
         for key, name, value in (
             ("images_file", tr("folder") if opened.folder else tr("file"), opened.title),
             ("images_count", tr("images"), tr_number(images.rows, ",")),
-            (
-                "images_size",
-                tr("height × width"),
-                tr("{size} pixels", size=f"{shape.height} × {shape.width}"),
-            ),
-            (
-                "images_channels",
-                tr("channels"),
-                tr("1, grey") if shape.channels == 1 else tr("3, red, green and blue"),
-            ),
+            ("images_size", tr("height × width"), tr("{size} pixels", size=f"{shape.height} × {shape.width}")),
+            ("images_channels", tr("channels"), tr("1, grey") if shape.channels == 1 else tr(COLOURS)),
             ("images_classes", tr("classes"), f"{len(images.classes)}: {names}"),
         ):
             self._facts.show_line(key, name, value)
-        self._taken.setText(tr(TAKEN, taken=taken_words(images.taken)))
-        self._taken.setVisible(bool(images.taken))
+        say(self._taken, tr(TAKEN, taken=taken_words(images.taken)) if images.taken else "")
         self._sheet.show_classes(opened.seen)
 
     def retranslate(self) -> None:

@@ -65,8 +65,7 @@ class EstimatePage(PageFrame):
         self.columns.filter.hide()
         self._export = button(tr("Export…"), "estimate_export", tip=tr("Write every figure as CSV, with all digits"))
         self._export.clicked.connect(self._ask_and_export)
-        self._cancel = button(tr("Cancel"), "estimate_cancel", tip=tr("Stop (Esc)"))
-        self._cancel.clicked.connect(self.escape)
+        self._cancel = button(tr("Cancel"), "estimate_cancel", tip=tr("Stop (Esc)"), press=self.escape)
         self.foot.addWidget(self._export)
         self.foot.addWidget(self._cancel)
         self.set_primary(
@@ -80,8 +79,7 @@ class EstimatePage(PageFrame):
         self.refresh()
 
     def _arrange(self) -> None:
-        browse = button(tr("Browse…"), "estimate_release_browse", tip=tr("Choose a released table"))
-        browse.clicked.connect(self._browse)
+        browse = button(tr("Browse…"), "estimate_release_browse", tip=tr("Choose a released table"), press=self._browse)
         other = button(tr("Browse…"), "estimate_certificate_browse", tip=tr("Choose its certificate"))
         other.clicked.connect(self._browse_certificate)
         line = row(label(tr("Released file")))

@@ -17,7 +17,7 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence, typed
 from workbench.gui.widgets.bar_lines import BarLines
-from workbench.gui.widgets.basic import Card, button, hold, label, look, mark_wrong, named, row, stack
+from workbench.gui.widgets.basic import Card, button, hold, label, look, mark_wrong, named, row, say, stack
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Asked, BeliefCurve, Explainable, of_plan
 from workbench.gui.widgets.formatting import entered
@@ -51,8 +51,7 @@ class ShuffleStudy(QWidget):
         self._run.clicked.connect(self.start)
         self.errors = BarLines(session, "shuffle_error", tr("of a mean (0 to 1)"), tr("error of a share"))
         self.errors.hide()
-        self._words = label("", wrap=True, name="shuffle_words")
-        self._words.hide()
+        self._words = label("", wrap=True, name="shuffle_words", hidden=True)
         fields = QWidget()
         fields.setLayout(row(label(tr("people"), "muted"), self.people, 8, self._run, None))
         self.setLayout(stack(fields, self.errors, self._words, spacing=8))
@@ -160,8 +159,7 @@ class ExplainPage(PageFrame):
         entries.setStretch(1, 1)
         line = QWidget()
         line.setLayout(entries)
-        self._problem = label("", "problem", wrap=True, name="explain_problem")
-        self._problem.hide()
+        self._problem = label("", "problem", wrap=True, name="explain_problem", hidden=True)
         self._curve = BeliefCurve(session)
         self._curve.setMinimumHeight(_CURVE_HEIGHT)
         self.shuffled = ShuffleStudy(session, jobs, lambda: float(self.epsilon.value()))
@@ -230,8 +228,7 @@ class ExplainPage(PageFrame):
         except ParameterError:
             stated = tr("Write δ as a number from 0 to below 1, such as 1e-6.")
         mark_wrong(self.delta, bool(stated))
-        self._problem.setText(stated)
-        self._problem.setVisible(bool(stated))
+        say(self._problem, stated)
         return found
 
     def _follow(self, epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> None:

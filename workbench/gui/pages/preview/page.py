@@ -49,8 +49,7 @@ class PreviewPage(PageFrame):
         from workbench.gui.widgets.distribution import Distribution
         from workbench.gui.widgets.empty_state import NothingYet
 
-        self._again = button(tr("Another draw"), "another_draw", tip=tr(AGAIN))
-        self._again.clicked.connect(self.draw_again)
+        self._again = button(tr("Another draw"), "another_draw", tip=tr(AGAIN), press=self.draw_again)
         self.header.insertWidget(0, WayBar(session, PAGE.name, "rows", only=("rows", "synthetic")))
         self._real = button(tr("Your rows…"), "preview_real", tip=tr("Preview the rows of the open table"))
         self._real.clicked.connect(self._leave_made_up)

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QSlider
 
 from workbench.gui.session.error_text import sentence
 from workbench.gui.style.language import localised, tr, tr_later, tr_sentence, typed
-from workbench.gui.widgets.basic import Card, hold, label, mark_wrong, named
+from workbench.gui.widgets.basic import Card, hold, label, mark_wrong, named, say
 from workbench.params import ParameterError
 from workbench.params.field import Field, IntegerField
 from workbench.privacy.rappor.parameters import HASHED_BITS, RapporParameters
@@ -205,8 +205,7 @@ class ParametersCard(Card):
                 self._made()
             except ParameterError as error:
                 stated = sentence(error)
-        self._problem.setText(stated)
-        self._problem.setVisible(bool(stated))
+        say(self._problem, stated)
 
 
 def _written(value: float) -> str:

@@ -16,7 +16,7 @@ from workbench.gui.pages.run_page import why_advised
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import shown_list, tr, tr_later, tr_sentence, typed_list
-from workbench.gui.widgets.basic import Card, hold, hold_most, label, look, mark_wrong, named, row
+from workbench.gui.widgets.basic import Card, hold, hold_most, label, look, mark_wrong, named, row, say
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import STAR
 from workbench.gui.widgets.parameter_form import given_in, put_in
@@ -128,8 +128,7 @@ class CurveSetup(Card):
         self.measure = named(ChoiceBox(), "curve_metric", tr("Metric"), tr("Which figure is drawn; all are computed"))
         self.bands = _check(tr("bands"), "curve_bands", tr("One standard error of the mean, above and below"))
         self.baselines = _check(tr("baselines"), "curve_baselines", tr("No privacy, and always giving the same answer"))
-        self._problem = label("", "problem", wrap=True, name="curve_problem")
-        self._problem.hide()
+        self._problem = label("", "problem", wrap=True, name="curve_problem", hidden=True)
         self._misfit = ""
         self._taken: dict[str, bool] = {}  # ways that this model lacks, and whether they were ticked before it
         self._steps = FormSteps(stack, "curve", self._state, self._restore, self._title, self._is_written)
@@ -387,8 +386,7 @@ class CurveSetup(Card):
         self.value()
 
     def _show_problem(self, problem: str) -> None:
-        self._problem.setText(problem)
-        self._problem.setVisible(bool(problem))
+        say(self._problem, problem)
 
     def _edited(self, *_: object) -> None:
         self.value()

@@ -26,6 +26,7 @@ from workbench.gui.widgets.basic import (
     mark_wrong,
     named,
     row,
+    say,
     scrolled,
     stack,
 )
@@ -71,8 +72,7 @@ class WhyPage(RunPage):
         named(
             self.generated, "why_generated", tr("On made-up rows"), tr("Rows that follow from the declared facts alone")
         )
-        self._problem = label("", "problem", wrap=True, name="why_problem")
-        self._problem.hide()
+        self._problem = label("", "problem", wrap=True, name="why_problem", hidden=True)
         self._empty = label("", "muted", wrap=True, name="why_empty")
         self._badge = badge()
         self._words = label("", wrap=True, name="why_words")
@@ -128,8 +128,7 @@ class WhyPage(RunPage):
         for field in (self.epsilon, self.repeats):
             mark_wrong(field, field is wrong)
         stated = stated or self._misfit()
-        self._problem.setText(stated)
-        self._problem.setVisible(bool(stated))
+        say(self._problem, stated)
         return None if stated else WhyPlan(model=self.model.currentData(), **values)
 
     def start(self) -> None:
