@@ -35,7 +35,6 @@ from workbench.gui.widgets.formatting import at_most
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest
 from workbench.gui.widgets.path_field import PathField
 from workbench.gui.widgets.release_card import ReleasedCard
-from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.jobs import Job
 from workbench.params import BudgetRefusedError, WorkbenchError
 from workbench.signals.cancel import CancelToken
@@ -101,7 +100,7 @@ class ReleasePage(PageFrame):
     def __init__(self, session: Session, jobs: JobCenter, page: Page, what: ReleaseWords) -> None:
         super().__init__(session, jobs, page)
         self._what = what
-        self._running: JobHandle | None = None
+        self._releasing: JobHandle | None = None
         self._asking = False
         self._failure: WorkbenchError | None = None
         self._refusal = label("", "danger", wrap=True, name=what.part("refusal"))
@@ -110,14 +109,9 @@ class ReleasePage(PageFrame):
         self._target = PathField(what.part("output"), tr("File to release into"), tip)
         self._choose = button(tr("Choose…"), what.part("choose"), tip=tr("Choose the file to release into"))
         self._choose.clicked.connect(self._choose_target)
-        self._cancel = button(tr("Cancel"), what.part("cancel"), tip=tr("Stop; nothing is written"))
-        self._cancel.clicked.connect(self.escape)
+        self.add_cancel(button(tr("Cancel"), what.part("cancel"), tip=tr("Stop; nothing is written")))
         self._release = button(tr(what.verb), what.part("release"), tip=tr(what.tip))
         self._release.clicked.connect(self._press)
-
-    def refresh(self) -> None:
-        """Show what can be pressed, what prevents it, and the cost against the account."""
-        raise NotImplementedError
 
     def asked(self) -> Asked | None:
         """Return what would be released as things are; ``None`` where nothing can be."""
@@ -141,13 +135,12 @@ class ReleasePage(PageFrame):
         return self._into
 
     def _add_buttons(self, *others: QWidget) -> None:
-        """Add Cancel, ``others``, Release and the button that leads on once it is done to the foot."""
+        """Add ``others``, Release and the button that leads on once it is done to the foot."""
         self._onward = button("", self._what.part("to_ledger"), "primary")
         self._onward.clicked.connect(lambda: self.session.go(self._onward_to))
         self._name_onward(done=False)
-        for part in (self._cancel, *others, self._release, self._onward):
+        for part in (*others, self._release, self._onward):
             self.foot.addWidget(part)
-        self._cancel.hide()
         self.primary = look(self._release, "primary")
 
     # -- what is shown --------------------------------------------------------------------------------------------
@@ -179,27 +172,14 @@ class ReleasePage(PageFrame):
     def _name_release(self, *, done: bool) -> None:
         """Say on Release whether it runs, or would be pressed again."""
         stated = tr(self._what.again if done else self._what.verb)
-        self._release.setText(stated if self._running is None else tr("Releasing…"))
+        self._release.setText(stated if self._releasing is None else tr("Releasing…"))
         self._release.setAccessibleName(self._release.text())
 
-    def _show_cancel(self, *, running: bool, keys: bool) -> None:
-        """Show Cancel while something runs, and lock the name of the file meanwhile.
-
-        Args:
-            running: whether anything of the page runs.
-            keys: whether one of the page's buttons had the keyboard before they were shown anew.
-        """
+    def show_cancel(self, *, keys: bool) -> None:
+        """Show Cancel while something runs, and lock the name of the file meanwhile."""
         for part in (self._target, self._choose):
-            part.setEnabled(not running)
-        stopping = self.job is not None and self.job.stopping
-        self._cancel.setVisible(running)
-        self._cancel.setEnabled(not stopping)
-        self._cancel.setText(tr("Cancelling…") if stopping else tr("Cancel"))
-        if keys:  # a button that goes or greys would give them to another part of the window
-            if running and not stopping:
-                self._cancel.setFocus()
-            else:
-                self.take_keys()
+            part.setEnabled(not self.running)
+        super().show_cancel(keys=keys)
 
     def scroll_to(self, part: QWidget) -> None:
         """Scroll to ``part`` once it is laid out."""
@@ -216,7 +196,7 @@ class ReleasePage(PageFrame):
             self._target.choose(path)
 
     def _press(self) -> None:
-        asked = self.asked() if self._running is None and not self._asking else None
+        asked = self.asked() if not self.running and not self._asking else None
         if asked is not None:
             self._refusal.hide()
             look_before_release(self.session, self.jobs, self._path(), self._looked, self._failed, asked)
@@ -227,7 +207,7 @@ class ReleasePage(PageFrame):
 
     def _decide(self, outlook: BeforeRelease) -> None:
         """Ask for the last word, once, and do as it says."""
-        if self._asking or self._running is not None or not outlook.is_current(self.session):
+        if self._asking or self.running or not outlook.is_current(self.session):
             return
         if self._path() != outlook.target:  # another name was typed meanwhile: nobody has checked that file
             self._press()
@@ -267,14 +247,14 @@ class ReleasePage(PageFrame):
             self.session.notify("warning", stated)
             return
         remember_folder(outlook.target.parent)
-        self._running = release_plan(self.session, self.jobs, outlook, self._failed, cap)
-        self._running.ended.connect(self._ended)
-        self.refresh()
+        self._releasing = release_plan(self.session, self.jobs, outlook, self._failed, cap)
+        self.follow(self._releasing)
 
-    def _ended(self) -> None:
-        self._running = None
-        self._suggest()
-        self.refresh()
+    def job_ended(self, handle: JobHandle) -> None:
+        """Suggest a name that nothing has yet for the next release."""
+        if handle is self._releasing:
+            self._releasing = None
+            self._suggest()
 
     def _failed(self, error: BaseException) -> None:
         self._failure = known_error(error)
@@ -293,18 +273,6 @@ class ReleasePage(PageFrame):
     def refused(self) -> WorkbenchError | None:
         """Why it cannot be released, or was not when it was last asked for."""
         return draft_refusal(self.session) or self.session.account.error or self._failure or self.certain_refusal()
-
-    @property
-    def job(self) -> JobHandle | None:
-        """The release that the page's own Cancel stops."""
-        return self._running
-
-    def escape(self) -> bool:
-        if self._running is None or self._running.stopping:
-            return False
-        ask_to_stop(self, self._running)
-        self.refresh()
-        return True
 
 
 Read = Callable[[OpenTable, Path, "Plan | None", Emit, CancelToken], Any]

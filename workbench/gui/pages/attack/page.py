@@ -15,7 +15,7 @@ from workbench.gui.pages.attack.tasks import Attacked, hold_out, run_attack
 from workbench.gui.pages.run_page import RunPage
 from workbench.gui.session.account_task import read_releases
 from workbench.gui.session.account_view import ReleasedStep
-from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets import figures_first
@@ -177,9 +177,6 @@ class AttackPage(RunPage):
         missing = form.missing()
         self.show_buttons("", ready=not missing and form.value() is not None, done=False)
         self.set_note(missing or tr_sentence(NOT_COVERED), wrapped=True)
-
-    def job_ended(self, handle: JobHandle) -> None:
-        """Nothing but the buttons differs: an outcome comes by itself."""
 
     def retranslate(self) -> None:
         """Say the outcomes in another language."""

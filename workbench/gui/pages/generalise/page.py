@@ -17,7 +17,7 @@ from workbench.gui.pages.generalise.tasks import Found, Levels
 from workbench.gui.pages.run_page import RunPage
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.generalise_draft import MODEL_OF, MORE, POPULATION, GeneraliseDraft, Wanted
-from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
@@ -386,9 +386,6 @@ class GeneralisePage(RunPage):
             return
         self._refusal = sentence(error)
         self.refresh()
-
-    def job_ended(self, handle: JobHandle) -> None:
-        """Show what can be done now."""
 
     def _release(self) -> None:
         """Ask once, then where to; the file dialog asks whether an existing file is replaced."""

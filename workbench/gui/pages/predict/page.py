@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,7 +104,6 @@ class PredictPage(PageFrame):
 
         self._model: OpenModel | None = None
         self._source: Path | None = None  # of the rows, where it is not the open table
-        self._handle: JobHandle | None = None
         model = self._model_card()
         self._training = TrainCard(session, jobs)
         self._training.hide()
@@ -133,10 +133,7 @@ class PredictPage(PageFrame):
         self._lines = lines
         self._area = scrolled(lines, "predict_area")  # its fields have the keys, and it follows them
         self.body.addWidget(self._area, 1)
-        self._cancel = button(tr("Cancel"), "predict_cancel", tip=tr("Stop; no file is written"))
-        self._cancel.clicked.connect(self.escape)
-        self._cancel.hide()
-        self.foot.addWidget(self._cancel)
+        self.add_cancel(button(tr("Cancel"), "predict_cancel", tip=tr("Stop; no file is written")))
         self.set_primary(
             tr("Predict"), "predict_run", self._predict, tr("Write the prediction for each row; costs nothing")
         )
@@ -271,7 +268,7 @@ class PredictPage(PageFrame):
         )
 
     def drop(self, path: str) -> bool:
-        if not self.drop_words(path) or self._handle is not None:
+        if not self.drop_words(path) or self.running:
             return False
         if self._predicts_images:
             self._images.take((path,))
@@ -294,7 +291,7 @@ class PredictPage(PageFrame):
         self.refresh()
 
     def refresh(self) -> None:
-        opened, running, images = self.session.opened, self._handle is not None, self._predicts_images
+        opened, running, images = self.session.opened, self.running, self._predicts_images
         self._of_table.setVisible(not images)
         self._show_sheet()
         self._images.setVisible(images)
@@ -323,24 +320,15 @@ class PredictPage(PageFrame):
         else:
             there = opened is not None or self._source is not None
             ready = ready and there and bool(self._target.text().strip())
-        stopping = self._handle is not None and self._handle.stopping
         assert self.primary is not None
         keys = self.has_keys(self.primary, self._cancel)
         self.primary.setEnabled(ready and not running and self._training.job is None)
         self._training.setEnabled(not running)
         self.primary.setVisible(not running)
-        self._cancel.setVisible(running)
-        self._cancel.setEnabled(not stopping)
-        self._cancel.setText(tr("Cancelling…") if stopping else tr("Cancel"))
-        if keys:
-            (self._cancel if running and not stopping else self).setFocus() if running else self.take_keys()
+        self.show_cancel(keys=keys)
 
     def escape(self) -> bool:
-        if self._handle is None or self._handle.stopping:
-            return self._training.stop()
-        self._handle.cancel()
-        self.refresh()
-        return True
+        return super().escape() or self._training.stop()
 
     def _lacking(self) -> list[str]:
         opened = self.session.opened
@@ -491,7 +479,7 @@ class PredictPage(PageFrame):
         self.refresh()
 
     def _predict(self) -> None:
-        if self._model is None or self._handle is not None:
+        if self._model is None or self.running:
             return
         source = self._images.source
         if self._predicts_images and not self._may_show(source):
@@ -500,14 +488,10 @@ class PredictPage(PageFrame):
         self._results.clear()
         if not self._predicts_images:
             output = Path(self._target.text().strip())
-            self._handle = predict(self.session, self.jobs, self._model, self._source, output, self._done, self._failed)
+            self.follow(predict(self.session, self.jobs, self._model, self._source, output, self._done, self._failed))
         elif source is not None:
-            self._handle = predict_for(
-                self.jobs, self._model, source, lambda found: self._show_images(source, found), self._failed
-            )
-        if self._handle is not None:
-            self._handle.ended.connect(self._ended)
-        self.refresh()
+            show = partial(self._show_images, source)
+            self.follow(predict_for(self.jobs, self._model, source, show, self._failed))
 
     def _may_show(self, source: ImageSource | None) -> bool:
         """Return whether to go on, having asked where how often it is right were the first private figure shown."""
@@ -523,10 +507,6 @@ class PredictPage(PageFrame):
     def _scroll_to_results(self) -> None:
         self._lines.activate()
         self._area.ensureWidgetVisible(self._results, 0, 0)
-
-    def _ended(self) -> None:
-        self._handle = None
-        self.refresh()
 
     def _done(self, found: Predicted) -> None:
         self._outcome.setText(

@@ -25,7 +25,7 @@ from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseW
 from workbench.gui.pages.release_tasks import Asked
 from workbench.gui.pages.run_page import first_problem
 from workbench.gui.session.error_text import sentence
-from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import again, localised, tr, tr_later, tr_n, tr_number, tr_sentence
@@ -143,7 +143,6 @@ class RapporPage(ReleasePage):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE, RELEASED)
-        self._handle: JobHandle | None = None
         self._facts = Facts(wrap_names=True)
         self._parameters = ParametersCard()
         self._plots = LinePlot(session, "rappor_epsilon_plot"), LinePlot(session, "rappor_detectable_plot")
@@ -203,7 +202,6 @@ class RapporPage(ReleasePage):
         self.body.addWidget(self._scrolled(layout), 1)
         self.body.addWidget(self._refusal)
         self.body.addWidget(self._into_line(self._release))
-        self.foot.addWidget(self._cancel)
 
     # -- what is shown --------------------------------------------------------------------------------------------
 
@@ -265,19 +263,18 @@ class RapporPage(ReleasePage):
             for plot, found in zip(self._plots, plots(setting, self._parameters.last), strict=True):
                 plot.show_plot(found)
         bound = self._show_cost(setting)
-        simulating, releasing = self._handle is not None, self._running is not None
-        running = simulating or releasing
+        running, releasing = self.running, self._releasing is not None
         hinder = self._hindrance(setting, bound)
         keys = self.has_keys(self.primary, self._cancel, self._release)
         assert self.primary is not None
         self.primary.setEnabled(setting is not None and not running)
-        self.primary.setText(tr("Simulating…") if simulating else tr("Simulate"))
+        self.primary.setText(tr("Simulating…") if running and not releasing else tr("Simulate"))
         self._into.setVisible(session.opened is not None)
         self._release.setEnabled(not hinder and not running and bool(self._target.text().strip()))
         self._name_release(done=False)
         self._parameters.enable(not running)
         self._source.setEnabled(not running)
-        self._show_cancel(running=running, keys=keys)
+        self.show_cancel(keys=keys)
         stated = hinder if session.opened is not None else ""
         self.set_note(tr(RUNNING) if releasing else stated or tr(FREE))
 
@@ -377,13 +374,7 @@ class RapporPage(ReleasePage):
                 self._refusal.show()
 
         handle = simulate(opened, column, made_up, setting.parameters, setting.clients, self.jobs, apply, failed)
-        self._handle = figures_first.follow_note(self.session, self.jobs, handle)
-        self._handle.ended.connect(self._simulated)
-        self.refresh()
-
-    def _simulated(self) -> None:
-        self._handle = None
-        self.refresh()
+        self.follow(figures_first.follow_note(self.session, self.jobs, handle))
 
     def _show(self, found: Shown) -> None:
         """Show what was decoded, and scroll to it once it is laid out."""
@@ -405,20 +396,6 @@ class RapporPage(ReleasePage):
     def _show_released(self) -> None:
         self._released.show_newest()
         self.refresh()
-
-    @property
-    def job(self) -> JobHandle | None:
-        """The simulation or the release that the page's own Cancel stops."""
-        return self._handle or self._running
-
-    def escape(self) -> bool:
-        if self._handle is None:
-            return super().escape()
-        if self._handle.stopping:
-            return False
-        self._handle.cancel()
-        self.refresh()
-        return True
 
 
 def _epsilon(value: float) -> str:

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QWidget
 
 from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseWords
 from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen, foresee
-from workbench.gui.session.job_center import JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import again, tr, tr_later, tr_sentence
@@ -114,11 +113,6 @@ class WayPane(Card):
 
     def show_others(self, *, ready: bool) -> None:
         """Show what it has beside its fields; ``ready`` says whether its request is forecast."""
-
-    @property
-    def job(self) -> JobHandle | None:
-        """What else of it runs and can be cancelled."""
-        return None
 
     def value(self) -> Chosen | None:
         """Return what is chosen; ``None`` while a field is refused."""

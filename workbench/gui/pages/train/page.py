@@ -419,7 +419,7 @@ class TrainPage(RunPage):
         self.show_buttons(missing, ready=ready, done=done)
         self.primary = self.paused.lead(self.primary, leads=not ready and not done)
         if job is not None and job.paused:
-            self._cancel_button.setText(tr("Cancel"))
+            self._cancel.setText(tr("Cancel"))
         self.set_note(missing or who_pays(self.session) or self._note_text(found, done=done))
 
     def _note_text(self, found: Preflight | None, *, done: bool) -> str:

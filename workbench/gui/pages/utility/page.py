@@ -256,7 +256,7 @@ class UtilityPage(RunPage):
         self.setup.fill_in(self._standard_models())
         self.start()
         if self.running:
-            self._cancel_button.setFocus()  # the pressed button is gone, and would give the keys to another part
+            self._cancel.setFocus()  # the pressed button is gone, and would give the keys to another part
 
     def _standard_models(self) -> list[str]:
         found = [entry for entry in fitting(self.session).predicting if entry.ordinary is not None]

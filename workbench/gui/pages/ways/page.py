@@ -26,7 +26,7 @@ from workbench.gui.pages.ways.marks import (
 )
 from workbench.gui.pages.ways.table import DecideModel, DecideTable, asked_words
 from workbench.gui.session.error_text import sentence
-from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import FOR_TABLES
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import localised, tr, tr_later, tr_number, tr_sentence
@@ -38,7 +38,6 @@ from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Explainable, Meaning, of_plan
 from workbench.gui.widgets.formatting import entered, together
 from workbench.gui.widgets.master_detail import WIDE
-from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.gui.widgets.way_bar import MODEL, inside
 from workbench.params import ParameterError, WorkbenchError
 from workbench.sanitize.wishes import FORMS
@@ -73,7 +72,6 @@ class WaysPage(PageFrame):
         super().__init__(session, jobs, PAGE)
         self._marks = Marks(session, jobs)
         self._drawn: tuple[DraftPlan, DrawnWays] | None = None
-        self._drawing: JobHandle | None = None
         self._number = 0
         self._least: tuple[Question, str, Decimal | None] | None = None
         self._least_of = session.plan
@@ -197,9 +195,7 @@ class WaysPage(PageFrame):
             self._columns.follow()
 
     def _make_foot(self) -> None:
-        self._cancel = button(tr("Cancel"), "ways_cancel", tip=tr("Stop the private draw (Esc)"))
-        self._cancel.clicked.connect(self.escape)
-        self._cancel.hide()
+        self.add_cancel(button(tr("Cancel"), "ways_cancel", tip=tr("Stop the private draw (Esc)")))
         self._better = button("", "ways_better", tip=tr("Choose the advised way"))
         self._better.clicked.connect(self._choose_advised)
         self._settings = button(tr("Settings →"), "ways_settings", tip=tr("See exactly what is released, and where to"))
@@ -208,7 +204,7 @@ class WaysPage(PageFrame):
             tr("Release…"), "ways_release", "primary", tip=tr("Asks once, then charges and publishes")
         )
         self._release.clicked.connect(self._press)
-        for part in (self._cancel, self._settings, self._better, self._release):
+        for part in (self._settings, self._better, self._release):
             self.foot.addWidget(part)
         self.primary = self._release
 
@@ -234,9 +230,7 @@ class WaysPage(PageFrame):
         self._look_for_new_wish()
 
     def _forget(self) -> None:
-        if self._drawing is not None:
-            former, self._drawing = self._drawing, None
-            former.cancel()
+        self.forget()
         self._drawn, self._least, self._number = None, None, 0
         self._wished = frozenset(self.session.questions.asked.wishes)
         self._follow()
@@ -256,7 +250,7 @@ class WaysPage(PageFrame):
         self._nothing.say(missing)
         for part in (self._settings, self._release, self._better):
             part.setVisible(not missing)
-        self._show_cancel()
+        self.show_cancel(keys=self.has_keys(self._cancel))
         if missing:
             self.set_note(missing)
             return
@@ -265,7 +259,7 @@ class WaysPage(PageFrame):
         self._model.show_questions(questions_of(session), drawn)
         self._badge.setVisible(drawn is not None)
         self._truth.setText(tr("Another draw") if drawn is not None else tr("Show the truth"))
-        self._truth.setEnabled(self._drawing is None)
+        self._truth.setEnabled(not self.running)
         self._show_counts()
         self._look_for_unanswered()
         self._show_least()
@@ -467,41 +461,15 @@ class WaysPage(PageFrame):
     # -- the private draw -----------------------------------------------------------------------------------------
 
     def _show_truth(self) -> None:
-        if self._drawing is not None or not figures_first.may_show(self, self.session):
+        if self.running or not figures_first.may_show(self, self.session):
             return
         plan, number = self.session.plan, self._number + 1
-        handle = draw_privately(self.session, self.jobs, number)
-        self._drawing, self._number = handle, number
+        self._number = number
 
         def take(found: DrawnWays) -> None:
             self._drawn = plan, found
 
-        handle.finished.connect(take)
-        handle.cancelling.connect(self.refresh)
-        handle.ended.connect(lambda: self._ended(handle))
-        self.refresh()
-
-    def _ended(self, handle: JobHandle) -> None:
-        if self._drawing is handle:
-            self._drawing = None
-            self.refresh()
-
-    def _show_cancel(self) -> None:
-        stopping = self._drawing is not None and self._drawing.stopping
-        self._cancel.setVisible(self._drawing is not None)
-        self._cancel.setText(tr("Cancelling…") if stopping else tr("Cancel"))
-        self._cancel.setEnabled(not stopping)
-
-    @property
-    def job(self) -> JobHandle | None:
-        """The private draw that the page's own Cancel stops."""
-        return self._drawing
-
-    def escape(self) -> bool:
-        if self._drawing is None or self._drawing.stopping:
-            return False
-        ask_to_stop(self, self._drawing)
-        return True
+        self.follow(draw_privately(self.session, self.jobs, number)).finished.connect(take)
 
     # -- the release ----------------------------------------------------------------------------------------------
 

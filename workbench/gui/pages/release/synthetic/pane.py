@@ -76,7 +76,7 @@ class SyntheticPane(WayPane):
         session = page.session
         super().__init__(session, RELEASED, "synthetic")
         self._page, self._draw = page, 0
-        self._drawing: JobHandle | None = None
+        self._drawing: JobHandle | None = None  # the preview, which the page follows
         self._planned = session.plan
         self.method = named(ChoiceBox(), "synthetic_method", tr("Method"), tr("Which tables are counted"))
         for entry in synth.SYNTHESISERS:
@@ -286,11 +286,6 @@ class SyntheticPane(WayPane):
 
     # -- the preview ----------------------------------------------------------------------------------------------
 
-    @property
-    def job(self) -> JobHandle | None:
-        """The preview that is drawn."""
-        return self._drawing
-
     def _say_steps(self) -> None:
         steps = steps_of(self.session)
         stated = PLANNED_STEPS if self._fields["cuts"].text().strip() else OWN_STEPS
@@ -299,10 +294,9 @@ class SyntheticPane(WayPane):
 
     def _forget_preview(self) -> None:
         """Show no draw of another table or plan, and wait for none."""
-        if self._drawing is not None:
-            former, self._drawing = self._drawing, None
-            former.cancel()
-        self._draw = 0
+        if self._drawing is not None and self._drawing is self._page.job:
+            self._page.forget()
+        self._drawing, self._draw = None, 0
         self._preview_card.show_compared(None)
         self._preview_card.hide()
 
@@ -314,7 +308,7 @@ class SyntheticPane(WayPane):
 
     def _preview(self) -> None:
         session, chosen = self.session, self.value()
-        if session.opened is None or chosen is None or self._page.job is not None:
+        if session.opened is None or chosen is None or self._page.running:
             return
         if not figures_first.may_show(self._page, session):
             return
@@ -338,12 +332,4 @@ class SyntheticPane(WayPane):
                     self._page.scroll_to(self._preview_card)
 
         handle = preview(session.opened, session.plan, chosen, number, self._page.jobs, apply, session.report)
-        self._drawing = figures_first.follow_note(session, self._page.jobs, handle)
-        handle.cancelling.connect(self.refreshed)
-        handle.ended.connect(lambda: self._drawn(handle))
-        self.refreshed.emit()
-
-    def _drawn(self, handle: JobHandle) -> None:
-        if self._drawing is handle:
-            self._drawing = None
-            self.refreshed.emit()
+        self._drawing = self._page.follow(figures_first.follow_note(session, self._page.jobs, handle))
