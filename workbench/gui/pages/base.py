@@ -194,8 +194,7 @@ class PageFrame(QWidget):
         self.body.setContentsMargins(0, 0, 0, 0)
         self._note = Elided("", "muted", least=80)
         self._note.setObjectName(f"note_{page.name}")
-        self.foot: QHBoxLayout = row(self._note)
-        self.foot.setStretch(0, 1)
+        self.foot: QHBoxLayout = row((self._note, 1))
         self._layers = whole = QVBoxLayout(self)
         whole.setContentsMargins(MARGIN, 16, MARGIN, 12)
         whole.setSpacing(GAP)
@@ -235,8 +234,7 @@ class PageFrame(QWidget):
 
     def set_primary(self, text: str, name: str, pressed: Callable[[], object], tip: str = "") -> QPushButton:
         """Make the page's one highlighted button, at the right end of the foot."""
-        self.primary = button(text, name, "primary", tip=tip)
-        self.primary.clicked.connect(lambda: pressed())
+        self.primary = button(text, name, "primary", tip=tip, press=lambda: pressed())
         self.foot.addWidget(self.primary)
         return self.primary
 

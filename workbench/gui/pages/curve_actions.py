@@ -16,7 +16,7 @@ from workbench.gui.session.draft_edits import scaled_to
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
-from workbench.gui.widgets.basic import Card, button, label, row
+from workbench.gui.widgets.basic import Card, button, label, row, say
 from workbench.gui.widgets.formatting import at_most
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
@@ -85,11 +85,9 @@ class PointPanel(Card):
         self._name.setText(facts.name)
         where = tr("at every ε") if facts.without_privacy else f"ε = {at_most(facts.epsilon)}"
         self._figure.setText(f"{where}:  {facts.figure}")
-        self._warning.setText(facts.warning)
-        self._warning.setVisible(bool(facts.warning))
+        say(self._warning, facts.warning)
         above = offered_words(self._session.questions, Decimal(repr(facts.epsilon)))
-        self._offered.setText("" if facts.without_privacy else above)
-        self._offered.setVisible(bool(self._offered.text()))
+        say(self._offered, "" if facts.without_privacy else above)
         self._take.setVisible(not facts.without_privacy)
         self._take.setEnabled(self._session.opened is not None)
         self._train.setVisible(bool(facts.model) and not facts.without_privacy)

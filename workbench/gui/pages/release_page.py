@@ -29,7 +29,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import again, tr, tr_later
-from workbench.gui.widgets.basic import button, label, look, row, scrolled, stack
+from workbench.gui.widgets.basic import button, label, look, panel, row, scrolled, stack
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save, choose, confirm
 from workbench.gui.widgets.formatting import at_most
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest
@@ -110,8 +110,7 @@ class ReleasePage(PageFrame):
         self._choose = button(tr("Choose…"), what.part("choose"), tip=tr("Choose the file to release into"))
         self._choose.clicked.connect(self._choose_target)
         self.add_cancel(button(tr("Cancel"), what.part("cancel"), tip=tr("Stop; nothing is written")))
-        self._release = button(tr(what.verb), what.part("release"), tip=tr(what.tip))
-        self._release.clicked.connect(self._press)
+        self._release = button(tr(what.verb), what.part("release"), tip=tr(what.tip), press=self._press)
 
     def asked(self) -> Asked | None:
         """Return what would be released as things are; ``None`` where nothing can be."""
@@ -126,10 +125,12 @@ class ReleasePage(PageFrame):
 
     def _into_line(self, last: QWidget | None = None) -> QWidget:
         """Return the line with the file to release into, ``last`` at its end."""
-        line = row(label(tr("Release into")))
-        line.addWidget(self._target, 1)
-        line.addWidget(self._choose)
-        line.addWidget(last or label(tr("with its certificate beside it"), "muted"))
+        line = row(
+            label(tr("Release into")),
+            (self._target, 1),
+            self._choose,
+            last or label(tr("with its certificate beside it"), "muted"),
+        )
         self._into = look(QWidget(), "clear")
         self._into.setLayout(line)
         return self._into
@@ -318,15 +319,13 @@ class ReleasedPart(QWidget):
         self._read_file, self._failed = read, failed
         self.step: ReleasedStep | None = None
         self._card: ReleasedCard | None = None
-        pressed = button(tr(words[0]), f"{self._name}_look", tip=tr(words[1]))
-        pressed.clicked.connect(self._read)
+        pressed = button(tr(words[0]), f"{self._name}_look", tip=tr(words[1]), press=self._read)
         self._problem = label("", "problem", wrap=True, name=f"{self._name}_look_problem")
         self._problem.hide()
         self._view = view
         self._whole = stack(spacing=12)
         self.setLayout(self._whole)
-        self._line = QWidget()
-        self._line.setLayout(row(pressed, None))
+        self._line = panel(row(pressed, None))
         for part in (self._line, self._problem):
             self._whole.addWidget(part)
         self.hide()

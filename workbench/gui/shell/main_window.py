@@ -368,11 +368,9 @@ class MainWindow(QMainWindow):
         return area
 
     def _arrange(self) -> None:
-        centre = stack(self.restore_panel, self.missing_panel, spacing=0)
-        centre.addWidget(self._stack, 1)
+        centre = stack(self.restore_panel, self.missing_panel, (self._stack, 1), spacing=0)
         self._below: bool | None = None  # whether the gauges are below the rooms
-        self._upper = upper = row(spacing=0)
-        upper.addLayout(centre, 1)
+        self._upper = upper = row((centre, 1), spacing=0)
         self.rail.add_below(self.jobs_panel)
         whole = QWidget()
         layout = row(self.rail, spacing=0)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr, tr_sentence
-from workbench.gui.widgets.basic import Elided, button, label, named, row, stack
+from workbench.gui.widgets.basic import Elided, button, label, named, panel, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_for_table
 from workbench.gui.widgets.parameter_form import Form
@@ -58,8 +58,7 @@ class AttackForm(QWidget):
         self._say_open()
 
     def _held(self) -> QWidget:
-        held = QWidget()
-        held.setLayout(self._grid)
+        held = panel(self._grid)
         self._grid.setContentsMargins(0, 0, 0, 0)
         held.setVisible(bool(self.attack.given))
         return held

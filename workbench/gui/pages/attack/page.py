@@ -19,7 +19,7 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, badge, button, label, named, row, scrolled, stack
+from workbench.gui.widgets.basic import Card, badge, button, label, named, panel, row, scrolled, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_where_to_save, choose
 from workbench.gui.widgets.formatting import percent
@@ -82,10 +82,8 @@ class AttackPage(RunPage):
             self.attack.addItem(tr_sentence(known.title), known.name)
         self._about = label("", "muted", wrap=True, name="attack_about")
         self._fields = QStackedWidget()
-        first = row(label(tr("Attack")), self.attack, self._about)
-        first.setStretch(2, 1)
-        line = QWidget()
-        line.setLayout(first)
+        first = row(label(tr("Attack")), self.attack, (self._about, 1))
+        line = panel(first)
         first.setContentsMargins(0, 0, 0, 0)
         setup = Card(scrolled(stack(line, self._fields, None, spacing=8), "attack_setup"), pad=12)
         self._badge = badge()
@@ -250,12 +248,8 @@ class _Result(Standing):
         self.setObjectName("attack_result")
         heading, both = QWidget(), QWidget()
         line = row(label(tr("WHAT IT FOUND"), "caption"), None, private)
-        line.setContentsMargins(0, 0, 0, 0)
         heading.setLayout(line)
-        halves = row(scrolled(stack(said, words, None), "attack_words_area"), chart, spacing=16)
-        halves.setStretch(0, 1)
-        halves.setStretch(1, 1)
-        halves.setContentsMargins(0, 0, 0, 0)
+        halves = row((scrolled(stack(said, words, None), "attack_words_area"), 1), (chart, 1), spacing=16)
         both.setLayout(halves)
         self._private, self._chart, self._table = private, chart, table
         self.body.addWidget(heading)

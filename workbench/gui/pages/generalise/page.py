@@ -21,7 +21,7 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, badge, button, hold, label, row, scrolled, segments, stack
+from workbench.gui.widgets.basic import Card, badge, button, hold, label, panel, row, say, scrolled, segments, stack
 from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.formatting import count, percent
@@ -89,8 +89,7 @@ class GeneralisePage(RunPage):
         self.more = Form("generalise_more", MORE, titles=TITLES_OF_MORE, across=3)
         self.more.changed.connect(lambda: self._set(self.more))
         self._unfolded = False
-        self._fold = button("", "generalise_fold", "link")
-        self._fold.clicked.connect(self._turn_fold)
+        self._fold = button("", "generalise_fold", "link", press=self._turn_fold)
         self._problem = label("", "problem", wrap=True, name="generalise_problem")
         self._said = label("", wrap=True, name="generalise_said")
         self._badge = badge()
@@ -108,8 +107,7 @@ class GeneralisePage(RunPage):
         self._failures = stack(spacing=4)
         self._views = QStackedWidget()
         self._whole = QWidget()
-        fold = QWidget()
-        fold.setLayout(row(self._fold, None))
+        fold = panel(row(self._fold, None))
         asked = Card(self.form, fold, self.more, self._problem, pad=12)
         self._whole.setLayout(stack(asked, self._card(), spacing=12))
         layout = self._whole.layout()
@@ -170,10 +168,7 @@ class GeneralisePage(RunPage):
         for view in self._places.values():
             self._views.addWidget(view)
         self._segments[HIERARCHIES].setChecked(True)
-        card = Card(self._said, pad=12)
-        card.body.addLayout(row(*self._segments.values(), None, self._badge, spacing=4))
-        card.body.addWidget(self._views, 1)
-        return card
+        return Card(self._said, row(*self._segments.values(), None, self._badge, spacing=4), (self._views, 1), pad=12)
 
     # -- what is asked ------------------------------------------------------------------------------------------------
 
@@ -219,8 +214,7 @@ class GeneralisePage(RunPage):
             except WorkbenchError as error:
                 stated = sentence(error)
         shown = stated or (self._refusal if self._searched == self._present() else "")
-        self._problem.setText(shown)
-        self._problem.setVisible(bool(shown))
+        say(self._problem, shown)
         return wanted if isinstance(wanted, Wanted) and self.more.value() is not None and not stated else None
 
     def _models(self) -> tuple[PrivacyModel, ...]:
@@ -504,9 +498,7 @@ class GeneralisePage(RunPage):
 
 def _under(heading: str, table: QWidget) -> QWidget:
     """Return a table under a line that says what it is."""
-    whole = QWidget()
-    whole.setLayout(stack(label(tr(heading), "muted"), table, spacing=4))
-    return whole
+    return panel(stack(label(tr(heading), "muted"), table, spacing=4))
 
 
 def _invitation() -> str:

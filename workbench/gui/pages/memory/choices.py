@@ -64,8 +64,7 @@ class ChoicesCard(Card):
         self._show_beginnings()
         self._given = ""
         self._networks = boxes
-        whole = stack(label(tr("NETWORKS TO COMPARE"), "caption"))
-        whole.addWidget(explained(self.form, boxes, rule()), 1)
+        whole = stack(label(tr("NETWORKS TO COMPARE"), "caption"), (explained(self.form, boxes, rule()), 1))
         self.body.addLayout(whole)
 
     def networks(self) -> tuple[Network, ...]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtWidgets import QStackedWidget
 
 from workbench.gui.pages.curve_actions import save_curve
 from workbench.gui.pages.memory import PAGE
@@ -16,7 +16,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
-from workbench.gui.widgets.basic import Card, button, label, row, stack
+from workbench.gui.widgets.basic import Card, button, label, panel, row, stack
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.formatting import memory
 from workbench.params import WorkbenchError
@@ -76,16 +76,13 @@ class MemoryPage(RunPage):
             self.header.addWidget(part)
         empty, hint = Card(), label(tr(EMPTY), "muted", wrap=True, name="memory_empty")
         hint.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        inviting = stack(None, hint, None)
-        inviting.setContentsMargins(48, 0, 48, 0)
+        inviting = stack(None, hint, None, margins=(48, 0, 48, 0))
         empty.body.addLayout(inviting)
         self._views = QStackedWidget()
         for view in (empty, self.found):
             self._views.addWidget(view)
-        right = QWidget()
-        right.setLayout(stack(self._problem, self._views))
-        whole = row(self.choices, spacing=12)
-        whole.addWidget(right, 1)
+        right = panel(stack(self._problem, self._views))
+        whole = row(self.choices, (right, 1), spacing=12)
         self.body.addLayout(whole, 1)
 
     # -- what is asked ----------------------------------------------------------------------------------------------

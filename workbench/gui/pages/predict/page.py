@@ -73,8 +73,7 @@ class WeightsRow(QWidget):
         browse = button(tr("Browse…"), "predict_weights_browse", tip=tr("Choose the file of the public weights"))
         browse.clicked.connect(self._browse)
         self._stated = label("", "muted", wrap=True, name="predict_weights_told")
-        lines = stack(self._stated, spacing=4)
-        lines.addLayout(row(label(tr("public weights")), self._field, browse))
+        lines = stack(self._stated, row(label(tr("public weights")), self._field, browse), spacing=4)
         self.setLayout(lines)
         self.hide()
 
@@ -173,9 +172,7 @@ class PredictPage(PageFrame):
         )
         self._released.activated.connect(self._take_released)
         self._released.hide()
-        model = Card(label(tr("MODEL"), "caption"))
-        model.body.addWidget(self._released)
-        model.body.addLayout(row(self._folder, browse))
+        model = Card(label(tr("MODEL"), "caption"), self._released, row(self._folder, browse))
         self._learn = button(
             tr(LEARN), "predict_learn", "link", tip=tr("A model of a release costs nothing beyond the release")
         )
@@ -201,13 +198,8 @@ class PredictPage(PageFrame):
             tr("The open table"), "predict_rows_open", "link", tip=tr("Predict for the table that is open")
         )
         self._of_open.clicked.connect(lambda: self._show_rows(None))
-        line = row(self._rows, self._of_open, choose)
-        line.setStretch(0, 1)
-        card = Card(label(tr("ROWS AND FILE"), "caption"))
-        card.body.addLayout(line)
-        card.body.addLayout(row(self._target, save))
-        card.body.addStretch(1)
-        return card
+        line = row((self._rows, 1), self._of_open, choose)
+        return Card(label(tr("ROWS AND FILE"), "caption"), line, row(self._target, save), None)
 
     def _connect(self) -> None:
         session = self.session

@@ -122,22 +122,13 @@ class TrainCard(Card):
         self.changed.emit()
 
     def _arrange(self) -> None:
-        browse = button(tr("Browse…"), "learn_release_browse", tip=tr("Choose a released table"))
-        browse.clicked.connect(self._browse)
+        browse = button(tr("Browse…"), "learn_release_browse", tip=tr("Choose a released table"), press=self._browse)
         save = button(tr("Browse…"), "learn_folder_browse", tip=tr("Choose a new folder for the model"))
         save.clicked.connect(self._choose_folder)
-        first = row(label(tr("Released table")))
-        first.addWidget(self._release, 1)
-        first.addWidget(browse)
-        second = row(label(tr("Model")), self._model, 8, label(tr("predicts")))
-        second.addWidget(self._target, 1)
-        third = row(label(tr("Into the new folder")))
-        third.addWidget(self._folder, 1)
-        third.addWidget(save)
-        foot = row()
-        foot.addWidget(self._problem, 1)
-        foot.addWidget(self.cancel)
-        foot.addWidget(self.start)
+        first = row(label(tr("Released table")), (self._release, 1), browse)
+        second = row(label(tr("Model")), self._model, 8, label(tr("predicts")), (self._target, 1))
+        third = row(label(tr("Into the new folder")), (self._folder, 1), save)
+        foot = row((self._problem, 1), self.cancel, self.start)
         for line in (first, second, third, foot):
             self.body.addLayout(line)
 

@@ -126,10 +126,8 @@ class SettingsPage(ReleasePage):
     def _make_problem(self) -> None:
         self._problem = label("", "problem", wrap=True, name="release_problem")
         self._hint_page = "data"
-        self._hint = button("", "release_hint", "link")
-        self._hint.clicked.connect(lambda: self.session.go(self._hint_page))
-        line = row(self._problem, self._hint)
-        line.setStretch(0, 1)
+        self._hint = button("", "release_hint", "link", press=lambda: self.session.go(self._hint_page))
+        line = row((self._problem, 1), self._hint)
         self._stopped = look(QWidget(), "clear")
         self._stopped.setLayout(line)
 
@@ -146,8 +144,7 @@ class SettingsPage(ReleasePage):
         all_of_them.clicked.connect(lambda: self.session.go("released"))
         self._released_title = caption(tr("JUST RELEASED"), all_of_them)
         past = look(QWidget(), "clear")
-        lines = stack(self._released_title, spacing=12)
-        lines.addLayout(self._released)
+        lines = stack(self._released_title, self._released, spacing=12)
         past.setLayout(lines)
         self._columns = ColumnsCard(self.session, "release_columns")
         self._sections = Sections(self._version, self._cost, self._outside, self._columns, past)

@@ -14,7 +14,7 @@ from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen, foresee
 from workbench.gui.session.session import Session
 from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import again, tr, tr_later, tr_sentence
-from workbench.gui.widgets.basic import Card, label
+from workbench.gui.widgets.basic import Card, label, say
 from workbench.gui.widgets.delta_entry import DeltaEntry, DeltaLine
 from workbench.gui.widgets.parameter_form import Form, explained
 from workbench.params import Parameters
@@ -158,8 +158,7 @@ class WayPane(Card):
 
     def say(self, problem: str) -> None:
         """Say which field is refused, and why."""
-        self._problem.setText(problem)
-        self._problem.setVisible(bool(problem))
+        say(self._problem, problem)
 
 
 class DerivedPane(WayPane):

@@ -16,7 +16,7 @@ from workbench.gui.session.account_view import GENERALISED, ReleasedStep
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
-from workbench.gui.widgets.basic import Card, button, label, look, named, row, scrolled, stack
+from workbench.gui.widgets.basic import Card, button, label, look, named, panel, row, scrolled, stack
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.formatting import at_most, count, entered, in_full, moment, paused_words
 from workbench.gui.widgets.lines_table import LinesTable
@@ -100,8 +100,7 @@ class ReleasedPage(PageFrame):
             tr("Go on with it →"), "released_resume", tip=tr("Models, Train: resume or give up the training")
         )
         resume.clicked.connect(lambda: session.go("train"))
-        self._resume = QWidget()
-        self._resume.setLayout(row(self._paused, None, resume))
+        self._resume = panel(row(self._paused, None, resume))
         self._place = stack(spacing=12)
         self._detail = look(Standing(pad=0), "quiet")
         self._detail.body.addWidget(scrolled(self._place, "released_detail"))

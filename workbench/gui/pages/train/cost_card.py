@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
 from workbench.gui.pages.train.messages import QUIET, SHOWN, cost, steps
 from workbench.gui.pages.train.tasks import TORCH
 from workbench.gui.style.language import tr, tr_later, tr_sentence
-from workbench.gui.widgets.basic import Card, Facts, button, caption, label, named, row, stack
+from workbench.gui.widgets.basic import Card, Facts, button, caption, label, named, panel, row, say, stack
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.figures_first import BESIDE
 from workbench.gui.widgets.formatting import memory, plain
@@ -51,13 +51,11 @@ class BeforeCard(Card):
         super().__init__()
         self._first = False
         self._facts = Facts()
-        figures = QWidget()
-        figures.setLayout(stack(self._facts, expected))
+        figures = panel(stack(self._facts, expected))
         figures.setMaximumWidth(WIDEST)
         left = QWidget()
-        line = row(figures, None)
-        line.setStretch(0, 1)
-        line.setStretch(1, 0)
+        line = row((figures, 1))
+        line.addStretch(0)
         left.setLayout(line)
         self._problem = label("", "problem", wrap=True, name="train_problem")
         self._missing = label("", "warn", wrap=True, name="train_missing")
@@ -69,9 +67,7 @@ class BeforeCard(Card):
         choose.clicked.connect(self._choose)
         self.folder.textEdited.connect(self.changed)
         place = self._place = QWidget()
-        line = row(label(tr("folder"), "muted"))
-        line.addWidget(self.folder, 1)
-        line.addWidget(choose)
+        line = row(label(tr("folder"), "muted"), (self.folder, 1), choose)
         place.setLayout(line)
         title = caption(tr("BEFORE IT STARTS"), explain)
         self.raise_cap = button(
@@ -88,8 +84,7 @@ class BeforeCard(Card):
         self._quiet.toggled.connect(self._say_quiet)
         self._quiet.toggled.connect(self.changed)
         self._quiet_line = QWidget()
-        quiet = row(self._quiet, spacing=12)
-        quiet.addWidget(self._quiet_words, 1)
+        quiet = row(self._quiet, (self._quiet_words, 1), spacing=12)
         self._quiet_line.setLayout(quiet)
         self._say_quiet()
         stated = (title, left, self._problem, self._missing, self.raise_cap)
@@ -126,8 +121,7 @@ class BeforeCard(Card):
 
     def set_problem(self, text: str) -> None:
         """Say why there is no cost; nothing where there is."""
-        self._problem.setText(text)
-        self._problem.setVisible(bool(text))
+        say(self._problem, text)
 
     def show_figures(
         self, found: Preflight | None, *, network: bool, torch_missing: bool, asked: bool = False, beyond: bool = False

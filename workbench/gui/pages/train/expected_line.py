@@ -13,7 +13,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
-from workbench.gui.widgets.basic import Elided, button, label, row, stack
+from workbench.gui.widgets.basic import Elided, button, label, panel, row, stack
 from workbench.jobs import Job
 from workbench.params import Parameters, WorkbenchError
 from workbench.signals.cancel import CancelToken
@@ -53,8 +53,7 @@ class ExpectedLine(QWidget):
         self._of: object = None
         self._asked: Callable[[], tuple[object, Parameters | None, ImageSet | None]] | None = None
         self._handle: JobHandle | None = None
-        head = QWidget()
-        head.setLayout(row(label(tr("expected accuracy"), "muted"), None, self._ask))
+        head = panel(row(label(tr("expected accuracy"), "muted"), None, self._ask))
         self.setLayout(stack(head, self._stated))
 
     def follow(self, asked: Callable[[], tuple[object, Parameters | None, ImageSet | None]]) -> None:

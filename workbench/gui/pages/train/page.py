@@ -74,13 +74,9 @@ class TrainPage(RunPage):
         self._memory_study = button(tr("Memory of networks →"), "train_way_memory", "link", tip=tip)
         self._memory_study.clicked.connect(lambda: session.go("memory"))
         self.header.addWidget(self._memory_study)
-        column = stack(self.paused, self.before, spacing=12)
-        column.addWidget(self.going, 1)
-        column.addWidget(self.study, 1)
+        column = stack(self.paused, self.before, (self.going, 1), (self.study, 1), spacing=12)
         self._column = column
-        whole = row(self.forms, spacing=12)
-        whole.setStretch(0, 1)
-        whole.addWidget(scrolled(column, "train_area"), 3)
+        whole = row((self.forms, 1), (scrolled(column, "train_area"), 3), spacing=12)
         self.body.addLayout(whole, 1)
         self._pause = button(
             tr("Pause"), "train_pause", tip=tr("Stop after this step and keep a checkpoint to go on from")

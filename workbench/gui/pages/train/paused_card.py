@@ -34,16 +34,12 @@ class PausedCard(Card):
         self._text = label("", wrap=True, name="train_paused")
         self._text.setToolTip(tr("Its ε stays reserved until it goes on or is given up"))
         tip = tr("Go on from the checkpoint; this charges nothing more")
-        self._resume = resume = button(tr("Resume"), "train_resume", tip=tip)
-        resume.clicked.connect(self.resume_asked)
+        self._resume = resume = button(tr("Resume"), "train_resume", tip=tip, press=self.resume_asked)
         leave = button(
             tr("Give up…"), "train_give_up", "link", tip=tr("End this run for good and remove its checkpoint")
         )
         leave.clicked.connect(self.give_up_asked)
-        line = row(label("↺", "accent"))
-        line.addWidget(self._text, 1)
-        line.addWidget(resume)
-        line.addWidget(leave)
+        line = row(label("↺", "accent"), (self._text, 1), resume, leave)
         self.body.addLayout(line)
         self.hide()
 

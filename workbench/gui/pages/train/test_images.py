@@ -54,8 +54,7 @@ class TestImages(QWidget):
         self._choose.clicked.connect(self._ask)
         self._drop = button("×", "train_test_drop", "link", tip=tr("Test with none"), accessible=tr("Test with none"))
         self._drop.clicked.connect(self.forget)
-        line = row(label(tr("public test images"), "muted"), self._stated, self._drop, self._choose)
-        line.setStretch(1, 1)
+        line = row(label(tr("public test images"), "muted"), (self._stated, 1), self._drop, self._choose)
         self.setLayout(line)
         self._drop.hide()
 

@@ -31,7 +31,7 @@ from workbench.gui.session.open_images import FOR_TABLES
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import localised, tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, badge, button, label, look, named, row, stack
+from workbench.gui.widgets.basic import Card, badge, button, label, look, named, row, say, stack
 from workbench.gui.widgets.declared import ColumnsCard
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
@@ -83,9 +83,7 @@ class WaysPage(PageFrame):
         self._make_foot()
         self._nothing = NothingYet(session, "ways_nothing", tr("Nothing to decide yet"), "data", tr("Data →"))
         self.body.addWidget(self._top)
-        panes = row(spacing=12)
-        panes.addWidget(self._sheet, 3)
-        panes.addWidget(self._make_wide_pane(), 2)
+        panes = row((self._sheet, 3), (self._make_wide_pane(), 2), spacing=12)
         self.body.addLayout(panes, 1)
         self.body.addWidget(self._nothing, 1)
         self._marks.changed.connect(self._advise)
@@ -148,8 +146,7 @@ class WaysPage(PageFrame):
         self._found = label("", wrap=True, name="ways_least")
         self._take = button("", "ways_take_least", "link", tip=tr("Use this ε for the whole release"))
         self._take.clicked.connect(self._take_least)
-        line = row(self._found, self._take)
-        line.setStretch(0, 1)
+        line = row((self._found, 1), self._take)
         self._least_line = look(QWidget(), "clear")
         self._least_line.setLayout(line)
         self._solved_line = label("", "muted", wrap=True, name="ways_solved")
@@ -160,14 +157,12 @@ class WaysPage(PageFrame):
         )
         self._truth.clicked.connect(self._show_truth)
         legend = label(tr(LEGEND), "muted", wrap=True)
-        head = row(legend, self._badge, self._truth)
-        head.setStretch(0, 1)
+        head = row((legend, 1), self._badge, self._truth)
         above = look(QWidget(), "clear")
         above.setLayout(head)
         self._outside = label("", "warn", wrap=True, name="ways_outside")
         self._sheet = look(QWidget(), "clear")
-        layout = stack(above, spacing=8)
-        layout.addWidget(self._table, 1)
+        layout = stack(above, (self._table, 1), spacing=8)
         for part in (self._more, self._refused, self._least_line, self._solved_line, self._outside):
             layout.addWidget(part)
         self._sheet.setLayout(layout)
@@ -177,8 +172,7 @@ class WaysPage(PageFrame):
         self._meaning, self._columns = Meaning(self.session, "ways_meaning"), ColumnsCard(self.session, "ways_columns")
         self._wide_pane = look(QWidget(), "clear")
         meaning = Card(label(tr("WHAT THIS ε MEANS"), "caption"), self._meaning, pad=12)
-        panes = stack(meaning, spacing=12)
-        panes.addWidget(self._columns, 1)
+        panes = stack(meaning, (self._columns, 1), spacing=12)
         self._wide_pane.setLayout(panes)
         return self._wide_pane
 
@@ -196,8 +190,7 @@ class WaysPage(PageFrame):
 
     def _make_foot(self) -> None:
         self.add_cancel(button(tr("Cancel"), "ways_cancel", tip=tr("Stop the private draw (Esc)")))
-        self._better = button("", "ways_better", tip=tr("Choose the advised way"))
-        self._better.clicked.connect(self._choose_advised)
+        self._better = button("", "ways_better", tip=tr("Choose the advised way"), press=self._choose_advised)
         self._settings = button(tr("Settings →"), "ways_settings", tip=tr("See exactly what is released, and where to"))
         self._settings.clicked.connect(lambda: self.session.go("release"))
         self._release = button(
@@ -292,8 +285,7 @@ class WaysPage(PageFrame):
         stated = tr(WORKING) if refused is None else sentence(refused)
         self._reason.setText(stated if found is None else tr_sentence(found.reason))
         look(self._reason, "" if found is not None else "problem" if refused is not None else "muted")
-        self._offered.setText(offered_words(session.questions, session.plan.epsilon))
-        self._offered.setVisible(bool(self._offered.text()))
+        say(self._offered, offered_words(session.questions, session.plan.epsilon))
 
     def _show_release(self) -> None:
         """Highlight what leads on: never a release that is mostly noise, or that answers nothing."""
@@ -335,8 +327,7 @@ class WaysPage(PageFrame):
     # -- a wish, and what is not needed ---------------------------------------------------------------------------
 
     def _say_refused(self, text: str) -> None:
-        self._refused.setText(text)
-        self._refused.setVisible(bool(text))
+        say(self._refused, text)
 
     def _ask_more(self) -> None:
         """Add the question that was typed; what is none stays in the field, with the reason below it."""

@@ -19,7 +19,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets import chart_marks as mark
-from workbench.gui.widgets.basic import Card, button, hold_most, label, named, row, segments
+from workbench.gui.widgets.basic import Card, button, hold_most, label, named, row, say, segments
 from workbench.gui.widgets.chart import KEY, SCALE, Chart, Drawing, ends_below, row_ticks
 from workbench.gui.widgets.chart_marks import Key, Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -332,8 +332,7 @@ class StatisticsPane(WayPane):
         groups = checked.expected.get((COUNT, "")) if checked is not None else None
         self._expected.setText(groups.words if groups is not None else "")
         self._expected.setToolTip(groups.stated if groups is not None else "")
-        self._sizes.setText(checked.sizes if checked is not None else "")
-        self._sizes.setVisible(bool(self._sizes.text()))
+        say(self._sizes, checked.sizes if checked is not None else "")
 
     def enable(self, on: bool) -> None:
         """Let the settings be changed, or not while a release goes on."""
