@@ -70,8 +70,12 @@ class WeightsRow(QWidget):
             "predict_weights", tr("File of the public weights"), tr("The weights of the frozen part")
         )
         self._field.editingFinished.connect(self._take)
-        browse = button(tr("Browse…"), "predict_weights_browse", tip=tr("Choose the file of the public weights"))
-        browse.clicked.connect(self._browse)
+        browse = self._field.chooser(
+            lambda: ask_for_weights(self, tr("The public weights of the network")),
+            "predict_weights_browse",
+            tr("Choose the file of the public weights"),
+            self._take,
+        )
         self._stated = label("", "muted", wrap=True, name="predict_weights_told")
         lines = stack(self._stated, row(label(tr("public weights")), self._field, browse), spacing=4)
         self.setLayout(lines)
@@ -81,12 +85,6 @@ class WeightsRow(QWidget):
         """Ask for the file whose SHA-256 is ``checksum``."""
         self._stated.setText(tr("SHA-256 of the file, as stated on the card: {checksum}", checksum=checksum))
         self.show()
-
-    def _browse(self) -> None:
-        path = ask_for_weights(self, tr("The public weights of the network"))
-        if path:
-            self._field.choose(path)
-            self._take()
 
     def _take(self) -> None:
         text = self._field.text().strip()
@@ -161,8 +159,12 @@ class PredictPage(PageFrame):
     def _model_card(self) -> Card:
         self._folder = PathField("predict_model", tr("Folder of the model"), tr("The folder of a released model"))
         self._folder.editingFinished.connect(self._open)
-        browse = button(tr("Browse…"), "predict_model_browse", tip=tr("Choose the folder of a released model"))
-        browse.clicked.connect(self._browse)
+        browse = self._folder.chooser(
+            lambda: ask_for_folder(self, tr("The folder of a released model")),
+            "predict_model_browse",
+            tr("Choose the folder of a released model"),
+            self._open,
+        )
         self._facts = Facts()
         self._problem = label(tr(NO_MODEL), "muted", wrap=True, name="predict_problem")
         self._weights = WeightsRow()
@@ -188,8 +190,13 @@ class PredictPage(PageFrame):
         self._target = PathField(
             "predict_output", tr("File for the predictions"), tr("A CSV file; only you can read it")
         )
-        save = button(tr("Browse…"), "predict_output_browse", tip=tr("Choose a file for the predictions"))
-        save.clicked.connect(self._save)
+        save = self._target.chooser(
+            lambda: ask_where_to_save(
+                self, tr("Where to write the predictions"), self._target.text(), tr("CSV (*.csv)")
+            ),
+            "predict_output_browse",
+            tr("Choose a file for the predictions"),
+        )
         choose = button(
             tr("Choose a file…"), "predict_rows_choose", tip=tr("Predict for the rows of another file; or drop it here")
         )
@@ -385,17 +392,6 @@ class PredictPage(PageFrame):
         if made and not self._folder.isModified() and self._folder.text() != str(made[-1]):
             self._folder.setText(str(made[-1]))
             self._open()
-
-    def _browse(self) -> None:
-        chosen = ask_for_folder(self, tr("The folder of a released model"))
-        if chosen:
-            self._folder.choose(chosen)
-            self._open()
-
-    def _save(self) -> None:
-        chosen = ask_where_to_save(self, tr("Where to write the predictions"), self._target.text(), tr("CSV (*.csv)"))
-        if chosen:
-            self._target.choose(chosen)
 
     def _open(self) -> None:
         text = self._folder.text().strip()

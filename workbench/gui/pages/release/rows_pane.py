@@ -143,9 +143,6 @@ class RowsPane(WayPane):
             return False
         return is_mostly_noise(found.facts, opened.rows_under(self.session.plan))
 
-    def enable(self, on: bool) -> None:
-        """Nothing is chosen here: noisy rows follow the plan."""
-
     def show_plan(self, forecast: Forecast | None, *, again: bool) -> None:
         """Show the plan; mechanisms and shares once the forecast knows them.
 

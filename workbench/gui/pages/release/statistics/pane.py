@@ -10,10 +10,10 @@ from PySide6.QtWidgets import QCheckBox, QSizePolicy, QStackedWidget, QWidget
 
 from workbench.gui.pages.release.pane import WayPane
 from workbench.gui.pages.release.statistics.figures_model import FiguresModel
-from workbench.gui.pages.release.statistics.tasks import SPARSE, Bar, checked, released, work_of
+from workbench.gui.pages.release.statistics.tasks import SPARSE, Bar, Checked, checked, released
 from workbench.gui.pages.release_account import steps_of
 from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseWords
-from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen
+from workbench.gui.pages.release_tasks import Chosen, Foreseen
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
@@ -284,19 +284,15 @@ class StatisticsPane(WayPane):
         """Return that nothing is ticked."""
         return "" if self.request().figures else tr("Nothing is ticked: tick a figure of a column.")
 
-    def forecast(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Foreseen:
+    def foreseen(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Checked:
         """Return what to expect of every figure."""
         return checked(plan, rows, chosen, cancel)
 
-    def asked(self, found: Foreseen) -> Asked:
-        """Return the statistics that are forecast."""
-        from workbench.statistics.release_file import FORMATS
-
-        chosen = found.chosen
-        assert isinstance(chosen.request, Request)
-        columns = {name for one in chosen.request.figures for name in (one.column, *(one.by or ())) if name}
-        title = tr("statistics of {columns}", columns=count(len(columns), "column"))
-        return Asked(title, lambda plan, rows, kind: work_of(chosen, plan, rows, kind), FORMATS, way="statistics")
+    def title(self, chosen: Chosen) -> str:
+        """Return of how many columns."""
+        figures = chosen.request.figures  # type: ignore[union-attr]
+        columns = {name for one in figures for name in (one.column, *(one.by or ())) if name}
+        return tr("statistics of {columns}", columns=count(len(columns), "column"))
 
     def start_over(self) -> None:
         """Take everything from another table and its plan."""
@@ -334,10 +330,13 @@ class StatisticsPane(WayPane):
         self._expected.setToolTip(groups.stated if groups is not None else "")
         say(self._sizes, checked.sizes if checked is not None else "")
 
+    def fields(self) -> tuple[QWidget, ...]:
+        """Return the ticks, the groups and δ."""
+        return self.table, *self._by, self.delta
+
     def enable(self, on: bool) -> None:
         """Let the settings be changed, or not while a release goes on."""
-        for part in (self.table, *self._by, self.delta):
-            part.setEnabled(on)
+        super().enable(on)
         self._show_groups()
         self._count.setEnabled(on and bool(self._groups()))
         self._by[1].setEnabled(on and self._by[0].currentData() is not None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
@@ -13,16 +12,16 @@ from workbench.gui.pages.release.pane import WayPane
 from workbench.gui.pages.release.synthetic.comparison_card import ComparisonCard
 from workbench.gui.pages.release.synthetic.impossible_editor import ImpossibleEditor
 from workbench.gui.pages.release.synthetic.tasks import (
+    Checked,
     checked,
     needs_words,
     preview,
     released_beside,
     released_rows,
-    work_of,
 )
 from workbench.gui.pages.release_account import steps_of
 from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseWords
-from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen
+from workbench.gui.pages.release_tasks import Chosen, Foreseen
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence, typed
@@ -160,10 +159,9 @@ class SyntheticPane(WayPane):
             self._forget_preview()
         super().follow()
 
-    def enable(self, on: bool) -> None:
-        """Let the settings be changed, or not while a release goes on."""
-        for part in (self.method, self.target, *self._fields.values(), self.delta, self._impossible):
-            part.setEnabled(on)
+    def fields(self) -> tuple[QWidget, ...]:
+        """Return every setting."""
+        return self.method, self.target, *self._fields.values(), self.delta, self._impossible
 
     def _arrange(self) -> None:
         self.body.addWidget(label(tr("WHAT IS DRAWN"), "caption"))
@@ -242,18 +240,17 @@ class SyntheticPane(WayPane):
             ), "protect"
         return ("", "") if plan.protected else (tr("No column is left to synthesise: protect at least one."), "protect")
 
-    def forecast(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Foreseen:
+    def foreseen(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Checked:
         """Return what would be counted."""
         return checked(plan, rows, chosen, cancel)
 
-    def asked(self, found: Foreseen) -> Asked:
-        """Return the rows that are forecast."""
-        chosen = found.chosen
-        assert isinstance(chosen.request, SynthesisParameters)
-        title = count(chosen.request.rows or 0, "synthetic row")
-        own = chosen.request.cuts is None
-        work = partial(work_of, chosen)
-        return Asked(title, work, way="synthetic", unrounded=own)
+    def unrounded(self, chosen: Chosen) -> bool:
+        """Return whether cuts are automatic: then noisy rows alone are rounded."""
+        return chosen.request.cuts is None  # type: ignore[union-attr]
+
+    def title(self, chosen: Chosen) -> str:
+        """Return how many rows."""
+        return count(chosen.request.rows or 0, "synthetic row")  # type: ignore[union-attr]
 
     def field_problem(self) -> str:
         """Mark the fields that are refused, and return why the last of them is."""
