@@ -107,8 +107,12 @@ class ReleasePage(PageFrame):
         self._refusal.hide()
         tip = tr("{file}. Its certificate is written beside it", file=tr(what.file))
         self._target = PathField(what.part("output"), tr("File to release into"), tip)
-        self._choose = button(tr("Choose…"), what.part("choose"), tip=tr("Choose the file to release into"))
-        self._choose.clicked.connect(self._choose_target)
+        self._choose = self._target.chooser(
+            lambda: ask_where_to_save(self, tr("Release into"), self._target.text(), tr(self._what.kinds)),
+            what.part("choose"),
+            tr("Choose the file to release into"),
+            text=tr("Choose…"),
+        )
         self.add_cancel(button(tr("Cancel"), what.part("cancel"), tip=tr("Stop; nothing is written")))
         self._release = button(tr(what.verb), what.part("release"), tip=tr(what.tip), press=self._press)
 
@@ -131,8 +135,7 @@ class ReleasePage(PageFrame):
             self._choose,
             last or label(tr("with its certificate beside it"), "muted"),
         )
-        self._into = look(QWidget(), "clear")
-        self._into.setLayout(line)
+        self._into = look(panel(line), "clear")
         return self._into
 
     def _add_buttons(self, *others: QWidget) -> None:
@@ -190,11 +193,6 @@ class ReleasePage(PageFrame):
 
     def _path(self) -> Path:
         return Path(self._target.text().strip()).expanduser()
-
-    def _choose_target(self) -> None:
-        path = ask_where_to_save(self, tr("Release into"), self._target.text(), tr(self._what.kinds))
-        if path:
-            self._target.choose(path)
 
     def _press(self) -> None:
         asked = self.asked() if not self.running and not self._asking else None

@@ -273,13 +273,7 @@ def release_plan(
                 worth=asked.worth,
             )
             session.add_release(step)
-        if handle.too_late:
-            session.notify("warning", tr("It was too late to cancel: {output} is released and charged.", output=output))
-        elif done.published_earlier:
-            said = tr("Released {what} to {output}; nothing more was charged.", what=what, output=output)
-            session.notify("info", said)
-        else:
-            session.notify("info", tr("Released {what} to {output}.", what=what, output=output))
+        _say_released(session, what, done, too_late=handle.too_late)
 
     def cancelled() -> None:
         stays = tr_sentence(handle.end.what) if isinstance(handle.end, Cancelled) else ""
@@ -295,6 +289,17 @@ def release_plan(
     handle.cancelled.connect(cancelled)
     handle.ended.connect(lambda: read_account(session, jobs))
     return handle
+
+
+def _say_released(session: Session, what: str, done: Released, *, too_late: bool) -> None:
+    output = done.output
+    if too_late:
+        session.notify("warning", tr("It was too late to cancel: {output} is released and charged.", output=output))
+    elif done.published_earlier:
+        said = tr("Released {what} to {output}; nothing more was charged.", what=what, output=output)
+        session.notify("info", said)
+    else:
+        session.notify("info", tr("Released {what} to {output}.", what=what, output=output))
 
 
 def copy_release(

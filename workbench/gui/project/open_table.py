@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from workbench.data.databases.address import title_of
 from workbench.gui.project.source_stamp import require_unchanged, stamp_of
 from workbench.gui.session.account_task import read_account
-from workbench.gui.session.draft import FACTS, OPEN, WAYS, DraftColumn, DraftPlan
+from workbench.gui.session.draft import OPEN, DraftPlan
 from workbench.gui.session.draft_edits import as_suggested
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
@@ -36,21 +36,6 @@ if TYPE_CHECKING:
 
 KEY = "open"
 _LEFT_OUT = tr_later("left out of the sample’s first plan")
-_KEPT = (
-    *FACTS,
-    "action",
-    "kind",
-    "role",
-    "other",
-    "cells",
-    "bounds_origin",
-    *WAYS,
-    "mechanism",
-    "purpose",
-    "epsilon",
-    "weight",
-    "guessed",
-)
 
 
 def open_table(
@@ -91,15 +76,8 @@ def open_table(
     def apply(result: tuple[OpenTable, DraftPlan] | OpenImages) -> None:
         if isinstance(result, OpenImages):
             take_images(session, jobs, result)
-            return
-        opened, plan = result
-        session.open(opened, plan, generalised=session.generalised if same else None)
-        if not same:
-            session.go("questions")
-        rows, columns = count(opened.table.rows, "row"), count(len(opened.table.names), "column")
-        opening = tr("Opened {title}: {rows}, {columns}.", title=opened.title, rows=rows, columns=columns)
-        session.notify("info", " ".join(filter(None, (opening, tr_sentence(opened.lesson)))))
-        read_account(session, jobs)
+        else:
+            _take_table(session, jobs, *result, same=same)
 
     name = source.removeprefix("sample:") if source.startswith("sample:") else title_of(source)
 
@@ -111,17 +89,28 @@ def open_table(
     job = Job(tr("Opening"), work, about=name)
 
     def failed(error: BaseException) -> None:
-        if isinstance(error, WorkbenchError) and session.open_data is not None:
-            stated, title = sentence(error), session.open_data.title
-            session.notify(
-                "error",
-                tr("{name} was not opened, {title} still is: {error}", name=name, title=title, error=stated),
-            )
-        else:
-            session.report(error)
+        _say_not_opened(session, name, error)
         session.opening_failed.emit(source, options, error)
 
     return jobs.start(job, key=KEY, on_result=apply, on_failure=failed)
+
+
+def _take_table(session: Session, jobs: JobCenter, opened: OpenTable, plan: DraftPlan, *, same: bool) -> None:
+    session.open(opened, plan, generalised=session.generalised if same else None)
+    if not same:
+        session.go("questions")
+    rows, columns = count(opened.table.rows, "row"), count(len(opened.table.names), "column")
+    opening = tr("Opened {title}: {rows}, {columns}.", title=opened.title, rows=rows, columns=columns)
+    session.notify("info", " ".join(filter(None, (opening, tr_sentence(opened.lesson)))))
+    read_account(session, jobs)
+
+
+def _say_not_opened(session: Session, name: str, error: BaseException) -> None:
+    if not isinstance(error, WorkbenchError) or session.open_data is None:
+        session.report(error)
+        return
+    still, why = session.open_data.title, sentence(error)
+    session.notify("error", tr("{name} was not opened, {title} still is: {error}", name=name, title=still, error=why))
 
 
 def _holds_images(source: str) -> bool:
@@ -214,12 +203,9 @@ def _with_open_ways(plan: DraftPlan, profiles: tuple[ColumnProfile, ...]) -> Dra
 
 
 def _with_facts_of(plan: DraftPlan, kept: DraftPlan) -> DraftPlan:
-    known: dict[str, DraftColumn] = {c.name: c for c in kept.columns}
-    columns = tuple(
-        dataclasses.replace(c, **{f: getattr(known[c.name], f) for f in _KEPT}) if c.name in known else c
-        for c in plan.columns
-    )
-    return dataclasses.replace(kept, columns=columns)
+    """Return the draft that was kept, of the columns that there are now."""
+    known = {c.name: c for c in kept.columns}
+    return dataclasses.replace(kept, columns=tuple(known.get(c.name, c) for c in plan.columns))
 
 
 # -- images -----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Read what the ledger says: of the dataset that is open, every release, every model; separate and name accounts."""
+"""Read what the ledger says: of the dataset that is open, every release and model, what is paused; change accounts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import tr, tr_number
 from workbench.jobs import Job
 from workbench.params import WorkbenchError
 from workbench.signals.cancel import CancelToken
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from workbench.data.table import Table
     from workbench.release.ledger.figures import PublishedTable
     from workbench.release.ledger.records import Release
+    from workbench.release.model.paused_training import PausedTraining
     from workbench.release.model.released_models import ReleasedModel
+
 
 KEY = "account"
 
@@ -232,3 +234,41 @@ def name_account(session: Session, jobs: JobCenter, opened: OpenTable, name: str
         read_account(session, jobs)
 
     jobs.start(Job(tr("Naming the account"), work), on_result=apply)
+
+
+def find_paused(session: Session, jobs: JobCenter, *, notify: bool = False) -> None:
+    """Look for them; ``notify`` whether to say so where there is one."""
+    opened = session.open_data
+    if opened is None:
+        session.set_paused(())
+        return
+
+    def work(emit: Emit, cancel: CancelToken) -> tuple[PausedTraining, ...]:
+        from workbench.release.kept_run import runs_folder
+
+        if not runs_folder().is_dir() or not any(runs_folder().iterdir()):
+            return ()  # the libraries of networks take a second to load
+        from workbench.release.ledger.ledger import Ledger
+        from workbench.release.model.paused_training import paused_trainings
+
+        try:
+            with Ledger.read() as book:
+                return paused_trainings(book, opened.table)
+        except WorkbenchError:
+            return ()  # the gauge says what is wrong with the ledger; nothing goes on without it
+
+    def show(found: tuple[PausedTraining, ...]) -> None:
+        if session.open_data is not opened:
+            return
+        session.set_paused(found)
+        if notify and found:
+            run = found[0]
+            stated = tr(
+                "A training on {title} is paused after {taken} of {steps} steps: go on with it in Models, Train.",
+                title=opened.title,
+                taken=tr_number(run.taken, ","),
+                steps=tr_number(run.steps, ","),
+            )
+            session.notify("info", stated)
+
+    jobs.start(Job(tr("Looking for paused trainings"), work), key="paused", shown=False, on_result=show)

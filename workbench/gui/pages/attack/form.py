@@ -72,8 +72,7 @@ class AttackForm(QWidget):
         if needed.name in (RELEASE, MODEL):
             self._target = named(ChoiceBox(), name, tr_sentence(needed.title), words)
             # A long name would push a window of 1280 pixels wider.
-            self._target.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-            self._target.setMinimumContentsLength(12)
+            self._target.give_way(12)
             self._target.currentIndexChanged.connect(self.changed)
             field = self._with_chooser(self._target, name, needed)
         elif needed is self._of_open:
@@ -92,13 +91,9 @@ class AttackForm(QWidget):
 
     def _with_chooser(self, field: QWidget, name: str, needed: Given) -> QWidget:
         words = tr_sentence(needed.title)
-        chooser = button(tr("Browse…"), f"{name}_browse", tip=tr("Choose: {title}", title=words))
-        chooser.clicked.connect(lambda: self._browse(needed))
-        line, whole = row(field, chooser), QWidget()
-        line.setStretch(0, 1)
-        line.setContentsMargins(0, 0, 0, 0)
-        whole.setLayout(line)
-        return whole
+        tip = tr("Choose: {title}", title=words)
+        chooser = button(tr("Browse…"), f"{name}_browse", tip=tip, press=lambda: self._browse(needed))
+        return panel(row((field, 1), chooser))
 
     def _browse(self, needed: Given) -> None:
         from workbench.risk.attacks import MODEL

@@ -21,7 +21,20 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, badge, button, hold, label, panel, row, say, scrolled, segments, stack
+from workbench.gui.widgets.basic import (
+    Card,
+    badge,
+    button,
+    empty,
+    hold,
+    label,
+    panel,
+    row,
+    say,
+    scrolled,
+    segments,
+    stack,
+)
 from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.formatting import count, percent
@@ -106,42 +119,28 @@ class GeneralisePage(RunPage):
         self.after = TextTable(session, "generalise_after", tr(AS_PUBLISHED))
         self._failures = stack(spacing=4)
         self._views = QStackedWidget()
-        self._whole = QWidget()
-        fold = panel(row(self._fold, None))
-        asked = Card(self.form, fold, self.more, self._problem, pad=12)
-        self._whole.setLayout(stack(asked, self._card(), spacing=12))
-        layout = self._whole.layout()
-        assert layout is not None
-        layout.setContentsMargins(0, 0, 0, 0)
+        asked = Card(self.form, row(self._fold, None), self.more, self._problem, pad=12)
+        self._whole = panel(stack(asked, self._card(), spacing=12))
         self.body.addWidget(self._nothing, 1)
         self.body.addWidget(self._whole, 1)
-        cancel = button(tr("Cancel"), "generalise_cancel", tip=tr("Stop (Esc)"))
-        self.set_run(tr("Search"), "generalise_run", tr("Look for the levels that lose least (Ctrl+Return)"), cancel)
-        self._mapping = button(
-            tr("Mapping…"), "generalise_mapping", tip=tr("Write what each value of the column became; private")
-        )
-        self._mapping.clicked.connect(self._write_mapping)
-        self.foot.addWidget(self._mapping)
-        self._attack = button(
-            tr("Attack it →"),
-            "generalise_attack",
-            tip=tr("See what an attacker gets from the published table"),
-        )
-        self._attack.clicked.connect(self._to_attack)
-        self.foot.addWidget(self._attack)
-        self._onward = button(
-            tr("Release…"),
-            "generalise_release",
-            "primary",
-            tip=tr("Publish the table with a certificate that promises nothing"),
-        )
-        self._onward.clicked.connect(self._release)
-        self.foot.addWidget(self._onward)
+        self._make_foot()
         session.table_changed.connect(self._forget)
         session.plan_changed.connect(self.in_sight(self._follow))
         session.account_changed.connect(self.in_sight(self.refresh))
         session.generalise_changed.connect(self._show_draft)
         self._forget()
+
+    def _make_foot(self) -> None:
+        cancel = button(tr("Cancel"), "generalise_cancel", tip=tr("Stop (Esc)"))
+        self.set_run(tr("Search"), "generalise_run", tr("Look for the levels that lose least (Ctrl+Return)"), cancel)
+        tip = tr("Write what each value of the column became; private")
+        self._mapping = button(tr("Mapping…"), "generalise_mapping", tip=tip, press=self._write_mapping)
+        tip = tr("See what an attacker gets from the published table")
+        self._attack = button(tr("Attack it →"), "generalise_attack", tip=tip, press=self._to_attack)
+        tip = tr("Publish the table with a certificate that promises nothing")
+        self._onward = button(tr("Release…"), "generalise_release", "primary", tip=tip, press=self._release)
+        for part in (self._mapping, self._attack, self._onward):
+            self.foot.addWidget(part)
 
     def _card(self) -> Card:
         hierarchies, lattice, table = QWidget(), QWidget(), QWidget()
@@ -475,11 +474,7 @@ class GeneralisePage(RunPage):
         self.nodes.lines.show_lines([] if found is None else node_lines(found.made))
         for table, rows in ((self.before, "before"), (self.after, "after")):
             table.show_rows(() if found is None else found.header, () if found is None else getattr(found, rows))
-        while (item := self._failures.takeAt(0)) is not None:
-            part = item.widget()
-            if part is not None:
-                part.setParent(None)
-                part.deleteLater()
+        empty(self._failures)
         for at, (text, kind) in enumerate(_failure_lines(found)):
             self._failures.addWidget(label(text, kind, wrap=True, name=f"generalise_failure_{at}"))
         self._failures.addStretch(1)

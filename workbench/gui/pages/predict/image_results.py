@@ -9,7 +9,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtWidgets import QAbstractItemView, QCheckBox
 
-from workbench.gui.pages.predict.image_tasks import ImageSource, export_predictions
+from workbench.gui.pages.predict.images import ImageSource, export_predictions
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number

@@ -15,8 +15,7 @@ from workbench import learners
 from workbench.deep import networks
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.predict import PAGE
-from workbench.gui.pages.predict.image_tasks import ImageSource, predict_for, reads_words, shape_words
-from workbench.gui.pages.predict.images_card import ImagesCard
+from workbench.gui.pages.predict.images import ImagesCard, ImageSource, predict_for, reads_words, shape_words
 from workbench.gui.pages.predict.tasks import Predicted, WeightsNeededError, open_released, predict
 from workbench.gui.pages.predict.train_card import TrainCard
 from workbench.gui.session.account_task import read_models
@@ -233,16 +232,15 @@ class PredictPage(PageFrame):
         titles = {entry.name: entry.title for entry in learners.LEARNERS}
         titles |= {entry.name: entry.title for entry in networks.NETWORKS}
         there = [model for model in found if model.released and model.card]
-        self._released.clear()
-        self._released.addItem(tr(ELSEWHERE) if there else "", "")
+        entries = [(tr(ELSEWHERE) if there else "", "")]
         for model in there:
             title = tr_sentence(titles.get(model.name, model.name))
             if model.target:
                 title = tr("{title}, predicts {target}", title=title, target=model.target)
             words = f"{title} · ε = {at_most(model.epsilon)} · {_day(model.time)} · {Path(model.output).name}"
-            self._released.addItem(words, model.output)
+            entries.append((words, model.output))
+        self._released.offer(entries, self._folder.text().strip())
         self._released.setVisible(bool(there))
-        self._mark_released()
 
     def _mark_released(self) -> None:
         self._released.setCurrentIndex(max(self._released.findData(self._folder.text().strip()), 0))

@@ -324,11 +324,8 @@ class QuestionsPage(PageFrame):
         self.set_note(self._next(asked), wrapped=True)
 
     def _show_target(self, asked: Questions) -> None:
-        choices = [*([] if asked.target else [tr(NO_TARGET)]), *asked.needed]
-        if [self._target.itemText(at) for at in range(self._target.count())] != choices:
-            self._target.clear()
-            self._target.addItems(choices)
-        self._target.setCurrentText(asked.target or tr(NO_TARGET))
+        choices = [*([] if asked.target else [(tr(NO_TARGET), None)]), *((name, name) for name in asked.needed)]
+        self._target.offer(choices, asked.target)
         mark_wrong(self._target, MODEL in asked.asks and asked.target is None)
 
     def _show_wishes(self, asked: Questions) -> None:

@@ -38,7 +38,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
-from workbench.gui.widgets.basic import button, caption, label, look, row, stack
+from workbench.gui.widgets.basic import button, caption, label, look, panel, row, stack
 from workbench.gui.widgets.declared import ColumnsCard
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.release_card import ReleasedCard
@@ -128,8 +128,7 @@ class SettingsPage(ReleasePage):
         self._hint_page = "data"
         self._hint = button("", "release_hint", "link", press=lambda: self.session.go(self._hint_page))
         line = row((self._problem, 1), self._hint)
-        self._stopped = look(QWidget(), "clear")
-        self._stopped.setLayout(line)
+        self._stopped = look(panel(line), "clear")
 
     def _arrange(self) -> None:
         self._empty = NothingYet(self.session, "release_nothing", tr("No table yet"), "data", tr("Go to Data"))

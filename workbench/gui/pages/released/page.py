@@ -16,7 +16,7 @@ from workbench.gui.session.account_view import GENERALISED, ReleasedStep
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
-from workbench.gui.widgets.basic import Card, button, label, look, named, panel, row, scrolled, stack
+from workbench.gui.widgets.basic import Card, button, empty, label, look, named, panel, row, scrolled, stack
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.formatting import at_most, count, entered, in_full, moment, paused_words
 from workbench.gui.widgets.lines_table import LinesTable
@@ -170,11 +170,7 @@ class ReleasedPage(PageFrame):
             self._choose(at)
 
     def _choose(self, at: int) -> None:
-        while (item := self._place.takeAt(0)) is not None:
-            former = item.widget()
-            if former is not None:
-                former.hide()
-                former.deleteLater()
+        empty(self._place)
         if not 0 <= at < len(self._lines):
             return
         line = self._lines[at]

@@ -48,13 +48,10 @@ class TrainPage(RunPage):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
         # These know numpy, which the descriptor of the page does not wait for.
-        from workbench.gui.pages.train.cost_card import BeforeCard
-        from workbench.gui.pages.train.expected_line import ExpectedLine
+        from workbench.gui.pages.train.before import BeforeCard, ExpectedLine, PausedCard, TestImages
         from workbench.gui.pages.train.forms import ModelForms
-        from workbench.gui.pages.train.paused_card import PausedCard
         from workbench.gui.pages.train.run_card import RunCard
         from workbench.gui.pages.train.study_card import StudyCard
-        from workbench.gui.pages.train.test_images import TestImages
 
         self.forms = ModelForms(session)
         self.test = TestImages(session, jobs)
@@ -345,7 +342,7 @@ class TrainPage(RunPage):
         self.refresh()
 
     def _give_up(self) -> None:
-        from workbench.gui.pages.train.paused_card import give_up_question
+        from workbench.gui.pages.train.before import give_up_question
 
         run = self.paused.run
         if run is None:

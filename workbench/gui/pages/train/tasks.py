@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt
 
-from workbench.gui.pages.train.training_rows import ImageRows, NetworkRun, TableRows, training_rows
-from workbench.gui.session.account_task import read_account
+from workbench.gui.pages.train.training_rows import ImageRows, NetworkRun, TableRows, TrainingRows, training_rows
+from workbench.gui.session.account_task import find_paused, read_account
 from workbench.gui.session.account_view import ReleasedStep
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.paused_task import find_paused
 from workbench.gui.session.session import RunRecord, Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.formatting import at_most, exactly
@@ -277,7 +276,7 @@ def _step(title: str, result: Any, draft: DraftPlan) -> ReleasedStep:
 
 
 def train_in_process(
-    rows: TableRows | ImageRows, run: NetworkRun, emit: Emit, cancel: CancelToken, pausing: Callable[[], bool]
+    rows: TrainingRows, run: NetworkRun, emit: Emit, cancel: CancelToken, pausing: Callable[[], bool]
 ) -> NetworkOutcome:
     """Train and release a network in a process of its own; runs in a worker."""
     from workbench.jobs.network import train_network

@@ -31,7 +31,7 @@ from workbench.gui.session.open_images import FOR_TABLES
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import localised, tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, badge, button, label, look, named, row, say, stack
+from workbench.gui.widgets.basic import Card, badge, button, label, look, named, panel, row, say, stack
 from workbench.gui.widgets.declared import ColumnsCard
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
@@ -125,8 +125,7 @@ class WaysPage(PageFrame):
         self._count = label("", name="ways_count")
         counts.addStretch(1)
         counts.addWidget(self._count)
-        marks = look(QWidget(), "clear")
-        marks.setLayout(counts)
+        marks = look(panel(counts), "clear")
         self._reason = label("", wrap=True, name="ways_reason")
         self._offered = label("", "warn", wrap=True, name="ways_offered")
         self._top = Card(asked, marks, self._reason, self._offered, pad=12, spacing=6)
@@ -147,8 +146,7 @@ class WaysPage(PageFrame):
         self._take = button("", "ways_take_least", "link", tip=tr("Use this ε for the whole release"))
         self._take.clicked.connect(self._take_least)
         line = row((self._found, 1), self._take)
-        self._least_line = look(QWidget(), "clear")
-        self._least_line.setLayout(line)
+        self._least_line = look(panel(line), "clear")
         self._solved_line = label("", "muted", wrap=True, name="ways_solved")
         self._solved_line.hide()
         self._badge = badge()
@@ -158,8 +156,7 @@ class WaysPage(PageFrame):
         self._truth.clicked.connect(self._show_truth)
         legend = label(tr(LEGEND), "muted", wrap=True)
         head = row((legend, 1), self._badge, self._truth)
-        above = look(QWidget(), "clear")
-        above.setLayout(head)
+        above = look(panel(head), "clear")
         self._outside = label("", "warn", wrap=True, name="ways_outside")
         self._sheet = look(QWidget(), "clear")
         layout = stack(above, (self._table, 1), spacing=8)

@@ -125,8 +125,7 @@ class ResultsCard(Card):
         self._histogram = named(ChoiceBox(), "statistics_of", tr("Which histogram is shown"))
         for box, follow in ((self._statistic, self._show_figures), (self._histogram, self._show_bars)):
             hold_most(box, WIDEST_PICTURE)
-            box.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-            box.setMinimumContentsLength(16)
+            box.give_way(16)
             box.activated.connect(lambda _at, follow=follow: follow())
         self._stated = label("", "muted", name="statistics_shown")
         self._copy = button(
@@ -233,8 +232,7 @@ class StatisticsPane(WayPane):
         )
         for box in self._by:
             hold_most(box, WIDEST)
-            box.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-            box.setMinimumContentsLength(12)
+            box.give_way(12)
             box.activated.connect(lambda _at: self.chose("groups"))
         self._count = named(
             QCheckBox(tr("count rows")), "statistics_count", tr("Count the rows of each group"), tr(COUNT_HELP)
@@ -307,13 +305,7 @@ class StatisticsPane(WayPane):
         self.model.follow()
         names = [column.name for column in self.session.plan.protected]
         for box, nothing in zip(self._by, (NO_GROUPS, NO_SECOND), strict=True):
-            former = box.currentData()
-            if [None, *names] != [box.itemData(i) for i in range(box.count())]:
-                box.clear()
-                box.addItem(tr(nothing), None)
-                for name in names:
-                    box.addItem(name, name)
-            box.setCurrentIndex(max(box.findData(former), 0) if former is not None else 0)
+            box.offer([(tr(nothing), None), *((name, name) for name in names)], box.currentData())
         self._show_groups()
         steps = steps_of(self.session)
         self._steps.setText(tr(STEPS, steps=steps) if steps else "")

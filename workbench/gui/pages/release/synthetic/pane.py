@@ -89,8 +89,7 @@ class SyntheticPane(WayPane):
         )
         for box in (self.method, self.target):
             hold_most(box, WIDEST)
-            box.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-            box.setMinimumContentsLength(14)
+            box.give_way(14)
         declared = SynthesisParameters.declared()
         self._fields = {
             "rows": named(QLineEdit(), "synthetic_rows", tr("Rows"), tr_sentence(declared["rows"].help)),
@@ -144,11 +143,7 @@ class SyntheticPane(WayPane):
             chosen = session.target if session.target in names else None
         # A plan with a target always tells the method of it.
         entries = [*([] if session.target in names else [None]), *names]
-        if entries != [self.target.itemData(i) for i in range(self.target.count())]:
-            self.target.clear()
-            for name in entries:
-                self.target.addItem(tr(NO_TARGET) if name is None else name, name)
-        self.target.setCurrentIndex(max(self.target.findData(chosen), 0))
+        self.target.offer([(tr(NO_TARGET) if name is None else name, name) for name in entries], chosen)
         if session.opened is not None and "rows" not in self._own:
             self._fields["rows"].setText(str(session.opened.rows_under(session.plan)))
         self._impossible.follow()
