@@ -209,16 +209,14 @@ class Plot:
 
     Attributes:
         along: the parameter in words.
-        ends: its least and its greatest value.
-        log: whether it is on a log scale.
+        scale: its axis.
         now: where it is.
         series: the lines.
         percent: whether the values are shares.
     """
 
     along: str
-    ends: tuple[float, float]
-    log: bool
+    scale: Scale
     now: float
     series: tuple[Series, ...]
     percent: bool = False
@@ -231,7 +229,7 @@ def plots(setting: Setting, key: str) -> tuple[Plot, Plot]:
     lines: dict[str, list[tuple[float, float]]] = {"one": [], "permanent": [], "exact": [], "least": []}
     for step in range(POINTS):
         share = step / (POINTS - 1)
-        value = Scale(line.least, line.most, line.log).value(share)
+        value = line.scale.value(share)
         try:
             there = setting.at(key, value)
             bound = cost(there.parameters, there.each)
@@ -249,7 +247,7 @@ def plots(setting: Setting, key: str) -> tuple[Plot, Plot]:
     ]
     if setting.each > 1 or key == "each":
         epsilons.append(Series(tr("these reports"), "third", made["exact"]))
-    frame = (tr(line.words), (line.least, line.most), line.log, now)
+    frame = tr(line.words), line.scale, now
     frequency = Series(
         tr("smallest share found among {candidates} candidates", candidates=CANDIDATES), "private", made["least"]
     )
@@ -273,8 +271,7 @@ class LinePlot(Chart):
         values = [value for line in plot.series for _, value in line.points]
         # A line that grows without bound would flatten the others: it leaves the picture at the top.
         most = (nearest_rank(values, 0.94) * 1.1 if values else 1.0) or 1.0
-        low, high = plot.ends
-        along = Scale(low, high, plot.log)
+        low, high = plot.scale.low, plot.scale.high
         stated = [
             tr(
                 "{figure} {low} to {high}",
@@ -288,22 +285,22 @@ class LinePlot(Chart):
         lines = [mark.line(line.points, line.style) for line in plot.series]
         drawing = Drawing(
             (*lines, mark.upright(min(max(plot.now, low), high))),
-            x=along,
+            x=plot.scale,
             y=Scale(0, most),
             left=[(most * share, _stated(most * share, plot)) for share in (0.0, 0.5, 1.0)],
             below=(Below(low, f"{plot.along} {plain(low)}"), Below(high, plain(high))),
             key=[Key(line.words, line.style, "line") for line in plot.series],
-            words=lambda value: _words(plot, along, value),
+            words=lambda value: _words(plot, value),
             spoken=tr("Along {along}: {stated}", along=plot.along, stated="; ".join(stated)),
         )
         self.show_drawing(drawing)
 
 
-def _words(plot: Plot, scale: Scale, value: float) -> str:
+def _words(plot: Plot, value: float) -> str:
     """Return the values of the points nearest to a place along the parameter."""
-    at = scale.share(value)
+    at = plot.scale.share(value)
     nearest = [
-        (line.words, min(line.points, key=lambda point: abs(scale.share(point[0]) - at))[1])
+        (line.words, min(line.points, key=lambda point: abs(plot.scale.share(point[0]) - at))[1])
         for line in plot.series
         if line.points
     ]

@@ -73,18 +73,10 @@ class ResultsView(QWidget):
         self._badge = badge()
         self._stated = label("", wrap=True, name="rappor_found")
         self._bars, self._heat, self._roc = BarsPicture(session), HeatPicture(session), RocPicture(session)
-        first = Card(pad=12, spacing=6)
-        first.body.addLayout(row(self._title, None, self._badge))
-        first.body.addWidget(self._stated)
-        first.body.addWidget(self._bars)
+        first = Card(row(self._title, None, self._badge), self._stated, self._bars, pad=12, spacing=6)
         bits = Card(label(tr("BITS"), "caption"), self._heat, pad=12, spacing=6)
         curves = Card(label(tr("ROC BY NUMBER OF REPORTS"), "caption"), self._roc, pad=12, spacing=6)
-        below = row(spacing=12)
-        below.addWidget(bits, 3)
-        below.addWidget(curves, 2)
-        whole = stack(first, spacing=12)
-        whole.addLayout(below)
-        self.setLayout(whole)
+        self.setLayout(stack(first, row((bits, 3), (curves, 2), spacing=12), spacing=12))
         self.hide()
 
     @property
@@ -147,14 +139,9 @@ class RapporPage(ReleasePage):
         self._facts = Facts(wrap_names=True)
         self._parameters = ParametersCard()
         self._plots = LinePlot(session, "rappor_epsilon_plot"), LinePlot(session, "rappor_detectable_plot")
-        self._source = named(
-            ChoiceBox(),
-            "rappor_source",
-            tr("Values"),
-            tr("An experiment with made-up clients, or a column of the open table"),
-        )
-        self._source.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self._source.setMinimumContentsLength(30)
+        tip = tr("An experiment with made-up clients, or a column of the open table")
+        self._source = named(ChoiceBox(), "rappor_source", tr("Values"), tip)
+        self._source.give_way(30)
         self._results = ResultsView(session)
         self._released = ReleasedPart(
             self,
@@ -189,13 +176,9 @@ class RapporPage(ReleasePage):
         self._unbounded = label(tr(UNBOUNDED), "warn", wrap=True, name="rappor_unbounded")
         costs = label(tr("WHAT IT COSTS AND CAN FIND"), "caption")
         bounds = Card(costs, self._facts, self._unbounded, *self._plots, pad=12, spacing=6)
-        above = row(spacing=12)
-        above.addWidget(self._parameters, 5)
-        above.addWidget(bounds, 6)
-        layout = stack(spacing=12)
-        layout.addLayout(above, 1)  # before anything is found a high window is for the lines
-        layout.addWidget(self._released)
-        layout.addWidget(self._results)
+        above = row((self._parameters, 5), (bounds, 6), spacing=12)
+        # Before anything is found a high window is for the lines.
+        layout = stack((above, 1), self._released, self._results, spacing=12)
         title = label(tr("values"), "muted")
         title.setBuddy(self._source)
         self.header.addWidget(title)
@@ -217,16 +200,13 @@ class RapporPage(ReleasePage):
 
     def _follow_plan(self) -> None:
         """Offer the columns that the plan does not publish as they are."""
-        chosen = self._source.currentData()
-        self._source.clear()
+        chosen, offered = self._source.currentData(), []
         for known in sorted(PRESETS, key=lambda preset: preset.parameters.f == 0):  # a bounded one first
             title = _FIGURE.sub(lambda found: localised(found[0]), tr_sentence(known.title))
-            self._source.addItem(tr("made-up: {title}", title=title), f"preset:{known.name}")
-        if self.session.opened is not None:
-            for column in self.session.plan.columns:
-                if column.action != "keep":
-                    self._source.addItem(tr("column {name}", name=column.name), f"column:{column.name}")
-        self._source.setCurrentIndex(max(self._source.findData(chosen), 0))
+            offered.append((tr("made-up: {title}", title=title), f"preset:{known.name}"))
+        columns = self.session.plan.columns if self.session.opened is not None else ()
+        named_so = (c.name for c in columns if c.action != "keep")
+        self._source.offer([*offered, *((tr("column {name}", name=n), f"column:{n}") for n in named_so)], chosen)
         with self._steps.unasked():
             self._chose_source(first=chosen is None)
 
