@@ -164,19 +164,8 @@ BECOMES = tr_later("{given} becomes {answer} in {chance} % of all draws")
 BECOMES_EACH = tr_later("{given} becomes each of {answer} in {chance} % of all draws")
 
 
-class Becoming(Chart):
-    """One bar per answer; the bar of the true value is filled and named, the others are pale."""
-
-    name = "share_becoming"
-    margins = QMarginsF(0, 28, 0, 20)
-    usual, least = QSize(360, 220), QSize(0, LEAST)
-
-    def show_example(self, example: Example | None) -> None:
-        """Draw another example, or nothing."""
-        self.show_drawing(_drawing(example) if example else None)
-
-
-def _drawing(example: Example) -> Drawing:
+def becoming(example: Example) -> Drawing:
+    """Return one bar per answer; the bar of the true value is filled and named, the others are pale."""
     chances, own = dict(enumerate(example.chances)), example.at
     below = range_below(example.answers)
     if example.given in {end.text for end in below}:
@@ -195,6 +184,7 @@ def _drawing(example: Example) -> Drawing:
             given=example.given,
             chance=tr_number(100 * chances[own], ".3g"),
         ),
+        margins=QMarginsF(0, 28, 0, 20),
     )
 
 
@@ -268,7 +258,7 @@ class ShareDetail(DetailCard):
         self._purpose = PurposeChoice(session)
         left = stack(self._name, (stated, 1), self._purpose, self._slider_line, spacing=6)
         self._bars = CandidateBars(session)
-        self._becoming = Becoming(session)
+        self._becoming = Chart(session, "share_becoming", usual=QSize(360, 220), least=QSize(0, LEAST))
         self._drawn = stack(self._bars, self._becoming, spacing=10)
         self.fill(left, panel(self._drawn), picture_width=318)
         model.dataChanged.connect(self.refresh)
@@ -314,7 +304,8 @@ class ShareDetail(DetailCard):
         say(self._warning, f"⚠ {stated}" if stated else "")
         self._bars.setVisible(outlook is not None)
         self._bars.show_outlook(outlook)
-        self._becoming.show_example(outlook.example if outlook is not None else None)
+        example = None if outlook is None else outlook.example
+        self._becoming.show_drawing(None if example is None else becoming(example))
         self._slider_line.setVisible(share is not None)
         if share is not None:
             self._share.setText(at_most(share))

@@ -6,17 +6,18 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal
 
+from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QWidget
 
 from workbench.gui.pages.rappor import PAGE
 from workbench.gui.pages.rappor.live_plots import (
     CANDIDATES,
-    BarsPicture,
-    HeatPicture,
-    LinePlot,
-    RocPicture,
     Setting,
+    bars_drawing,
+    heat_drawing,
+    plot_drawing,
     plots,
+    roc_drawing,
 )
 from workbench.gui.pages.rappor.parameters_card import LINES, ParametersCard
 from workbench.gui.pages.rappor.tasks import Shown, decoded, simulate
@@ -31,6 +32,7 @@ from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import again, localised, tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, Facts, badge, label, look, named, row, stack
+from workbench.gui.widgets.chart import Chart
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import at_most, count, percent, plain
 from workbench.params import ParameterError
@@ -72,7 +74,9 @@ class ResultsView(QWidget):
         self._title = label(tr("WHAT IS FOUND"), "caption", name="rappor_found_title")
         self._badge = badge()
         self._stated = label("", wrap=True, name="rappor_found")
-        self._bars, self._heat, self._roc = BarsPicture(session), HeatPicture(session), RocPicture(session)
+        self._bars = Chart(session, "rappor_bars", usual=QSize(480, 190), least=QSize(0, 170))
+        self._heat = Chart(session, "rappor_heat", usual=QSize(300, 150), least=QSize(0, 140))
+        self._roc = Chart(session, "rappor_roc", usual=QSize(220, 150), least=QSize(0, 140))
         first = Card(row(self._title, None, self._badge), self._stated, self._bars, pad=12, spacing=6)
         bits = Card(label(tr("BITS"), "caption"), self._heat, pad=12, spacing=6)
         curves = Card(label(tr("ROC BY NUMBER OF REPORTS"), "caption"), self._roc, pad=12, spacing=6)
@@ -88,11 +92,11 @@ class ResultsView(QWidget):
         """Show what was decoded, or nothing."""
         self._found = found
         self.setVisible(found is not None)
-        self._bars.show_bars(() if found is None else found.bars)
-        self._roc.show_roc(found)
         if found is None:
             return
-        self._heat.show_heat(found.heat)
+        self._bars.show_drawing(bars_drawing(found.bars))
+        self._roc.show_drawing(roc_drawing(found.roc))
+        self._heat.show_drawing(heat_drawing(found.heat))
         self._title.setText(tr("WHAT IS FOUND: {title}", title=again(found.title)))
         self._badge.setVisible(found.private)
         self._stated.setText(_words(found))
@@ -138,7 +142,10 @@ class RapporPage(ReleasePage):
         self._handle: JobHandle | None = None
         self._facts = Facts(wrap_names=True)
         self._parameters = ParametersCard()
-        self._plots = LinePlot(session, "rappor_epsilon_plot"), LinePlot(session, "rappor_detectable_plot")
+        self._plots = [
+            Chart(session, name, usual=QSize(260, 116), least=QSize(0, 110))
+            for name in ("rappor_epsilon_plot", "rappor_detectable_plot")
+        ]
         tip = tr("An experiment with made-up clients, or a column of the open table")
         self._source = named(ChoiceBox(), "rappor_source", tr("Values"), tip)
         self._source.give_way(30)
@@ -243,7 +250,7 @@ class RapporPage(ReleasePage):
         session, setting = self.session, self._setting()
         if setting is not None:
             for plot, found in zip(self._plots, plots(setting, self._parameters.last), strict=True):
-                plot.show_plot(found)
+                plot.show_drawing(plot_drawing(found))
         bound = self._show_cost(setting)
         simulating, releasing = self._handle is not None, self._running is not None
         running = simulating or releasing
