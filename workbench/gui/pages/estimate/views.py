@@ -18,7 +18,6 @@ from workbench.gui.widgets.basic import Card, Elided, button, label, named, row,
 from workbench.gui.widgets.chart import KEY, Below, Chart, Drawing, ends_below
 from workbench.gui.widgets.chart_marks import Key, Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.fast_table import RowsTable
 from workbench.gui.widgets.fast_table_model import RowsModel
 from workbench.gui.widgets.lines_table import LinesTable
@@ -307,7 +306,7 @@ class RowsView(QWidget):
         self._model = RowsModel(session, ())  # the release's own plan says which columns are numbers
         accessible = tr("Rows of the released table: public")
         self.rows = RowsTable(session, jobs, self._model, "estimate_rows", accessible, row_height=ROW - 4)
-        CopyRows(self.rows, session, private=False)
+        self.rows.let_copy(private=False)
         self.summary = LinesTable(session, "estimate_summary", tr("Released columns beside estimates"), SUMMARY)
         self.setLayout(stack(MasterDetail(Card(self.rows, pad=8), _SummaryCard(self.summary, pad=8), heights=(1, 1))))
 
