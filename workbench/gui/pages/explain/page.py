@@ -16,7 +16,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence, typed
-from workbench.gui.widgets.bar_lines import BarLines
+from workbench.gui.widgets.bar import BarLines
 from workbench.gui.widgets.basic import Card, button, hold, label, mark_wrong, named, row, say, scrolled, stack
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Asked, BeliefCurve, Explainable, of_plan

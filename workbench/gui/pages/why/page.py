@@ -15,7 +15,7 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence, typed
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.bar_lines import BarLines
+from workbench.gui.widgets.bar import BarLines
 from workbench.gui.widgets.basic import (
     Card,
     badge,
