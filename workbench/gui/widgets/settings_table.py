@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QModelIndex, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -31,10 +31,9 @@ from workbench.gui.widgets.cell_delegates import (
     delegate_of,
     tick,
 )
-from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.formatting import STAR, count
 from workbench.gui.widgets.table_model import TICKABLE, Column, EditedModel, Index, TableModel
-from workbench.gui.widgets.table_view import TableView
+from workbench.gui.widgets.table_view import Private, TableView
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
 
@@ -179,7 +178,7 @@ class SettingsTable(TableView):
         name: str,
         accessible: str,
         *,
-        private: bool | Callable[[Sequence[int]], bool] | None = False,
+        private: Private | None = False,
     ) -> None:
         """Make the table of a model; ``private`` is ``None`` where it copies in a way of its own."""
         super().__init__(model, name, accessible)
@@ -199,7 +198,7 @@ class SettingsTable(TableView):
             tip = tr("Take a block of cells from a spreadsheet, from this cell on")
             self.add_action("paste", tr("Paste"), self.paste, tip, "Ctrl+V")
         if private is not None:
-            CopyRows(self, session, private=private)
+            self.let_copy(private)
         self.selectionModel().selectionChanged.connect(lambda: self.chosen_changed.emit())
         session.plan_changed.connect(self.filter_again)
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from workbench.data.schema import KINDS, ROLES
-from workbench.gui.pages.data.attribute_edits import fact_edit, kind_edit, role_edit
-from workbench.gui.pages.data.facts import ROLE_MEANING, read
+from workbench.gui.pages.data.facts import ROLE_MEANING, fact_edit, kind_edit, read, role_edit
 from workbench.gui.pages.data.hints import unsettled
 from workbench.gui.session.blocking import in_need, needed_first
 from workbench.gui.session.draft import DraftColumn

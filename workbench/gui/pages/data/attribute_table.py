@@ -9,8 +9,8 @@ from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QAbstractItemDelegate, QAbstractItemView, QWidget
 
-from workbench.gui.pages.data.attribute_edits import role_edit
 from workbench.gui.pages.data.attribute_model import BARS, LOWER, UPPER, AttributeModel
+from workbench.gui.pages.data.facts import role_edit
 from workbench.gui.pages.data.histogram import HistogramDelegate
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import of_all, protect_changes

@@ -10,8 +10,8 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QWidget
 
 from workbench.data.schema import Attribute
-from workbench.gui.pages.data.attribute_edits import way_edit
 from workbench.gui.pages.data.attribute_model import AttributeModel
+from workbench.gui.pages.data.facts import way_edit
 from workbench.gui.session.draft import OPEN, DraftColumn
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence, typed

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 
-from workbench.gui.pages.data.attribute_edits import found_in_rows
 from workbench.gui.pages.data.attribute_model import AttributeModel
 from workbench.gui.pages.data.column_options import MISSING, ORDERS, ReadingFacts
-from workbench.gui.pages.data.facts import ROLE_MEANING
+from workbench.gui.pages.data.facts import ROLE_MEANING, found_in_rows
 from workbench.gui.pages.data.hints import Remedy, SuspicionLines
 from workbench.gui.pages.data.histogram import Histogram
 from workbench.gui.session.draft import DraftColumn

@@ -19,7 +19,7 @@ from workbench.data.reading import doubted, options_of
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable
 from workbench.gui.style.language import tr, tr_later, tr_number
-from workbench.gui.widgets.basic import Card, Elided, badge, button, empty, label, look, named, once, row, say
+from workbench.gui.widgets.basic import Card, Elided, badge, button, empty, label, look, named, once, row, say, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.parameter_form import Form
 from workbench.jobs import Job
@@ -353,11 +353,10 @@ class DialectForm(Card):
         self._doubts = label("", "warn", wrap=True, name="dialect_doubts")
         self.form.changed.connect(lambda: self._again.setEnabled(self.form.value() is not None))
         about = tr("What is left open is guessed. What you declared about columns of the same name stays.")
-        for part in (label(tr("How the file is written"), "heading"), label(about, "muted", wrap=True)):
-            self.body.addWidget(part)
-        self.body.addLayout(row(self._part_title, self.part, None, spacing=12))
-        for part in (self._doubts, self.candidates, self.form):
-            self.body.addWidget(part)
+        parts = row(self._part_title, self.part, None, spacing=12)
+        self.body.addWidget(label(tr("How the file is written"), "heading"))
+        self.body.addWidget(label(about, "muted", wrap=True))
+        self.body.addLayout(stack(parts, self._doubts, self.candidates, self.form, spacing=12))
         self.body.addLayout(row(None, self._leave, self._again))
 
     def show_table(self, opened: OpenTable | None) -> None:

@@ -18,15 +18,18 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import Card, Facts, badge, button, label, named, panel, row, say, stack
-from workbench.gui.widgets.formatting import count, listed
-from workbench.gui.widgets.kept_features import ABOUT as KEPT
-from workbench.gui.widgets.kept_features import KeptFeatures
+from workbench.gui.widgets.dialogs import confirm
+from workbench.gui.widgets.formatting import count, listed, memory
 from workbench.gui.widgets.parameter_form import Form
 from workbench.gui.widgets.thumbnail import thumbnail
+from workbench.jobs import Job
 from workbench.render.fonts import font
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
     from workbench.data.images.overview import ClassSeen
+    from workbench.deep.feature_cache import CacheState
 
 SHOWN = 40
 """Classes that have a line; of more, the rest is counted in one."""
@@ -162,7 +165,7 @@ class ImagesPanel(QWidget):
         upper = row((public, 1), (declared, 1), spacing=12)
         inside = Card(row(label(tr("IMAGES OF EACH CLASS"), "caption"), None, badge()), self._sheet)
         caption = label(tr("KEPT FEATURES"), "caption")
-        caption.setToolTip(tr(KEPT))
+        caption.setToolTip(tr(KEPT_ABOUT))
         kept = Card(caption, KeptFeatures(self._session, self._jobs), spacing=4)
         column = panel(stack(self._stale, upper, inside, kept, None, spacing=12))
         column.setMaximumWidth(WIDEST)
@@ -242,3 +245,77 @@ class ImagesPanel(QWidget):
         opened = self._session.images
         if opened is not None:
             self.read_again.emit(opened.options)
+
+
+KEPT_ABOUT = tr_later(
+    "A network with a frozen part keeps what that part makes of the images, so that the next "
+    "training begins at once. These files are as private as the images; they are yours alone, "
+    "and are never released"
+)
+QUESTION = tr_later(
+    "The next training of such a network computes its features again. Models and releases stay as they are."
+)
+
+
+class KeptFeatures(QWidget):
+    """One line: how many bytes are kept, and a button that removes them."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__()
+        self._session, self._jobs = session, jobs
+        self._stated = label("", "muted", wrap=True, name="kept_features")
+        self._stated.setToolTip(tr(KEPT_ABOUT))
+        self._clear = button(
+            tr("Remove…"), "kept_features_clear", tip=tr("Remove the kept features of all sets of rows")
+        )
+        self._clear.clicked.connect(self._ask)
+        self.setLayout(row((self._stated, 1), self._clear))
+        self._clear.setEnabled(False)
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        """Look how much there is by now: trainings of other windows keep features, too."""
+        super().showEvent(event)
+        self.refresh()
+
+    def refresh(self) -> None:
+        job = Job(tr("Looking at kept features"), lambda emit, cancel: _state())
+        self._jobs.start(job, key="kept features", shown=False, on_result=self._show)
+
+    def _show(self, found: CacheState) -> None:
+        from workbench.deep.feature_cache import LIMIT
+
+        self._clear.setEnabled(found.sets > 0)
+        if not found.sets:
+            self._stated.setText(tr("None are kept."))
+            return
+        sets = count(found.sets, "set of images", "sets of images")
+        self._stated.setText(
+            tr(
+                "{size} of at most {limit}, of {sets}; private, in {folder}",
+                size=memory(found.size),
+                limit=memory(LIMIT),
+                sets=sets,
+                folder=found.folder,
+            )
+        )
+
+    def _ask(self) -> None:
+        if not confirm(self, tr("Remove the kept features?"), tr(QUESTION), tr("Remove them")):
+            return
+
+        def work(emit: Emit, cancel: CancelToken) -> CacheState:
+            from workbench.deep.feature_cache import clear
+
+            return clear()
+
+        def apply(found: CacheState) -> None:
+            self._session.notify("info", tr("Removed {size} of kept features.", size=memory(found.size)))
+            self.refresh()
+
+        self._jobs.start(Job(tr("Removing kept features"), work), on_result=apply)
+
+
+def _state() -> CacheState:
+    from workbench.deep.feature_cache import cache_state
+
+    return cache_state()

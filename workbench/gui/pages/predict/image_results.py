@@ -16,7 +16,6 @@ from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import Card, badge, button, label, named, row, stack
 from workbench.gui.widgets.chart import Chart, Drawing
-from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.output_name import release_folder, remember_folder
@@ -133,7 +132,7 @@ class PredictionTable(TableView):
         across.sectionClicked.connect(self._sort_by)
         for at, column in enumerate(self.lines.columns):
             self.setColumnWidth(at, column.width)
-        CopyRows(self, session, private=True)
+        self.let_copy(private=True)
 
     def show_predictions(self, found: ImagePredictions | None) -> None:
         """Show other predictions; columns that say nothing of them are hidden."""

@@ -15,7 +15,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_number, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.bar_lines import BarLines
+from workbench.gui.widgets.bar import BarLines
 from workbench.gui.widgets.basic import Card, badge, button, into_sight, label, look, named, panel, row, say
 from workbench.gui.widgets.chart import Chart, Drawing
 from workbench.gui.widgets.choice_box import ChoiceBox

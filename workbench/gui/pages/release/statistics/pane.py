@@ -23,7 +23,6 @@ from workbench.gui.widgets.basic import Card, button, hold_most, label, named, r
 from workbench.gui.widgets.chart import KEY, SCALE, Chart, Drawing, ends_below, row_ticks
 from workbench.gui.widgets.chart_marks import Key, Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.delta_entry import DeltaLine
 from workbench.gui.widgets.fast_table import RowsTable
 from workbench.gui.widgets.fast_table_model import RowsModel
@@ -107,7 +106,7 @@ class ResultsCard(Card):
             session, jobs, self._model, "statistics_figures", tr("The released figures"), row_height=ROW - 6
         )
         self.table.verticalHeader().hide()
-        self._copies = CopyRows(self.table, session, private=False)
+        self.table.let_copy(private=False)
         self.picture = HistogramPicture(session)
         self._stack = QStackedWidget()
         self._stack.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
@@ -131,7 +130,7 @@ class ResultsCard(Card):
         self._copy = button(
             tr("Copy all"), "statistics_copy", tip=tr("Copy every figure in sight as a table; they are public")
         )
-        self._copy.clicked.connect(lambda: self._copies.copy(whole=True))
+        self._copy.clicked.connect(lambda: self.table.copy_cells(whole=True))
         head = row(*self._segments.values(), 4, self._statistic, self._histogram, 8, self._stated, None, self._copy)
         self.body.addWidget(label(tr("RELEASED FIGURES"), "caption"))
         self.body.addLayout(head)
