@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QLayout, QScrollArea, QWidget
+from PySide6.QtWidgets import QWidget
 
 from workbench.gui.gauges.first_cap import FirstCap
 from workbench.gui.pages.base import Page, PageFrame
@@ -29,7 +29,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import again, tr, tr_later
-from workbench.gui.widgets.basic import button, label, look, panel, row, scrolled, stack
+from workbench.gui.widgets.basic import button, into_sight, label, look, panel, row, stack
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save, choose, confirm
 from workbench.gui.widgets.formatting import at_most
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest
@@ -122,11 +122,6 @@ class ReleasePage(PageFrame):
 
     # -- its parts ------------------------------------------------------------------------------------------------
 
-    def _scrolled(self, layout: QLayout) -> QScrollArea:
-        """Return an area that scrolls ``layout`` up and down."""
-        self._area = scrolled(layout, self._what.part("area"))
-        return self._area
-
     def _into_line(self, last: QWidget | None = None) -> QWidget:
         """Return the line with the file to release into, ``last`` at its end."""
         line = row(
@@ -184,10 +179,6 @@ class ReleasePage(PageFrame):
         for part in (self._target, self._choose):
             part.setEnabled(not self.running)
         super().show_cancel(keys=keys)
-
-    def scroll_to(self, part: QWidget) -> None:
-        """Scroll to ``part`` once it is laid out."""
-        QTimer.singleShot(0, self, lambda: self._area.ensureWidgetVisible(part, 0, 0))
 
     # -- the release ----------------------------------------------------------------------------------------------
 
@@ -348,7 +339,7 @@ class ReleasedPart(QWidget):
                 self._card = ReleasedCard(step, 1, self._jobs, name=f"{self._name}_release")
                 self._whole.insertWidget(0, self._card)
             if step.result is not None:  # just made
-                self._page.scroll_to(self)
+                into_sight(self)
                 self._read()
 
     def _show(self, found: Any) -> None:
@@ -359,7 +350,7 @@ class ReleasedPart(QWidget):
         def show(found: Any) -> None:
             self._line.hide()
             self._show(found)
-            self._page.scroll_to(self._view)
+            into_sight(self._view)
 
         self.read(self._read_file, show)
 

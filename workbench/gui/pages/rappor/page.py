@@ -31,7 +31,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import again, localised, tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, Facts, badge, label, look, named, row, stack
+from workbench.gui.widgets.basic import Card, Facts, badge, into_sight, label, look, named, row, scrolled, stack
 from workbench.gui.widgets.chart import Chart
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import at_most, count, percent, plain
@@ -189,7 +189,7 @@ class RapporPage(ReleasePage):
         title.setBuddy(self._source)
         self.header.addWidget(title)
         self.header.addWidget(self._source)
-        self.body.addWidget(self._scrolled(layout), 1)
+        self.body.addWidget(scrolled(layout, "rappor_area"), 1)
         self.body.addWidget(self._refusal)
         self.body.addWidget(self._into_line(self._release))
 
@@ -366,7 +366,7 @@ class RapporPage(ReleasePage):
     def _show(self, found: Shown) -> None:
         """Show what was decoded, and scroll to it once it is laid out."""
         self._results.show_released(found)
-        self.scroll_to(self._results)
+        into_sight(self._results)
 
     def asked(self) -> Asked | None:
         """Return the reports of the chosen column."""

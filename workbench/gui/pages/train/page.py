@@ -269,16 +269,9 @@ class TrainPage(RunPage):
         remember_folder(folder.parent)
         set_first = first.cap()
         room = self.session.account.room(found.epsilon, None if set_first is None else set_first[0])
+        run = actions.TrainingRun(chosen.title, folder, found.epsilon, pausable=self.forms.is_network)
         handle = actions.train_model(
-            self.session,
-            self.jobs,
-            chosen,
-            parameters,
-            folder,
-            found.epsilon,
-            set_first,
-            quiet=quiet,
-            test=test,
+            self.session, self.jobs, chosen, parameters, run, set_first, quiet=quiet, test=test
         )
         self.going.begin(found.steps or 0, found.epsilon, handle, quiet=quiet, room=room)
         handle.finished.connect(lambda result: self._show_result(what, result))

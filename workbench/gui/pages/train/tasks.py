@@ -92,14 +92,13 @@ def train_model(
     jobs: JobCenter,
     chosen: Learner | Network,
     parameters: Parameters,
-    folder: Path,
-    epsilon: Decimal,
+    run: TrainingRun,
     cap: Cap | None = None,
     *,
     quiet: bool = False,
     test: ImageSet | None = None,
 ) -> JobHandle:
-    """Charge, train and write the model into ``folder``; ``test`` are images that were declared public."""
+    """Charge, train and write the model into the folder of ``run``; ``test`` are images that were declared public."""
     from workbench.deep.plan import DpSgdPlan
 
     rows, pausing = training_rows(session), threading.Event()
@@ -112,11 +111,11 @@ def train_model(
                 book.set_first_cap(book.enter_for_release(rows.table, rows.account), cap)
         cancel.check()
         if isinstance(parameters, DpSgdPlan):
-            return train_in_process(rows, NetworkRun(parameters, folder, quiet, test), emit, cancel, pausing.is_set)
+            network = NetworkRun(parameters, run.folder, quiet, test)
+            return train_in_process(rows, network, emit, cancel, pausing.is_set)
         assert isinstance(rows, TableRows)
-        return fit_released(chosen.name, rows, parameters, folder, epsilon)
+        return fit_released(chosen.name, rows, parameters, run.folder, run.epsilon)
 
-    run = TrainingRun(chosen.title, folder, epsilon, pausable=isinstance(parameters, DpSgdPlan))
     return _start(session, jobs, run, work, pausing)
 
 

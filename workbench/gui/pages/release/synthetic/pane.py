@@ -26,7 +26,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence, typed
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import button, hold, hold_most, label, mark_wrong, named
+from workbench.gui.widgets.basic import button, hold, hold_most, into_sight, label, mark_wrong, named
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.delta_entry import DeltaLine
 from workbench.gui.widgets.formatting import at_most, count, listed
@@ -320,7 +320,7 @@ class SyntheticPane(WayPane):
                 self._preview_card.show_compared(found, stated)
                 self.refreshed.emit()
                 if number == 1:
-                    self._page.scroll_to(self._preview_card)
+                    into_sight(self._preview_card)
 
         handle = preview(session.opened, session.plan, chosen, number, self._page.jobs, apply, session.report)
         self._drawing = self._page.follow(figures_first.follow_note(session, self._page.jobs, handle))
