@@ -81,11 +81,7 @@ class RunState:
 
     @classmethod
     def of(cls, tensors: bytes, facts: Mapping[str, Any], where: str) -> Self:
-        """Return the state that :meth:`tensors` and :meth:`facts` gave.
-
-        Raises:
-            InputError: they are none.
-        """
+        """Return the state that :meth:`tensors` and :meth:`facts` gave."""
         from safetensors import SafetensorError
         from safetensors.torch import load
 

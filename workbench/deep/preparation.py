@@ -33,9 +33,6 @@ def prepared_rows(
         emit: hears the progress.
         cancel: looked at before each block of rows.
         keep: whether features may be read from and kept on disk.
-
-    Raises:
-        CancelledError: ``cancel`` was set.
     """
     if not architecture.frozen:
         return architecture.prepared(torch.from_numpy(inputs).to(device))

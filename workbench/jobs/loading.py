@@ -21,13 +21,6 @@ def load(*modules: str, cancel: CancelToken | None = None) -> None:
     """Import ``modules``; the collector is paused meanwhile, and ignores the loaded objects afterwards.
 
     It then ignores everything else that is there, too, so that nothing is done where all of them are loaded already.
-
-    Args:
-        modules: full names.
-        cancel: checked between two of them.
-
-    Raises:
-        CancelledError: a stop was requested.
     """
     with _LOADING:  # two loads at a time would re-enable the collector for each other
         missing = [name for name in modules if name not in sys.modules]

@@ -16,13 +16,7 @@ _TAIL = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class AddedNoise:
-    """Noise that is added to one number.
-
-    Attributes:
-        scale: b of the distribution.
-        absolute: expected absolute value.
-        variance: its variance.
-    """
+    """Noise that is added to one number."""
 
     scale: float
     absolute: float
@@ -45,14 +39,7 @@ def laplace_within(epsilon: float, sensitivity: float, chance: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Staircase:
-    """Staircase noise by two choices of γ, where its steps break (Geng & Viswanath 2014; Geng et al. 2015).
-
-    Attributes:
-        gamma_absolute: γ of the least expected absolute value.
-        absolute: that value.
-        gamma_variance: γ of the least variance.
-        variance: that variance.
-    """
+    """Staircase noise by two choices of γ, where its steps break (Geng & Viswanath 2014; Geng et al. 2015)."""
 
     gamma_absolute: float
     absolute: float
@@ -134,9 +121,6 @@ def shuffled(epsilon: float, reports: int, delta: float) -> Shuffled:
     Feldman, McMillan & Talwar 2021: each other report looks like one of the two with probability e^−ε₀, so hides it as
     one of Binomial(n − 1, e^−ε₀) clones (Theorem 3.1); the divergence of the two counts is summed exactly. The closed
     form is ln(1 + (e^ε₀ − 1)/(e^ε₀ + 1)·(8√(e^ε₀·ln(4/δ))/√n + 8e^ε₀/n)), for ε₀ ≤ ln(n/(16·ln(2/δ))).
-
-    Raises:
-        ParameterError: an argument is out of range.
     """
     _check(epsilon, 1.0)
     if isinstance(reports, bool) or not 1 <= reports <= MOST_REPORTS:

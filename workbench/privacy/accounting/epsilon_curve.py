@@ -48,10 +48,6 @@ class EpsilonCurve:
 
         ε grows about as √t, so knots even in √t are about even in ε. They share the privacy loss grid of the
         whole run: a finer grid for each would make no visible difference, and took up to 75 MB.
-
-        Raises:
-            CancelledError: ``cancel`` was set.
-            ParameterError: an argument is out of range.
         """
         if event.steps == 0:
             return cls((), ())

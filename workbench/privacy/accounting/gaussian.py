@@ -152,9 +152,6 @@ def classic_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> flo
     """Return the textbook σ = Δ·√(2 ln(1.25/δ))/ε, for comparison only.
 
     Its proof needs ε < 1, and at δ = 1e-5 it is no longer private above ε = 8.42; below it wastes noise.
-
-    Raises:
-        ParameterError: ε or the sensitivity is not positive, or δ not in (0, 1).
     """
     _check(epsilon, sensitivity)
     _check_delta(delta)

@@ -13,13 +13,7 @@ DELTA_NOTE = "with δ > 0 these bounds can fail, with a probability of the order
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """The range in which the belief of someone who sees the release must stay.
-
-    Attributes:
-        prior: the belief before.
-        low: the least it can become.
-        high: the most it can become.
-    """
+    """The range in which the belief of someone who sees the release must stay."""
 
     prior: float
     low: float
@@ -56,9 +50,6 @@ def total_variation(epsilon: float) -> float:
     """Return the largest total variation distance of two outputs, (e^ε−1)/(e^ε+1) = tanh(ε/2); it is attained.
 
     It is also the largest advantage (true minus false positive rate) of a membership test.
-
-    Raises:
-        ParameterError: ε < 0.
     """
     _check(epsilon)
     return math.tanh(epsilon / 2)

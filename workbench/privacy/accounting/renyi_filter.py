@@ -19,9 +19,9 @@ from decimal import Decimal
 
 from workbench.params import ParameterError
 from workbench.params.remedies import DATA, LEDGER, run
-from workbench.privacy.accounting.accountant import INTEGER_ORDERS, renyi_of_integers
+from workbench.privacy.accounting.accountant import INTEGER_ORDERS, converted, renyi_of_integers
 from workbench.privacy.accounting.compose import round_up
-from workbench.privacy.accounting.concentrated import converted, renyi_at
+from workbench.privacy.accounting.concentrated import renyi_at
 from workbench.privacy.accounting.event import ApproximateDp, CostEvent
 from workbench.privacy.accounting.leaves import Leaf, PoissonStep, alternatives
 
@@ -75,11 +75,7 @@ class Filter:
         return float(converted(orders, 0 * orders, float(self.slack))[0])
 
     def epsilon(self, events: Iterable[CostEvent]) -> Decimal | None:
-        """Return the ε that ``events`` count for, rounded up; ``None`` where a divergence is not known.
-
-        Raises:
-            ParameterError: an event is out of range.
-        """
+        """Return the ε that ``events`` count for, rounded up; ``None`` where a divergence is not known."""
         divergence = 0.0
         for event in events:
             worst = [self._divergence(leaves.items()) for leaves in alternatives(event)]

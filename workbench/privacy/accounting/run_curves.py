@@ -57,14 +57,7 @@ class TrainingRun:
 
 @dataclass(frozen=True, slots=True)
 class RunCurve:
-    """ε at several values of one figure, all others as they are.
-
-    Attributes:
-        axis: one of :data:`AXES`.
-        accountant: one of the accountants.
-        x: the values, ascending.
-        epsilons: an upper bound at each.
-    """
+    """ε at several values of one figure, all others as they are."""
 
     axis: str
     accountant: str
@@ -130,12 +123,7 @@ def curve(
     quick: bool = False,
     points: int | None = None,
 ) -> RunCurve:
-    """Return ε against one figure at so many ``points``; ``quick`` as for :meth:`TrainingRun.epsilon`.
-
-    Raises:
-        CancelledError: ``cancel`` was set.
-        ParameterError: a figure is out of range.
-    """
+    """Return ε against one figure at so many ``points``; ``quick`` as for :meth:`TrainingRun.epsilon`."""
     if axis == "order":
         return orders_curve(run, accountant)[0]
     x, epsilons = [], []
@@ -162,12 +150,7 @@ class HeatMap:
 
 
 def heat_map(run: TrainingRun, cancel: CancelToken | None = None) -> HeatMap:
-    """Return ε over σ and batch, by Rényi divergences of whole orders: 81 runs in a tenth of a second.
-
-    Raises:
-        CancelledError: ``cancel`` was set.
-        ParameterError: a figure is out of range.
-    """
+    """Return ε over σ and batch, by Rényi divergences of whole orders: 81 runs in a tenth of a second."""
     sigmas, batches = values_of(run, "sigma", HEAT_POINTS), values_of(run, "batch", HEAT_POINTS)
     rows = []
     for sigma in sigmas:

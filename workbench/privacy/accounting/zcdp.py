@@ -25,15 +25,7 @@ def _log_delta(rho: float, epsilon: float, alpha: float) -> float:
 
 
 def delta_of(rho: Decimal | float, epsilon: Decimal | float) -> float:
-    """Return a δ with which ρ-zCDP implies (ε, δ): the least by the formula, rounded up.
-
-    Args:
-        rho: ρ, not negative.
-        epsilon: ε, not negative.
-
-    Raises:
-        ParameterError: a number is negative or not finite.
-    """
+    """Return a δ with which ρ-zCDP implies (ε, δ): the least by the formula, rounded up."""
     r, e = float(rho), float(epsilon)
     if not (0 <= r < math.inf and 0 <= e < math.inf):
         raise ParameterError(f"rho = {r} and epsilon = {e} are not finite numbers of at least 0")

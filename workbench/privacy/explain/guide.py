@@ -43,11 +43,7 @@ class Question:
     answers: tuple[Answer, ...]
 
     def answer(self, name: str) -> Answer:
-        """Return the answer called ``name``.
-
-        Raises:
-            ParameterError: there is none.
-        """
+        """Return the answer called ``name``."""
         for known in self.answers:
             if known.name == name:
                 return known
@@ -134,14 +130,7 @@ QUESTIONS: tuple[Question, ...] = (
 
 @dataclass(frozen=True)
 class Advice:
-    """A range of ε and the reasons for it.
-
-    Attributes:
-        low: its lower end.
-        high: its upper end.
-        reasons: one sentence for each answer.
-        answers: the answers by the names of their questions.
-    """
+    """A range of ε and the reasons for it."""
 
     low: float
     high: float
@@ -156,11 +145,7 @@ CAVEAT = (
 
 
 def advice(reader: str, knowledge: str, purpose: str) -> Advice:
-    """Return the range of ε to begin with.
-
-    Raises:
-        ParameterError: an answer is not known.
-    """
+    """Return the range of ε to begin with."""
     given = (reader, knowledge, purpose)
     chosen = [question.answer(name) for question, name in zip(QUESTIONS, given, strict=True)]
     low, high = chosen[0].low, chosen[0].high

@@ -36,14 +36,7 @@ MOVED, ACCEPTED, MERGE = "moved", "accepted", "merge"
 
 @dataclass(frozen=True)
 class HeadMark:
-    """An entry of a ledger that was the last one.
-
-    Attributes:
-        seq: its number.
-        hash: its hash.
-        time: when it was written, as the entry says.
-        path: the ledger's file then.
-    """
+    """An entry of a ledger that was the last one."""
 
     seq: int
     hash: str
@@ -94,11 +87,7 @@ class LedgerCustody(LedgerState):
         return None if not stated or _same(Path(stated[-1]), self.path) else Path(stated[-1])
 
     def require_not_moved(self) -> None:
-        """Refuse to charge a ledger that was moved away.
-
-        Raises:
-            InputError: it was.
-        """
+        """Refuse to charge a ledger that was moved away."""
         place = self.moved_to()
         if place is not None:
             raise InputError(
@@ -130,11 +119,7 @@ class LedgerCustody(LedgerState):
         )
 
     def require_newest(self) -> None:
-        """Refuse to charge a copy that is older than what this computer has seen.
-
-        Raises:
-            CheckFailedError: it is.
-        """
+        """Refuse to charge a copy that is older than what this computer has seen."""
         problem = self.older()
         if problem:
             raise CheckFailedError(

@@ -39,11 +39,7 @@ class Caps(Parameters):
             raise ParameterError("no cap is named", "ledger cap", "give --epsilon, --delta or both")
 
     def set(self, ledger: Ledger, dataset: Identity | str) -> str:
-        """Record them; return the account.
-
-        Raises:
-            ParameterError: there is none of ε yet that could stay as it is.
-        """
+        """Record them; return the account."""
         epsilon, delta = (None if amount is None else exact(amount) for amount in (self.epsilon, self.delta))
         return ledger.set_cap(dataset, epsilon, delta).dataset
 

@@ -20,11 +20,7 @@ CENTRAL_MECHANISMS: tuple[CentralMechanism, ...] = (
 
 
 def central_mechanism(name: str) -> CentralMechanism:
-    """Return the central mechanism called ``name``.
-
-    Raises:
-        ParameterError: there is none.
-    """
+    """Return the central mechanism called ``name``."""
     return named(CENTRAL_MECHANISMS, name, "central mechanism")
 
 
