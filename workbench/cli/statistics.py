@@ -16,6 +16,8 @@ from workbench.statistics.queries import queries_of
 
 
 class _Statistics(KindCommand):
+    counts = True
+
     def facts(self, asked: Asked, done: Released | None, context: Context) -> dict[str, Any]:
         request = asked.request.checked(asked.plan)
         stated = forecast(queries_of(request, asked.plan, asked.epsilon, asked.rows, asked.delta))

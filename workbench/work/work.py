@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Protocol
 
+from workbench.data.on_workers import PartsOnWorkers
 from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
@@ -56,16 +57,17 @@ class Made:
 
 
 class PartReader(Protocol):
-    """Reads what a Work needs of a table that is read in parts, in the one pass that also makes its marks.
+    """Reads what a Work needs of a table in parts, here or on the workers of a cluster.
 
-    Attributes:
-        in_memory: whether rows that are in memory are read by it, too.
+    Here it is read in the one pass that also makes the marks of the table.
     """
 
-    in_memory: bool
-
     def of_part(self, part: Table) -> Any:
-        """Return what is needed of a part, as the plan reads it; called in threads."""
+        """Return what is needed of a part, as the plan reads it; called in threads, or on a worker."""
+        ...
+
+    def sent(self) -> Any:
+        """Return what has the same :meth:`of_part` on a worker, and can be sent there."""
         ...
 
     def take(self, found: Any) -> None:
@@ -94,8 +96,6 @@ class ReadByColumns(ABC):
     Attributes:
         whole: whether all rows were read and every value can be used.
     """
-
-    in_memory = False
 
     def __init__(self, columns: Sequence[Callable[[Any], Any]]) -> None:
         """Take what reads each column of what :meth:`opened` returns, or raises :class:`InputError`."""
@@ -127,6 +127,10 @@ class ReadByColumns(ABC):
                 return Fault(position, error)
         return self.made(rows, columns)
 
+    def sent(self) -> Any:
+        """Return itself, which has kept nothing yet."""
+        return self
+
     def take(self, found: Any) -> None:
         """Keep what :meth:`of_part` returned.
 
@@ -146,15 +150,39 @@ class ReadByColumns(ABC):
             raise self._fault[1]
         self.whole = True
 
-    def read(self, rows: Table, cancel: CancelToken) -> None:
-        """Read all rows, two parts at a time.
+    def read(self, rows: Table, cancel: CancelToken, parts: PartsOnWorkers | None = None) -> None:
+        """Read all rows: two parts at a time, or as the workers of a cluster read them.
+
+        Args:
+            rows: as the plan reads them.
+            cancel: checked between parts.
+            parts: the same rows on workers; ``None`` for this computer.
 
         Raises:
             InputError: a value cannot be used.
+            WorkbenchError: the cluster failed.
         """
-        for found in each_part(rows, self.of_part, cancel):
-            self.take(found)
+        if parts is not None:
+            take_from_workers(self, parts)
+        else:
+            for found in each_part(rows, self.of_part, cancel):
+                self.take(found)
         self.finish()
+
+
+def take_from_workers(reader: PartReader, parts: PartsOnWorkers, label: str = "rows read") -> None:
+    """Have the workers of a cluster read all parts for ``reader``, and take what they found, in order and once.
+
+    Raises:
+        InputError: a value cannot be used; or a worker cannot read the file, or reads another one.
+        WorkbenchError: the cluster failed.
+    """
+    for found in parts.in_order(_of_part, reader.sent(), label):
+        reader.take(found)
+
+
+def _of_part(reader: PartReader, part: Table) -> Any:
+    return reader.of_part(part)
 
 
 @dataclass(frozen=True)
@@ -193,8 +221,8 @@ class Work:
         budget: (ε, δ) of one row, where the events have a ρ; ``None`` where their ε is the whole cost.
         check: refuses values of the rows, as the plan reads them, before anything is reserved or charged; where there
             is none, values that are not on their column's grid are refused.
-        reader: reads the rows of a table in parts, before anything is reserved, in place of ``check``; of rows that
-            are in memory it is used only where it says so.
+        reader: reads the rows of a table in parts, before anything is reserved, in place of ``check``; rows that are
+            in memory are read by it only on the workers of a cluster.
         answers: reads the answers again from :attr:`Made.method`, as a certificate holds it, where they are in it:
             then ``verify`` makes the file of them anew.
     """
