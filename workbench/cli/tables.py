@@ -40,9 +40,9 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     add_options(parser.add_argument_group(READING), ReadOptions)
 
 
-def add_engine(parser: argparse.ArgumentParser, done: str) -> None:
-    """Add ``--engine --scheduler``; ``done`` says what is done with the rows on workers."""
-    where = f"where rows are {done}: on this computer (default), or on the workers of --scheduler"
+def add_engine(parser: argparse.ArgumentParser, done: str, more: str = "") -> None:
+    """Add ``--engine --scheduler``; ``done`` says what is done with the rows on workers, ``more`` what else is."""
+    where = f"where rows are {done}: on this computer (default), or on the workers of --scheduler{more}"
     parser.add_argument("--engine", default=LOCAL, metavar=f"{LOCAL}|{DASK}", help=where)
     scheduler = (
         f"the Dask scheduler of --engine dask ({FORMS}). Its workers read a large file by the same path; of a small "

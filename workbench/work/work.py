@@ -193,6 +193,28 @@ class Fault:
     error: InputError
 
 
+class Sums(ReadByColumns):
+    """Adds up whole numbers that are made of the columns of each part.
+
+    Attributes:
+        total: of all parts that were read; ``None`` before the first.
+    """
+
+    def __init__(self, columns: Sequence[Callable[[Any], Any]], part: Callable[[list[Any]], Any]) -> None:
+        """Begin with no row; ``part`` makes the numbers, and can be sent to workers."""
+        super().__init__(columns)
+        self._part = part
+        self.total: Any = None
+
+    def made(self, part: Any, columns: list[Any]) -> Any:
+        """Return the numbers of a part."""
+        return self._part(columns)
+
+    def keep(self, made: Any) -> None:
+        """Add them."""
+        self.total = made if self.total is None else self.total + made
+
+
 class Checked(ReadByColumns):
     """Reads columns only to see that every value can be used."""
 
