@@ -22,11 +22,12 @@ from workbench.data.on_workers import PartsOnWorkers, Workers
 from workbench.data.read import read_table
 from workbench.data.table import Table
 from workbench.params import ParameterError, WorkbenchError
+from workbench.release.estimates import estimates_of
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.path import check_values, destination, prepare, release_prepared
+from workbench.release.path import check_values, destination, prepare, prepare_rows, release_prepared
 from workbench.release.statistics.statistics_work import statistics_work
 from workbench.release.synthetic.synthesis_work import synthesis_work
-from workbench.release.verify import verify_release
+from workbench.release.verify import verified_release, verify_release
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
 from workbench.statistics.asked import Request, Statistic
@@ -184,3 +185,27 @@ def test_a_kill_costs_time_of_a_worker_and_nothing_else_of_a_scheduler(
                 found.read(table, CancelToken(), parts)
             assert not found.whole
         assert killed
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_estimates_are_those_of_one_machine_and_nothing_is_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    table = read_table(written(tmp_path / "a.csv"))
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        release_prepared(prepare_rows(PLAN, table, destination(tmp_path / "out.csv")), ledger)
+    monkeypatch.setattr(read, "IN_PARTS_FROM", 1 << 30)
+    whole = verified_release(tmp_path / "out.csv")
+    monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
+    found = verified_release(tmp_path / "out.csv")
+    assert found.table.in_parts > whole.table.in_parts
+    in_parts(tmp_path / "out.csv", count, monkeypatch, text=True)
+    asked: dict[str, Any] = {"pairs": [("age", "size")], "confidence": 0.9, "quantiles": (0.5,)}
+    expected = plain_estimates(*estimates_of(whole, **asked))
+    assert plain_estimates(*estimates_of(found, **asked)) == expected
+    assert plain_estimates(*estimates_of(found, **asked, workers=WORKERS)) == expected
+    assert found.table.in_parts
+
+
+def plain_estimates(columns: Any, pairs: Any) -> Any:
+    return [[c.found.to_plain(), [q.to_plain() for q in c.quantiles]] for c in columns], [p.to_plain() for p in pairs]

@@ -40,13 +40,13 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     add_options(parser.add_argument_group(READING), ReadOptions)
 
 
-def add_engine(parser: argparse.ArgumentParser, done: str, more: str = "") -> None:
-    """Add ``--engine --scheduler``; ``done`` says what is done with the rows on workers, ``more`` what else is."""
+def add_engine(parser: argparse.ArgumentParser, done: str, more: str = "", rows: str = "the raw rows") -> None:
+    """Add ``--engine --scheduler``; ``done`` says what is done with ``rows`` on workers, ``more`` is added."""
     where = f"where rows are {done}: on this computer (default), or on the workers of --scheduler{more}"
     parser.add_argument("--engine", default=LOCAL, metavar=f"{LOCAL}|{DASK}", help=where)
     scheduler = (
         f"the Dask scheduler of --engine dask ({FORMS}). Its workers read a large file by the same path; of a small "
-        "one the raw rows are sent to them, encrypted only with tls://"
+        f"one {rows} are sent to them, encrypted only with tls://"
     )
     parser.add_argument("--scheduler", metavar="ADDRESS", help=scheduler)
 
