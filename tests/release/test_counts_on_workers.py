@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from local_cluster import NO_DASK, Cluster, here
 from test_counts_in_parts import PLAN, plain, queries
 from test_rows_of_any_size import small
 
+from workbench import api
 from workbench.cli import main
 from workbench.data import on_workers, read
 from workbench.data.csv.regular_rows import RegularRows
@@ -209,3 +211,34 @@ def test_estimates_are_those_of_one_machine_and_nothing_is_read_whole(
 
 def plain_estimates(columns: Any, pairs: Any) -> Any:
     return [[c.found.to_plain(), [q.to_plain() for q in c.quantiles]] for c in columns], [p.to_plain() for p in pairs]
+
+
+@pytest.mark.filterwarnings("ignore::workbench.api.PrivateStudyWarning")
+def test_python_counts_fits_and_estimates_on_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_workers, "run_tasks_on", here())
+    monkeypatch.setattr(on_workers, "PART_BYTES", 1 << 12)
+    frame = pd.read_csv(written(tmp_path / "a.csv"))
+    on_dask: dict[str, Any] = {"engine": "dask", "scheduler": WORKERS.address}
+    pays: dict[str, Any] = {"ledger": tmp_path / "l.sqlite", "account": "a"}
+    study: dict[str, Any] = {"seed": 4, "study_ledger": tmp_path / "l.sqlite"}
+    found = [api.statistics(frame, PLAN, **study, **more) for more in ({}, on_dask)]
+    made = [api.synthesize(frame, PLAN, **study, **more) for more in ({}, on_dask)]
+    pd.testing.assert_frame_equal(*found)
+    pd.testing.assert_frame_equal(*made)
+
+    done = api.release(frame, PLAN, output=tmp_path / "rows.csv", **pays, **on_dask)
+    assert len(done) == ROWS
+    estimates = [api.estimate(tmp_path / "rows.csv", **more) for more in ({}, on_dask)]
+    pd.testing.assert_frame_equal(*estimates)
+
+    X, y = frame[["size"]], frame["city"].notna()
+    declared: dict[str, Any] = {"epsilon": 1, "bounds": (0, 3), "classes": [False, True], "random_state": 1}
+    one, other = (api.NaiveBayes(**declared, study_ledger=tmp_path / "l.sqlite", **m) for m in ({}, on_dask))
+    assert (one.fit(X, y).predict_proba(X) == other.fit(X, y).predict_proba(X)).all()
+    for call in (
+        lambda: api.release(frame, PLAN, **on_dask),
+        lambda: api.statistics(frame, PLAN, engine="dask"),
+        lambda: api.LogisticRegression(**declared, **on_dask).fit(X, y),
+    ):
+        with pytest.raises(ParameterError):
+            call()

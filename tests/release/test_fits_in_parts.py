@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +17,18 @@ from test_rows_of_any_size import small
 from workbench import learners
 from workbench.cli import main
 from workbench.data import on_workers, read
-from workbench.data.columns.matrix import column_of, matrix
-from workbench.data.on_workers import PartsOnWorkers
+from workbench.data.columns.matrix import matrix
+from workbench.data.on_workers import Workers
 from workbench.data.table import Table
 from workbench.learners import Learner
 from workbench.learners.base import SummingEstimator
 from workbench.learners.tasks import task
 from workbench.params import InputError, ParameterError
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.release_learner import FitTask, release_fit
+from workbench.release.model.release_learner import FitTask, fit_on, release_fit
 from workbench.release.verify import verify_release
 from workbench.sanitize.plan import Plan
-from workbench.signals.cancel import CancelToken
 from workbench.work.noise import Study
-from workbench.work.work import Sums
 
 ROWS = 280
 FEATURES = ("age", "size", "city")
@@ -90,17 +87,11 @@ def plain(fitted: Any) -> dict[str, Any]:
     return found
 
 
-def of_parts(chosen: Learner, table: Table, away: PartsOnWorkers | None, **more: Any) -> dict[str, Any]:
+def of_parts(chosen: Learner, table: Table, workers: Workers | None, **more: Any) -> dict[str, Any]:
     estimator, features, target = unfitted(chosen, **more)
     assert isinstance(estimator, SummingEstimator)
-    columns = [*(partial(column_of, attribute=c) for c in features), partial(task(chosen.task).read, target=target)]
-
-    def add_up(part: Any) -> Any:
-        sums = Sums(columns, part)
-        sums.read(table, CancelToken(), away)
-        return sums.total
-
-    return plain(estimator.fit_parts(table.rows, add_up))
+    fit_on(estimator, table, (tuple(features), target), workers)
+    return plain(estimator)
 
 
 def in_memory(chosen: Learner, table: Table, **more: Any) -> dict[str, Any]:
@@ -111,21 +102,21 @@ def in_memory(chosen: Learner, table: Table, **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("chosen", SUMS, ids=lambda chosen: chosen.name)
 def test_the_model_is_that_of_rows_in_memory(chosen: Learner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path / "a.csv")
-    table, away = in_parts(path, 7, monkeypatch, text=True)
+    table, _ = in_parts(path, 7, monkeypatch, text=True)
     expected = in_memory(chosen, Table(table.stored.load(), str(path)))  # type: ignore[union-attr]
     sliced = Table(Sliced(table.stored.load(), 41), str(path))  # type: ignore[arg-type, union-attr]
     assert of_parts(chosen, sliced, None) == expected
     for count in (1, 2, 7):
-        table, away = in_parts(path, count, monkeypatch, text=True)
-        assert of_parts(chosen, table, away) == expected
+        table, _ = in_parts(path, count, monkeypatch, text=True)
+        assert of_parts(chosen, table, WORKERS) == expected
     assert table.in_parts  # its rows were never read whole
 
 
 def test_columns_are_chosen_from_parts_as_from_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table, away = in_parts(written(tmp_path / "a.csv"), 7, monkeypatch, text=True)
+    table, _ = in_parts(written(tmp_path / "a.csv"), 7, monkeypatch, text=True)
     for name, more in (("linear-regression", {"columns": 1}), ("naive-bayes", {"noise_limit": 1e-6})):
         chosen = learners.learner(name)
-        found = of_parts(chosen, table, away, **more)
+        found = of_parts(chosen, table, WORKERS, **more)
         assert found == in_memory(chosen, Table(table.stored.load(), "a.csv"), **more)  # type: ignore[union-attr]
         assert len(found["columns" if name == "linear-regression" else "used"]) == 1
 

@@ -24,6 +24,7 @@ from workbench.api.datasets import mark_of
 from workbench.api.made_columns import MadeColumns, values_of
 from workbench.api.plans import categories, numeric
 from workbench.api.private_model import PrivateModel
+from workbench.data.on_workers import LOCAL
 from workbench.data.schema import Attribute
 from workbench.learners import Learner
 from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, REDUCTION, REGRESSION, SCALING
@@ -112,6 +113,8 @@ _COMMON: dict[str, Any] = {
     "replace": False,
     "random_state": None,
     "study_ledger": None,
+    "engine": LOCAL,
+    "scheduler": None,
 }
 _OF_TASK: dict[str, dict[str, Any]] = {CLASSIFICATION: {"classes": None}, REGRESSION: {"target_bounds": None}}
 
@@ -133,6 +136,8 @@ _ARGUMENTS = """
         random_state: makes a study repeatable; a release takes none.
         study_ledger: the ledger's file that notes, at no cost, that there was a study; by default that of the
             dataset, else the user's own.
+        engine: ``dask``: the rows are added up by the workers of ``scheduler``, for the models that are made of sums.
+        scheduler: address of the Dask scheduler (``tcp://HOST:PORT`` or ``tls://HOST:PORT``), which receives the rows.
 """
 
 

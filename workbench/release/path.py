@@ -247,9 +247,8 @@ def prepare(
         kind(work.kind).require(plan, name)
     if not work.events:
         raise ParameterError("nothing was asked for", hint="name a figure")
-    if parts is not None and work.reader is None:
-        what = "what is asked for is not made of counts of parts of the rows, which is what workers do"
-        raise ParameterError(what, hint="use --engine local", code="not-for-workers")
+    if parts is not None:
+        _reader_on_workers(work)
     budget = budget_of(work.events, work.budget)
     if work.kind != ROWS:  # the mechanisms of noisy rows have limits of their own
         require_epsilon(budget)
@@ -257,6 +256,26 @@ def prepare(
     if budget.gaussian:
         require_small_cost(cost, rows.rows, rows_per_person=plan.rows_per_person)
     return Prepared(plan, table, rows, to, work, cost, parts)
+
+
+def _reader_on_workers(work: Work) -> PartReader:
+    if work.reader is None:
+        what = "what is asked for is not made of counts of parts of the rows, which is what workers do"
+        raise ParameterError(what, hint="use --engine local", code="not-for-workers")
+    return work.reader
+
+
+def count_on_workers(work: Work, rows: Table, workers: Workers) -> None:
+    """Have the workers of a cluster read ``rows``, as the plan reads them, for a study of ``work``.
+
+    Raises:
+        ParameterError: it is not made of counts of parts.
+        InputError: a value cannot be used; its column and row are named.
+        WorkbenchError: the cluster failed.
+    """
+    reader = _reader_on_workers(work)
+    take_from_workers(reader, PartsOnWorkers(rows, workers))
+    reader.finish()
 
 
 def prepare_rows(plan: Plan, table: Table, to: Destination, workers: Workers | None = None) -> Prepared:

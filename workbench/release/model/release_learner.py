@@ -191,6 +191,43 @@ def outside(features: tuple[Column, ...], target: Column) -> tuple[str, ...]:
     return read_off((*features, target))
 
 
+def fit_on(
+    estimator: PrivateEstimator[Any],
+    table: Table,
+    columns: tuple[tuple[Column, ...], Column],
+    workers: Workers | None = None,
+    cancel: CancelToken | None = None,
+) -> None:
+    """Fit an estimator on a table; one of sums in parts, where workers read them or they are not in memory.
+
+    Args:
+        estimator: still to be fitted; it charges before a cell is read.
+        table: the rows as the plan reads them.
+        columns: those of :func:`columns_of`.
+        workers: of a cluster, who add up parts of the rows; the estimator is then one of sums.
+        cancel: looked at between parts.
+
+    Raises:
+        InputError: a value does not fit its column; column and row are named.
+        BudgetRefusedError: from the charge; nothing was read.
+        WorkbenchError: the cluster failed.
+    """
+    features, target = columns
+    read_target = partial(_target_of, task_name=estimator.model_type.task, target=target)
+    if isinstance(estimator, SummingEstimator) and (workers is not None or table.in_parts):
+        parts = None if workers is None else PartsOnWorkers(table, workers)
+        readers = [*(partial(column_of, attribute=c) for c in features), read_target]
+
+        def add_up(part: Callable[[list[Any]], Any]) -> Any:
+            sums = Sums(readers, part)
+            sums.read(table, cancel or CancelToken(), parts)
+            return sums.total
+
+        estimator.fit_parts(table.rows, add_up)
+    else:
+        estimator.fit_rows(table.rows, lambda: (matrix(table, features), read_target(table)))
+
+
 def _target_of(table: Table, task_name: str, target: Column) -> Any:
     return task(task_name).read(table, target)
 
@@ -209,19 +246,7 @@ def _train(wanted: FitTask, estimator: PrivateEstimator[Any], charge: Charge) ->
         charge(whole)
 
     estimator.set_params(noise=Charged(reserve))
-    read_target = partial(_target_of, task_name=chosen.task, target=target)
-    if isinstance(estimator, SummingEstimator) and (wanted.workers is not None or table.in_parts):
-        parts = None if wanted.workers is None else PartsOnWorkers(table, wanted.workers)
-        columns = [*(partial(column_of, attribute=c) for c in features), read_target]
-
-        def add_up(part: Callable[[list[Any]], Any]) -> Any:
-            sums = Sums(columns, part)
-            sums.read(table, wanted.cancel, parts)
-            return sums.total
-
-        estimator.fit_parts(table.rows, add_up)
-    else:
-        estimator.fit_rows(table.rows, lambda: (matrix(table, features), read_target(table)))
+    fit_on(estimator, table, (features, target), wanted.workers, wanted.cancel)
     return Trained(
         model=chosen.name,
         parameters=estimator.published_parameters(),
