@@ -16,7 +16,7 @@ from workbench.api.frames import table_of
 from workbench.api.places import Place
 from workbench.api.plans import for_frame
 from workbench.data.databases.address import shown
-from workbench.data.on_workers import LOCAL, Workers
+from workbench.data.on_workers import LOCAL, PartsOnWorkers, Workers
 from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.privacy.entropy import OsEntropy, SeededEntropy
@@ -25,7 +25,6 @@ from workbench.release.path import (
     Prepared,
     Released,
     check_values,
-    count_on_workers,
     destination,
     prepare,
     release_prepared,
@@ -35,7 +34,7 @@ from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
 from workbench.work.noise import Study
-from workbench.work.work import Work
+from workbench.work.work import Work, take_from_workers
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +109,7 @@ class Handed:
                 return file.read_bytes(), facts_of(done)
         self.note(study)
         if self.workers is not None:
-            count_on_workers(work, self.rows, self.workers)
+            take_from_workers(work.reader_for_workers(), PartsOnWorkers(self.rows, self.workers))
         elif work.check is not None:
             work.check(self.rows, CancelToken())
         if self.seed is None:  # answers that RAPPOR keeps may be continued by a release

@@ -114,7 +114,7 @@ class PartsOnWorkers(Sequence[_Part]):
             InputError: a table that workers cannot read in parts does not fit into memory.
         """
         stored = table.stored
-        self._workers, self._told = workers, False
+        self._workers, self._warned = workers, False
         self._reading: Reading | None = None
         self._cuts: list[Cut] = []
         self._digests: dict[int, bytes] = {}
@@ -211,8 +211,8 @@ class PartsOnWorkers(Sequence[_Part]):
         assert following == len(self)
 
     def _warn(self, text: str) -> None:
-        if not self._told:  # once for all passes over the rows
-            self._told = True
+        if not self._warned:  # once for all passes over the rows
+            self._warned = True
             self._workers.emit(Notice("warning", text))
 
 

@@ -248,7 +248,7 @@ def prepare(
     if not work.events:
         raise ParameterError("nothing was asked for", hint="name a figure")
     if parts is not None:
-        _reader_on_workers(work)
+        work.reader_for_workers()
     budget = budget_of(work.events, work.budget)
     if work.kind != ROWS:  # the mechanisms of noisy rows have limits of their own
         require_epsilon(budget)
@@ -256,26 +256,6 @@ def prepare(
     if budget.gaussian:
         require_small_cost(cost, rows.rows, rows_per_person=plan.rows_per_person)
     return Prepared(plan, table, rows, to, work, cost, parts)
-
-
-def _reader_on_workers(work: Work) -> PartReader:
-    if work.reader is None:
-        what = "what is asked for is not made of counts of parts of the rows, which is what workers do"
-        raise ParameterError(what, hint="use --engine local", code="not-for-workers")
-    return work.reader
-
-
-def count_on_workers(work: Work, rows: Table, workers: Workers) -> None:
-    """Have the workers of a cluster read ``rows``, as the plan reads them, for a study of ``work``.
-
-    Raises:
-        ParameterError: it is not made of counts of parts.
-        InputError: a value cannot be used; its column and row are named.
-        WorkbenchError: the cluster failed.
-    """
-    reader = _reader_on_workers(work)
-    take_from_workers(reader, PartsOnWorkers(rows, workers))
-    reader.finish()
 
 
 def prepare_rows(plan: Plan, table: Table, to: Destination, workers: Workers | None = None) -> Prepared:
@@ -350,10 +330,9 @@ def check_values(prepared: Prepared, cancel: CancelToken, ledger: Ledger | None 
     if prepared._checked:
         return
     work, reader = prepared.work, _reader_of(prepared)
-    if reader is not None and prepared.parts is not None:
+    if prepared.parts is not None:
         # The marks are made when the account is found: the ledger's key stays on this computer.
-        take_from_workers(reader, prepared.parts)
-        reader.finish()
+        take_from_workers(work.reader_for_workers(), prepared.parts)
     elif reader is not None:
         _read_once(prepared, reader, ledger, emit, cancel)
     elif work.check is not None:
@@ -368,8 +347,6 @@ def check_values(prepared: Prepared, cancel: CancelToken, ledger: Ledger | None 
 def _reader_of(prepared: Prepared) -> PartReader | None:
     """Return what reads rows in parts, before anything is reserved."""
     work = prepared.work
-    if prepared.parts is not None:
-        return work.reader
     if not prepared.rows.in_parts or work.reader is not None:
         return work.reader if prepared.rows.in_parts else None
     return Checked([prepared.plan.column(n).grid().encode for n in work.columns]) if work.check is None else None

@@ -164,14 +164,14 @@ class ReadByColumns(ABC):
         """
         if parts is not None:
             take_from_workers(self, parts)
-        else:
-            for found in each_part(rows, self.of_part, cancel):
-                self.take(found)
+            return
+        for found in each_part(rows, self.of_part, cancel):
+            self.take(found)
         self.finish()
 
 
 def take_from_workers(reader: PartReader, parts: PartsOnWorkers, label: str = "rows read") -> None:
-    """Have the workers of a cluster read all parts for ``reader``, and take what they found, in order and once.
+    """Have the workers of a cluster read all parts for ``reader``, which takes what they found, in order and once.
 
     Raises:
         InputError: a value cannot be used; or a worker cannot read the file, or reads another one.
@@ -179,6 +179,7 @@ def take_from_workers(reader: PartReader, parts: PartsOnWorkers, label: str = "r
     """
     for found in parts.in_order(_of_part, reader.sent(), label):
         reader.take(found)
+    reader.finish()
 
 
 def _of_part(reader: PartReader, part: Table) -> Any:
@@ -268,6 +269,17 @@ class Work:
             ParameterError: as :func:`budget_of`.
         """
         return cost_of(self.events, rows_per_person, self.budget)
+
+    def reader_for_workers(self) -> PartReader:
+        """Return what reads parts on the workers of a cluster.
+
+        Raises:
+            ParameterError: it needs the rows in one place.
+        """
+        if self.reader is None:
+            what = "what is asked for is not made of counts of parts of the rows, which is what workers do"
+            raise ParameterError(what, hint="use --engine local", code="not-for-workers")
+        return self.reader
 
     def run(self, rows: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> Made:
         """Ask every question and return what is published.
