@@ -134,7 +134,7 @@ def commanded(folder: Path, command: str, address: str, capsys: pytest.CaptureFi
     return code, capsys.readouterr()
 
 
-@pytest.mark.parametrize("command", ["statistics", "synthesize"])
+@pytest.mark.parametrize("command", ["statistics", pytest.param("synthesize", marks=pytest.mark.slow)])
 @NO_DASK[0]
 @NO_DASK[1]
 def test_the_commands_count_on_a_cluster(
@@ -189,9 +189,8 @@ def test_a_kill_costs_time_of_a_worker_and_nothing_else_of_a_scheduler(
         assert killed
 
 
-@pytest.mark.parametrize("count", [1, 2, 7])
 def test_estimates_are_those_of_one_machine_and_nothing_is_read_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = read_table(written(tmp_path / "a.csv"))
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
@@ -201,11 +200,13 @@ def test_estimates_are_those_of_one_machine_and_nothing_is_read_whole(
     monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
     found = verified_release(tmp_path / "out.csv")
     assert found.table.in_parts > whole.table.in_parts
-    in_parts(tmp_path / "out.csv", count, monkeypatch, text=True)
-    asked: dict[str, Any] = {"pairs": [("age", "size")], "confidence": 0.9, "quantiles": (0.5,)}
+    asked: dict[str, Any] = {"names": ["city", "size"], "confidence": 0.9}
     expected = plain_estimates(*estimates_of(whole, **asked))
     assert plain_estimates(*estimates_of(found, **asked)) == expected
-    assert plain_estimates(*estimates_of(found, **asked, workers=WORKERS)) == expected
+    for count in (1, 2, 7):
+        in_parts(tmp_path / "out.csv", count, monkeypatch, text=True)
+        assert plain_estimates(*estimates_of(found, **asked, workers=WORKERS)) == expected
+    assert all((found.cells(name) == whole.cells(name)).all() for name in whole.protected)  # of which pairs are made
     assert found.table.in_parts
 
 

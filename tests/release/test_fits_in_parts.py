@@ -76,7 +76,7 @@ def target_of(chosen: Learner) -> str:
 def unfitted(chosen: Learner, **more: Any) -> tuple[Any, list[Any], Any]:
     """Return a study's estimator with fixed noise, the columns that it reads, and its target."""
     features, target = [PLAN.column(name) for name in FEATURES], PLAN.column(target_of(chosen))
-    small_forest = {"trees": 3} if "trees" in chosen.parameters.declared() else {}
+    small_forest = {"trees": 2} if "trees" in chosen.parameters.declared() else {}
     parameters = chosen.parameters.from_plain({"epsilon": 5.0, **small_forest, **more})
     noise = Study(np.random.default_rng(1))
     return chosen.private([c.facts() for c in features], target.facts(), parameters, noise), features, target
@@ -99,16 +99,17 @@ def in_memory(chosen: Learner, table: Table, **more: Any) -> dict[str, Any]:
     return plain(estimator.fit(matrix(table, features), task(chosen.task).read(table, target)))
 
 
+@pytest.mark.parametrize("count", [7, pytest.param(2, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("chosen", SUMS, ids=lambda chosen: chosen.name)
-def test_the_model_is_that_of_rows_in_memory(chosen: Learner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_model_is_that_of_rows_in_memory(
+    chosen: Learner, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = written(tmp_path / "a.csv")
-    table, _ = in_parts(path, 7, monkeypatch, text=True)
+    table, _ = in_parts(path, count, monkeypatch, text=True)
     expected = in_memory(chosen, Table(table.stored.load(), str(path)))  # type: ignore[union-attr]
     sliced = Table(Sliced(table.stored.load(), 41), str(path))  # type: ignore[arg-type, union-attr]
     assert of_parts(chosen, sliced, None) == expected
-    for count in (1, 2, 7):
-        table, _ = in_parts(path, count, monkeypatch, text=True)
-        assert of_parts(chosen, table, WORKERS) == expected
+    assert of_parts(chosen, table, WORKERS) == expected
     assert table.in_parts  # its rows were never read whole
 
 

@@ -8,7 +8,7 @@ here, the cells.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -197,7 +197,7 @@ class PartsOnWorkers(Sequence[_Part]):
         finally:
             results.close()
 
-    def in_order(self, work: Callable[[Any, Table], T], shared: Any, label: str) -> Iterator[T]:
+    def in_order(self, work: Callable[[Any, Table], T], shared: Any, label: str) -> Generator[T, None, None]:
         """Yield what workers make of each part once, in the order of the parts; arguments are those of :meth:`each`."""
         waiting: dict[int, T] = {}
         following = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Protocol
@@ -177,8 +178,9 @@ def take_from_workers(reader: PartReader, parts: PartsOnWorkers, label: str = "r
         InputError: a value cannot be used; or a worker cannot read the file, or reads another one.
         WorkbenchError: the cluster failed.
     """
-    for found in parts.in_order(_of_part, reader.sent(), label):
-        reader.take(found)
+    with closing(parts.in_order(_of_part, reader.sent(), label)) as results:  # an error here ends the work there
+        for found in results:
+            reader.take(found)
     reader.finish()
 
 
