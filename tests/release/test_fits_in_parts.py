@@ -17,7 +17,7 @@ from test_rows_of_any_size import small
 from workbench import learners
 from workbench.cli import main
 from workbench.data import on_workers, read
-from workbench.data.columns.matrix import matrix
+from workbench.data.columns.grid import matrix
 from workbench.data.on_workers import Workers
 from workbench.data.table import Table
 from workbench.learners import Learner

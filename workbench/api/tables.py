@@ -11,13 +11,12 @@ import pandas as pd
 import polars as pl
 
 from workbench.api.datasets import PRIVATE, warn_of_study, workers_named
-from workbench.api.frames import restored
+from workbench.api.frames import Place, path_of, place_of, restored
 from workbench.api.handed import Handed, facts_of
-from workbench.api.places import Place, path_of, place_of
 from workbench.data.on_workers import LOCAL
 from workbench.params import ParameterError
 from workbench.privacy.entropy import KeyedEntropy, SeededEntropy
-from workbench.release.bundle.write_bundle import write_bundle
+from workbench.release.bundle import write_bundle
 from workbench.release.estimates import estimates_of
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.open_release import certified_rows

@@ -182,7 +182,6 @@ class Prepared:
     :func:`release_prepared` makes the :class:`ReleaseRequest` of it.
 
     Attributes:
-        plan: declares the columns.
         table: the table as it was read, by which the account is found.
         rows: the same table as the plan reads it.
         to: where it is written.

@@ -190,8 +190,7 @@ def save_curve(
         if path.suffix.lower() == ".csv":
             _write_csv(figures(), figure.badge, path)
         elif path.suffix.lower() == ".pdf":
-            from workbench.release.documents.study_report import study_report
-            from workbench.release.documents.written_document import write_document
+            from workbench.release.documents.written_document import study_report, write_document
 
             write_document(study_report(figure, figures()), path)
         else:

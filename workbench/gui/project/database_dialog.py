@@ -324,7 +324,7 @@ class DatabaseDialog(QDialog):
     def _show_ticked(self) -> None:
         ticked = self._ticked()
         names = list(ticked[:SHOWN_COLUMNS])
-        lines = [] if self._first is None else self._first.frame.select(names).rows()
+        lines = [] if self._first is None else self._first.frame[names].rows()
         columns = [Column(name, width=80) for name in names] or [Column("")]
         self._rows.show_columns(columns, [[Cell(cell or "") for cell in line] for line in lines])
         self._open.setEnabled(bool(ticked))

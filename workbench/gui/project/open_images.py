@@ -35,7 +35,7 @@ def open_images(session: Session, jobs: JobCenter, source: str, options: ImageOp
 
 def load_images(source: str, options: ImageOptions | None, emit: Emit, cancel: CancelToken) -> OpenImages:
     """Return the images; runs in a worker."""
-    from workbench.data.images.overview import overview
+    from workbench.data.images.image_set import overview
     from workbench.data.images.read import ImageOptions, of_class_folders, read_images
 
     declared, stamp = options or ImageOptions(), stamp_of(source)

@@ -10,8 +10,7 @@ from workbench.gui.session.file_stamp import Stamp
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
 
 if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
-    from workbench.data.images.image_set import ImageSet
-    from workbench.data.images.overview import ClassSeen
+    from workbench.data.images.image_set import ClassSeen, ImageSet
     from workbench.data.images.read import ImageOptions
 
 FOR_TABLES = tr_later(

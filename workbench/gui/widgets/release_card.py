@@ -50,9 +50,9 @@ def save_bundle(
     """Write the bundle of ``release``, which is verified first; it is signed where this user has a key."""
 
     def work(emit: Emit, cancel: CancelToken) -> None:
-        from workbench.release.bundle.write_bundle import check_bundle_place, write_bundle
+        from workbench.release.bundle import check_bundle_place, write_bundle
         from workbench.release.ledger.ledger import Ledger
-        from workbench.release.signature.signing_key import own_public_key
+        from workbench.release.signature import own_public_key
         from workbench.release.verify_any import verified
 
         check_bundle_place(path)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from workbench.learners import Learner
 from workbench.params import ParameterError, Parameters
 from workbench.release.delta_limit import require_small_cost
-from workbench.release.ledger.exact import decimal_text
+from workbench.release.ledger.entry import decimal_text
 from workbench.release.model.release_learner import columns_of, fit_cost, outside, unfitted
 from workbench.sanitize.learnable import require_learnable
 from workbench.sanitize.plan import Plan
@@ -71,13 +71,6 @@ class Preflight:
 
 def preflight(chosen: Learner | None, parameters: Parameters, plan: Plan, target: str, rows: int) -> Preflight:
     """Return what the training of a model on ``rows`` rows would cost and need.
-
-    Args:
-        chosen: the learner; ``None`` for a network, which its parameters name.
-        parameters: its declared parameters.
-        plan: declares bounds and domains of the columns.
-        target: the column to predict.
-        rows: the public number of rows.
 
     Raises:
         ParameterError: δ is not below 1/rows, the plan leaves nothing to learn from, or the target is not what the

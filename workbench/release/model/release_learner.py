@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench import learners
-from workbench.data.columns.matrix import column_of, matrix
+from workbench.data.columns.grid import column_of, matrix
 from workbench.data.on_workers import PartsOnWorkers, Workers
 from workbench.data.table import Table
 from workbench.learners import Learner
@@ -23,7 +23,7 @@ from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Charge, Cost
 from workbench.release.card import MODEL, model_bytes
 from workbench.release.delta_limit import require_small_cost
-from workbench.release.ledger.exact import decimal_text
+from workbench.release.ledger.entry import decimal_text
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.model import ModelRelease, Trained, card_facts, drawn_by, model_folder, release_model
 from workbench.release.path import ReleaseRequest
@@ -49,11 +49,9 @@ class FitTask:
     """The fit and release of a learner.
 
     Attributes:
-        learner: the learner.
         parameters: its declared parameters, ε among them.
         plan: declares bounds and domains of the columns.
         target: the column to predict.
-        table: the rows.
         output: a new folder; it appears whole or not at all.
         agreed: ε that was shown; where the release would cost anything else, it is refused.
         replace: whether the folder of a released model may be replaced.
@@ -83,11 +81,6 @@ def require_sums(chosen: Learner) -> None:
 
 def release_fit(task: FitTask, ledger: Ledger, emit: Emit = ignore) -> ModelRelease:
     """Train a learner and release its model as a folder.
-
-    Args:
-        task: what is asked for.
-        ledger: the account.
-        emit: receives notices about earlier runs.
 
     Raises:
         ParameterError: a column is not declared, the plan leaves nothing to learn from, or workers cannot do it.

@@ -22,7 +22,7 @@ from workbench.params.extras import require
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, RowsPerPerson, exact
 from workbench.release.delta_limit import require_small_cost, require_small_delta
 from workbench.release.kept_run import KeptRun, was_watched
-from workbench.release.ledger.exact import EXACT
+from workbench.release.ledger.entry import EXACT
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.model import ModelRelease, Trained, card_facts, drawn_by, model_folder, release_model
 from workbench.release.model.network_task import Checkpoints, NetworkTask, TestSet
@@ -76,12 +76,6 @@ def release_training(
     that is cancelled stays charged in full once a figure of it was shown: a private one, or its accuracy on public
     rows, which tells of the private weights. With checkpoints it is paused instead: its reservation stays until it
     goes on, or is given up (:mod:`workbench.release.model.paused_training`).
-
-    Args:
-        task: what is asked for.
-        ledger: the account.
-        emit: receives the run's events.
-        cancel: checked before each step.
 
     Raises:
         InputError: a column was guessed and not confirmed, the folder exists, or a value does not fit its column.
@@ -176,7 +170,6 @@ class _Run:
     """One training run of a release, and its result.
 
     Attributes:
-        task: what is asked for.
         rows: the rows as its plan reads them.
         test: the rows to measure it on, read alike.
         note: called once the run is charged, before a private figure is computed.

@@ -13,8 +13,7 @@ from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QLineEdit, QScrollArea, QSizePolicy, QWidget
 
-from workbench.data.csv.dialect import Dialect
-from workbench.data.csv.options import ReadOptions
+from workbench.data.csv.options import Dialect, ReadOptions
 from workbench.data.reading import doubted, options_of
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable
@@ -305,7 +304,7 @@ def read_in_words(table: Table) -> str:
 
 def options_by_name(source: str) -> tuple[str, ...]:
     """Return the reading options of a file that could not be read; none where it has none or is unknown."""
-    from workbench.data.sources import SOURCES
+    from workbench.data.sources.catalogue import SOURCES
 
     return next((found.options for found in SOURCES if source.lower().endswith(found.endings)), ())
 

@@ -26,7 +26,7 @@ from workbench.gui.widgets.thumbnail import thumbnail
 from workbench.render.fonts import font
 
 if TYPE_CHECKING:
-    from workbench.data.images.overview import ClassSeen
+    from workbench.data.images.image_set import ClassSeen
 
 SHOWN = 40
 """Classes that have a line; of more, the rest is counted in one."""

@@ -35,14 +35,13 @@ from workbench.release.statements import PROMISES_NOTHING
 from workbench.risk.distances import HIERARCHICAL
 from workbench.risk.generalise.generalised import chosen_models
 from workbench.risk.generalise.losses import LOSSES
-from workbench.risk.generalise.models import PrivacyModel, models_of
-from workbench.risk.generalise.models.closeness import Closeness
+from workbench.risk.generalise.models import Closeness, PrivacyModel, models_of
 from workbench.risk.generalise.problem import Asked
 from workbench.risk.hierarchies.hierarchy import semicolons
 
 if TYPE_CHECKING:
     from workbench.release.generalised.generalised_file import Published
-    from workbench.risk.hierarchies.folder import Way
+    from workbench.risk.hierarchies.builders import Way
 
 LIST_WIDTH = 340
 HIERARCHIES, LATTICE, TABLE, FAILURES = "hierarchies", "lattice", "table", "failures"
