@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
@@ -36,6 +37,10 @@ from workbench.work.noise import Exact, Noise
 
 Answers = dict[str, list[int]]
 """The released whole numbers of each query, by its label."""
+
+Total = Callable[..., NDArray[np.int64]]
+"""``total(part, …)``: the sums over all rows of the whole numbers ``part(setting, rows, …)``, where the rows are what
+:meth:`SummingEstimator._coded` makes of some of them. ``part`` is a function of a module: workers may call it."""
 
 Facts = TypeVar("Facts", bound=FitSetting[Any])
 
@@ -80,6 +85,11 @@ class Learner:
     short: str = ""
     relation: str = "zero-out"
     each_prediction: bool = False
+
+    @property
+    def sums(self) -> bool:
+        """Whether it asks for sums over the rows alone, so that it reads them in parts, here or on workers."""
+        return issubclass(self.estimator, SummingEstimator)
 
     @property
     def needs(self) -> str:
@@ -427,3 +437,61 @@ class PrivateEstimator(Fitted, Generic[Released]):
         """Whether the result of ``fit`` may be released: only with cryptographic noise."""
         fitted = getattr(self, "model_", None)
         return self.noise.releasable if fitted is None else bool(fitted.releasable)
+
+
+class SummingEstimator(PrivateEstimator[Released]):
+    """A learner that asks for sums over the rows and for nothing else of them: rows in memory and in parts are one.
+
+    One that has fixed what it asks (:meth:`_asked`) reads the rows once for each total that it asks for.
+    """
+
+    @staticmethod
+    def _coded(setting: Any, X: NDArray[np.float64], y: NDArray[Any]) -> Any:
+        """Return checked rows, none of them empty, as the parts of sums read them; each row by itself."""
+        return X, y
+
+    def _asked(self, ask: Ask, setting: Any, total: Total) -> Answers:
+        """Ask each declared query of sums over the rows, and return what was released by label."""
+        raise NotImplementedError
+
+    def _of_sums(self, ask: Ask, setting: Any, total: Total) -> Released:
+        """Return the model of the answers; a learner whose model has more arguments makes it here."""
+        answers = self._asked(ask, setting, total)
+        self._finish(ask)  # what was not asked is named before the model misses it
+        return self.model_type(setting, self.noise.name, answers)  # type: ignore[return-value]
+
+    def _learn(self, ask: Ask, setting: Any, X: NDArray[np.float64], y: NDArray[Any]) -> Released:
+        rows = self._coded(setting, X, y)
+        return self._of_sums(ask, setting, lambda part, *more: np.array(part(setting, rows, *more), np.int64))
+
+    def fit_parts(self, rows: int, add_up: Callable[[Callable[[list[Any]], NDArray[np.int64]]], Any]) -> Self:
+        """Fit on so many rows, which are read in parts as often as sums are asked for: see :meth:`fit`.
+
+        Args:
+            rows: how many there are.
+            add_up: returns the sums over all parts of what a function, which can be sent to workers, makes of the
+                columns of each, the target last.
+        """
+        setting = self._setting(rows)
+        ask = self.noise.ask(self.cost(rows))
+
+        def total(part: Callable[..., Any], *more: Any) -> NDArray[np.int64]:
+            return np.asarray(add_up(partial(_of_part, type(self), setting, part, more)))
+
+        model = self._of_sums(ask, setting, total)
+        self._finish(ask)
+        self.model_ = model
+        return self
+
+
+def _of_part(
+    learner: type[SummingEstimator[Any]],
+    setting: FitSetting[Any],
+    part: Callable[..., Any],
+    more: tuple[Any, ...],
+    columns: list[Any],
+) -> NDArray[np.int64]:
+    """Return the whole numbers of the rows of a part, whose columns were read, the target last."""
+    goal, filled = checked_target(columns[-1], setting.target)
+    X = checked_columns(np.column_stack(columns[:-1]), setting.attributes)
+    return np.array(part(setting, learner._coded(setting, X[filled], goal[filled]), *more), dtype=np.int64)

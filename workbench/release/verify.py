@@ -7,8 +7,11 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
@@ -366,8 +369,9 @@ class VerifiedRelease:
         return protected_column(self.plan, name)
 
     def cells(self, name: str) -> Any:
-        """Return the (n,) released cells of a column."""
-        return released_cells(self.plan.column(name).grid(), self.table)
+        """Return the (n,) released cells of a column; of its text only a part is in memory at a time."""
+        grid = self.plan.column(name).grid()
+        return np.concatenate(list(each_part(self.table, partial(released_cells, grid))))
 
 
 def verified_release(
