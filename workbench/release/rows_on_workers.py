@@ -244,6 +244,9 @@ class RowsOnWorkers(SpilledRows):
         Raises:
             InputError: it is a large table that workers cannot read in parts.
         """
+        if plan.unit is not None:
+            what = "the dask engine does not choose the rows that are kept of each person"
+            raise InputError(what, table.source, "use --engine local", code="not-for-workers")
         super().__init__(plan, columns, plan.rows_of(table), folder, form)
         if self._table.rows != table.rows:
             what = "the dask engine does not release blank lines as empty rows"

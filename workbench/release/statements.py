@@ -55,7 +55,7 @@ CANNOT_KNOW = (
 
 def table_statement(plan: Plan) -> str:
     """Return what the release of a table guarantees."""
-    unit = _unit(plan.rows_per_person)
+    unit = _unit(plan.rows_per_person, plan.unit)
     if plan.replaces_invalid:
         others = "any others"
         empty = f"and so does emptying {unit} (zero-out): every protected value of an empty row is missing"
@@ -65,27 +65,36 @@ def table_statement(plan: Plan) -> str:
     return (
         f"Replacing the protected values of {unit} by {others} changes the probability of any set of released "
         f"tables and certificates by a factor of at most e^epsilon, {empty}. {domain(plan.replaces_invalid)} "
-        f"Only the protected columns are covered."
+        f"Only the protected columns are covered.{_whose(plan.rows_per_person, plan.unit)}"
     )
 
 
-def model_statement(rows_per_person: int, *, replaces_invalid: bool, delta: bool = False) -> str:
+def model_statement(
+    rows_per_person: int, *, replaces_invalid: bool, delta: bool = False, unit: str | None = None
+) -> str:
     """Return what the release of a model guarantees.
 
     Args:
         rows_per_person: maximum rows per person.
         replaces_invalid: whether the plan replaces invalid values.
         delta: whether the guarantee can fail with probability δ.
+        unit: the column that identifies a person, where rows beyond the maximum were emptied.
     """
-    return _central("models and cards", rows_per_person, replaces_invalid, delta, "like any row without a valid class")
+    like = "like any row without a valid class"
+    found = _central("models and cards", _unit(rows_per_person, unit), replaces_invalid, delta, like)
+    return found + _whose(rows_per_person, unit)
 
 
-def central_statement(released: str, rows_per_person: int, *, replaces_invalid: bool, delta: bool = False) -> str:
+def central_statement(
+    released: str, rows_per_person: int, *, replaces_invalid: bool, delta: bool = False, unit: str | None = None
+) -> str:
     """Return what a central release guarantees, such as one of ``released`` = statistics; arguments as for a model."""
-    return _central(f"{released} and certificates", rows_per_person, replaces_invalid, delta, "all its values missing")
+    who = _unit(rows_per_person, unit)
+    found = _central(f"{released} and certificates", who, replaces_invalid, delta, "all its values missing")
+    return found + _whose(rows_per_person, unit)
 
 
-def _central(what: str, rows_per_person: int, replaces_invalid: bool, delta: bool, like: str) -> str:
+def _central(what: str, who: str, replaces_invalid: bool, delta: bool, like: str) -> str:
     beside = ", and by delta beside it" if delta else ""
     empty = (
         f"an empty row, {like}, contributes nothing"
@@ -94,7 +103,7 @@ def _central(what: str, rows_per_person: int, replaces_invalid: bool, delta: boo
         "that differ in one row the replace-one figures hold"
     )
     return (
-        f"Emptying {_unit(rows_per_person)} (zero-out) changes the probability of any set of released {what} "
+        f"Emptying {who} (zero-out) changes the probability of any set of released {what} "
         f"by a factor of at most e^epsilon{beside}; {empty}. {domain(replaces_invalid)}"
     )
 
@@ -114,5 +123,20 @@ def domain(replaces_invalid: bool) -> str:
     return EVERY_TABLE if replaces_invalid else VALID_ONLY
 
 
-def _unit(rows_per_person: int) -> str:
+def _unit(rows_per_person: int, unit: str | None) -> str:
+    if unit is not None:
+        return "all rows of one person"
     return "one row" if rows_per_person == 1 else f"one person with at most {rows_per_person} rows"
+
+
+def _whose(rows_per_person: int, unit: str | None) -> str:
+    """Return the sentence on what a person is, where a column says it."""
+    if unit is None:
+        return ""
+    most = "One row" if rows_per_person == 1 else f"At most {rows_per_person} rows"
+    kept = "is kept, chosen" if rows_per_person == 1 else "are kept, chosen"
+    return (
+        f" A person is all rows with the same {unit!r}, or one row without it. {most} of each person {kept} at random, "
+        f"and the others count as empty: whatever the table says, no person changes more than "
+        f"{'one row' if rows_per_person == 1 else f'{rows_per_person} rows'} of what is read."
+    )

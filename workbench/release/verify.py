@@ -193,10 +193,10 @@ def _caps(stated: dict[str, Any], account: Account, time: str) -> Iterator[str]:
 
 
 def _guarantee(document: dict[str, Any], plan: Plan) -> Iterator[str]:
-    claimed = document["guarantee"]
-    for key, value in guarantee(plan).items():
-        if claimed[key] != value:
-            yield f"the certificate says {key} = {claimed[key]}, its plan gives {value}"
+    claimed, given = document["guarantee"], guarantee(plan)
+    for key in {**given, **claimed}:
+        if claimed.get(key) != given.get(key):
+            yield f"the certificate says {key} = {claimed.get(key)}, its plan gives {given.get(key)}"
     if document["keep_order"] != plan.keep_order:
         yield "the certificate and its plan differ on the order of rows"
     if without_choice(document["outside_guarantee"]) != list(outside_guarantee(plan)):

@@ -26,7 +26,16 @@ from workbench.release.ledger.exact import Amount, loss
 from workbench.release.ledger.identity import Identity
 from workbench.release.ledger.merge import LedgerMerge
 from workbench.release.ledger.processes import this_process
-from workbench.release.ledger.records import CERTIFY, FIRST_RELEASE, STEWARD, Account, Cap, cap_for
+from workbench.release.ledger.records import (
+    CERTIFY,
+    COUNTED,
+    FIRST_RELEASE,
+    STEWARD,
+    Account,
+    Cap,
+    cap_for,
+    require_unit,
+)
 from workbench.release.ledger.steps import LedgerSteps, goes_on
 
 
@@ -46,6 +55,7 @@ class Ledger(LedgerMerge, LedgerSteps):
 
         Raises:
             BudgetRefusedError: the cap does not allow it; the refusal is recorded, nothing is charged.
+            ParameterError: as :func:`~workbench.release.ledger.records.require_unit`.
         """
         release_id = secrets.token_hex(8)
         wanted = loss(cost.epsilon, cost.delta)
@@ -54,6 +64,7 @@ class Ledger(LedgerMerge, LedgerSteps):
             self.require_sound()
             dataset = self.enter(dataset)
             account = self.account(dataset)
+            require_unit(body.get("unit", 0), (r for r in self.releases(dataset) if r.status in COUNTED))
             cap, refused = cap_for(wanted, account.standing_cap), account.refusal(cost)
             if refused is not None:
                 stated = {"cap": texts(cap), "used": texts(account.used)}

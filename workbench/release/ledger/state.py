@@ -22,7 +22,7 @@ from workbench.release.ledger.counting import Count, Counted, event_of_release, 
 from workbench.release.ledger.entry import Entry, start_of
 from workbench.release.ledger.exact import minus, total
 from workbench.release.ledger.identity import Identity, Marking, identify
-from workbench.release.ledger.records import CERTIFY, COUNTED, STATUS, Account, Release
+from workbench.release.ledger.records import CERTIFY, COUNTED, STATUS, Account, Release, by_the_row, unit_of
 from workbench.release.ledger.sketch import Sketches
 
 SHORT_ID = 6
@@ -147,7 +147,8 @@ class LedgerState(LedgerBook):
         """Return the budget of the account that ``dataset`` is charged to."""
         dataset = self.account_of(dataset)
         caps = [e for e in self.entries("cap") if e.dataset == dataset]
-        counted = [r for r in self.releases(dataset) if r.status in COUNTED]
+        found = [r for r in self.releases(dataset) if r.status in COUNTED]
+        unit, counted = unit_of(found), by_the_row(found)
         spent = total(r.cost for r in counted if r.status != "reserved")
         reserved = total(r.cost for r in counted if r.status == "reserved")
         count = self._count(dataset, counted)
@@ -157,7 +158,7 @@ class LedgerState(LedgerBook):
             reserved = minus(used[0], spent[0]), minus(used[1], spent[1])
         history = tuple({"epsilon": e.epsilon, "delta": e.delta, "time": e.time, **e.body} for e in caps)
         cap = (caps[-1].cost[0], caps[-1].cost[1] if caps[-1].delta else None) if caps else None
-        return Account(dataset, cap, spent, reserved, history, count)
+        return Account(dataset, cap, spent, reserved, history, count, unit)
 
     def caps(self) -> dict[str, Decimal]:
         """Return the present ε cap of every account."""

@@ -25,6 +25,7 @@ class TrainingWork:
         found: what the training will cost.
         replace_invalid: whether the plan replaces invalid values.
         account: the public name of the account that pays.
+        unit: the column that identifies a person, where the plan names one.
     """
 
     features: Features
@@ -33,6 +34,7 @@ class TrainingWork:
     found: Preflight
     replace_invalid: bool = False
     account: str | None = None
+    unit: str | None = None
 
     def task(
         self, asked: DpSgdPlan, output: Path, checkpoints: Checkpoints, *, quiet: bool, replace: bool
@@ -51,6 +53,7 @@ class TrainingWork:
             test=self.test,
             checkpoints=checkpoints,
             replace=replace,
+            unit=self.unit,
         )
 
 
@@ -80,7 +83,7 @@ def table_work(
         test.require_certain()
     found = preflight(None, asked, facts, target, facts.rows_of(table).rows)
     measured = None if test is None else TestSet(test, test_public)
-    return TrainingWork(features, table, measured, found, facts.replaces_invalid, facts.account)
+    return TrainingWork(features, table, measured, found, facts.replaces_invalid, facts.account, facts.unit)
 
 
 def image_work(
