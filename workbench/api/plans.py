@@ -22,7 +22,7 @@ from workbench.release.delta_limit import require_small_delta
 from workbench.sanitize import plan as sanitize_plan
 from workbench.sanitize.budget_split import target_weight
 from workbench.sanitize.forecast import forecast
-from workbench.sanitize.plan import AUTO, REFUSE, Column
+from workbench.sanitize.plan import AUTO, REFUSE, REPLACE, Column
 from workbench.sanitize.questions import Asked, Questions, parse_asks
 from workbench.sanitize.wishes import Wish
 from workbench.studies.solve import Wanted
@@ -74,6 +74,7 @@ class Plan(Shown, sanitize_plan.Plan):
         """Return the heading, the settings and the columns, as they are shown."""
         settings: dict[str, Any] = {"ε": self.epsilon}
         settings |= {"rows per person": self.rows_per_person} if self.rows_per_person > 1 else {}
+        settings |= {"person": self.unit} if self.unit is not None else {}
         settings |= {"account": self.account} if self.account is not None else {}
         for action in ("protect", "drop", "keep"):
             names = [c.name for c in self.columns if c.action == action]
@@ -120,6 +121,7 @@ def plan(
     missing: Iterable[str] = (),
     invalid: str = REFUSE,
     rows_per_person: int = 1,
+    unit: str | None = None,
     account: str | None = None,
     recipient: str | None = None,
     need: Iterable[str] | None = None,
@@ -146,6 +148,8 @@ def plan(
         missing: columns in which a missing value is one more value; elsewhere it is refused.
         invalid: ``refuse`` or ``replace``: whether a cell that cannot be used is an error or a missing value.
         rows_per_person: maximum rows per person; multiplies the charge.
+        unit: the column that identifies a person: of each, ``rows_per_person`` rows are read, chosen at random, and the
+            others are emptied. It is left out, and invalid values are replaced.
         account: public name of the account that pays.
         recipient: who gets the release: ``anyone`` (ε up to 1), ``named`` (up to 3) or ``us`` (up to 10).
         need: the columns of ``frame`` that they need; the others are left out.
@@ -162,6 +166,8 @@ def plan(
         _names(drop),
         _names(keep),
     )
+    if unit is not None and unit not in dropped:
+        dropped = [*dropped, unit]
     questions = _questions(recipient, ask, want, target) if recipient or ask or want or need is not None else None
     target = questions.target if questions is not None else target
     if need is not None:
@@ -213,7 +219,8 @@ def plan(
         epsilon=epsilon,
         questions=None if questions is None else questions.asked,
         columns=columns,
-        invalid=invalid,
+        invalid=invalid if unit is None else REPLACE,
+        unit=unit,
         rows_per_person=rows_per_person,
         account=mark.account if account is None and mark is not None else account,
         follows=tuple(n for n in pairs if n not in stated) if frame is None else (),

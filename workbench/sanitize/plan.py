@@ -186,14 +186,14 @@ class Plan(Parameters):
         where = f"column {person.name}"
         if person.action != "drop":
             what = "the column that identifies a person is never released"
-            raise ParameterError(what, where, 'write action = "drop" for it', code="person-released", field="action")
+            raise ParameterError(what, where, 'write action = "drop" for it', code="person-released", field="unit")
         kept = [column.name for column in self.columns if column.action == "keep"]
         if kept:
             what = f"the plan publishes the column {kept[0]!r} as it is, so that nothing bounds what a person changes"
-            raise ParameterError(what, "unit", 'write action = "protect" or "drop" for it', code="person-kept")
+            raise ParameterError(what, "unit", 'write action = "protect" or "drop" for it', code="person-kept", field="unit")
         if not self.replaces_invalid:
             what = "rows of a person are emptied, and this plan refuses empty values"
-            raise ParameterError(what, "unit", REPLACE_VALUES, code="person-refused", field="invalid")
+            raise ParameterError(what, "unit", REPLACE_VALUES, code="person-refused", field="unit")
 
     def shares(self) -> dict[str, Decimal]:
         """Return each protected column's share of ε (:func:`workbench.sanitize.budget_split.shares`)."""

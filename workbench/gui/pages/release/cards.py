@@ -282,6 +282,8 @@ class CostCard(Card):
         lines: dict[str, tuple[str, str, str]] = {}
         if session.plan.rows_per_person != 1:
             lines["rows_each"] = (tr("rows of one person"), str(session.plan.rows_per_person), "")
+        if session.plan.unit:
+            lines["unit"] = (tr("for each person"), session.plan.unit, "")
         if delta:
             lines["delta"] = ("δ", tr_number(float(delta), ".3g"), "")
         if found is not None:
