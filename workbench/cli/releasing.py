@@ -231,5 +231,7 @@ def released_text(what: str, result: Mapping[str, Any]) -> str:
     if "unit" in result:
         most = result["rows_per_person"]
         read = "1 row was read" if most == 1 else f"{most} rows were read"
-        written += f"\nof each person (the rows with the same {result['unit']}), at most {read}: epsilon is for each person"
+        written += (
+            f"\nof each person (the rows with the same {result['unit']}), at most {read}: epsilon is for each person"
+        )
     return f"{written}\n{charged_words(result)}{documents_text(result)}"

@@ -65,8 +65,8 @@ def table_statement(plan: Plan) -> str:
     return (
         f"Replacing the protected values of {unit} by {others} changes the probability of any set of released "
         f"tables and certificates by a factor of at most e^epsilon, {empty}. {domain(plan.replaces_invalid)} "
-        f"Only the protected columns are covered.{_whose(plan.rows_per_person, plan.unit)}"
-    )
+        f"Only the protected columns are covered."
+    ) + _whose(plan.rows_per_person, plan.unit)
 
 
 def model_statement(
@@ -81,20 +81,18 @@ def model_statement(
         unit: the column that identifies a person, where rows beyond the maximum were emptied.
     """
     like = "like any row without a valid class"
-    found = _central("models and cards", _unit(rows_per_person, unit), replaces_invalid, delta, like)
-    return found + _whose(rows_per_person, unit)
+    return _central("models and cards", rows_per_person, unit, replaces_invalid, delta, like)
 
 
 def central_statement(
     released: str, rows_per_person: int, *, replaces_invalid: bool, delta: bool = False, unit: str | None = None
 ) -> str:
     """Return what a central release guarantees, such as one of ``released`` = statistics; arguments as for a model."""
-    who = _unit(rows_per_person, unit)
-    found = _central(f"{released} and certificates", who, replaces_invalid, delta, "all its values missing")
-    return found + _whose(rows_per_person, unit)
+    what, like = f"{released} and certificates", "all its values missing"
+    return _central(what, rows_per_person, unit, replaces_invalid, delta, like)
 
 
-def _central(what: str, who: str, replaces_invalid: bool, delta: bool, like: str) -> str:
+def _central(what: str, rows_per_person: int, unit: str | None, replaces_invalid: bool, delta: bool, like: str) -> str:
     beside = ", and by delta beside it" if delta else ""
     empty = (
         f"an empty row, {like}, contributes nothing"
@@ -103,9 +101,9 @@ def _central(what: str, who: str, replaces_invalid: bool, delta: bool, like: str
         "that differ in one row the replace-one figures hold"
     )
     return (
-        f"Emptying {who} (zero-out) changes the probability of any set of released {what} "
+        f"Emptying {_unit(rows_per_person, unit)} (zero-out) changes the probability of any set of released {what} "
         f"by a factor of at most e^epsilon{beside}; {empty}. {domain(replaces_invalid)}"
-    )
+    ) + _whose(rows_per_person, unit)
 
 
 def columns_used_statement(used: Sequence[str] | None, total: int, opening: str = "At this epsilon it") -> str:
@@ -133,10 +131,13 @@ def _whose(rows_per_person: int, unit: str | None) -> str:
     """Return the sentence on what a person is, where a column says it."""
     if unit is None:
         return ""
-    most = "One row" if rows_per_person == 1 else f"At most {rows_per_person} rows"
-    kept = "is kept, chosen" if rows_per_person == 1 else "are kept, chosen"
+    who = f"A person is all rows with the same {unit!r}, or one row without it."
+    if rows_per_person == 1:
+        return (
+            f" {who} One row of each person is kept, chosen at random, and the others count as empty: whatever the table "
+            "says, no person changes more than one row of what is read."
+        )
     return (
-        f" A person is all rows with the same {unit!r}, or one row without it. {most} of each person {kept} at random, "
-        f"and the others count as empty: whatever the table says, no person changes more than "
-        f"{'one row' if rows_per_person == 1 else f'{rows_per_person} rows'} of what is read."
+        f" {who} At most {rows_per_person} rows of each person are kept, chosen at random, and the others count as empty: "
+        f"whatever the table says, no person changes more than {rows_per_person} rows of what is read."
     )

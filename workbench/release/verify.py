@@ -193,10 +193,11 @@ def _caps(stated: dict[str, Any], account: Account, time: str) -> Iterator[str]:
 
 
 def _guarantee(document: dict[str, Any], plan: Plan) -> Iterator[str]:
-    claimed, given = document["guarantee"], guarantee(plan)
-    for key in {**given, **claimed}:
-        if claimed.get(key) != given.get(key):
-            yield f"the certificate says {key} = {claimed.get(key)}, its plan gives {given.get(key)}"
+    given = guarantee(plan)
+    claimed = {**dict.fromkeys(given), **document["guarantee"]}
+    for key, value in {**dict.fromkeys(claimed), **given}.items():
+        if claimed[key] != value:
+            yield f"the certificate says {key} = {claimed[key]}, its plan gives {value}"
     if document["keep_order"] != plan.keep_order:
         yield "the certificate and its plan differ on the order of rows"
     if without_choice(document["outside_guarantee"]) != list(outside_guarantee(plan)):

@@ -190,7 +190,9 @@ class Plan(Parameters):
         kept = [column.name for column in self.columns if column.action == "keep"]
         if kept:
             what = f"the plan publishes the column {kept[0]!r} as it is, so that nothing bounds what a person changes"
-            raise ParameterError(what, "unit", 'write action = "protect" or "drop" for it', code="person-kept", field="unit")
+            raise ParameterError(
+                what, "unit", 'write action = "protect" or "drop" for it', code="person-kept", field="unit"
+            )
         if not self.replaces_invalid:
             what = "rows of a person are emptied, and this plan refuses empty values"
             raise ParameterError(what, "unit", REPLACE_VALUES, code="person-refused", field="unit")

@@ -101,7 +101,12 @@ def draft(
     """
     names = [c.name for c in columns]
     target = _one_target(target or (questions.target if questions else None), dictionary, names)
-    for name in [*dropped, *([target] if target else []), *(questions.needed if questions else ()), *([unit] if unit else [])]:
+    for name in [
+        *dropped,
+        *([target] if target else []),
+        *(questions.needed if questions else ()),
+        *([unit] if unit else []),
+    ]:
         if name not in names:
             raise ParameterError(
                 f"the table has no column {name!r}{did_you_mean(name, names)}", hint=f"choose from {', '.join(names)}"

@@ -13,7 +13,7 @@ from workbench.gui.widgets.basic import Elided, hold, label, mark_wrong, named, 
 from workbench.gui.widgets.formatting import listed
 from workbench.params import ParameterError
 
-TITLE = tr_later("Maximum rows per person")
+TITLE = tr_later("Rows per person")
 PERSON = tr_later(
     "The most rows that belong to one person. ε covers one row; somebody with three rows is "
     "covered by three times as much, and that is what a release is charged"
@@ -23,7 +23,7 @@ UNIT = tr_later(
     "random, and the others count as empty: then nobody can change more, whatever the table says. The column is never "
     "released; a row without a value in it is a person of its own"
 )
-NO_UNIT = tr_later("no column: as stated")
+NO_UNIT = tr_later("as stated")
 ORDER = tr_later(
     "Rows are written in random order. Kept in their order, each row's place is published as "
     "well: in a file sorted by name or by date, the place reveals whose row it is, and no ε "
@@ -58,7 +58,7 @@ class WholeTable(QWidget):
         hold(self.rows, 64)
         self.unit = named(QComboBox(), "unit", tr("Column that identifies a person"), tr(UNIT))
         self.unit.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.unit.setMinimumContentsLength(12)
+        self.unit.setMinimumContentsLength(7)
         self.order = named(QCheckBox(tr("keep the order of rows")), "keep_order", tip=tr(ORDER))
         self.formulas = named(QCheckBox(tr("defuse formulas")), "defuse_formulas", tip=tr(FORMULAS))
         self.invalid = named(
