@@ -134,10 +134,10 @@ def _whose(rows_per_person: int, unit: str | None) -> str:
     who = f"A person is all rows with the same {unit!r}, or one row without it."
     if rows_per_person == 1:
         return (
-            f" {who} One row of each person is kept, chosen at random, and the others count as empty: whatever the table "
-            "says, no person changes more than one row of what is read."
+            f" {who} One row of each person is kept, chosen at random, and the others count as empty: whatever the "
+            "table says, no person changes more than one row of what is read."
         )
     return (
-        f" {who} At most {rows_per_person} rows of each person are kept, chosen at random, and the others count as empty: "
-        f"whatever the table says, no person changes more than {rows_per_person} rows of what is read."
+        f" {who} At most {rows_per_person} rows of each person are kept, chosen at random, and the others count as "
+        f"empty: whatever the table says, no person changes more than {rows_per_person} rows of what is read."
     )
