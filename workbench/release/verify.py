@@ -169,6 +169,9 @@ def verify_in_ledger(document: dict[str, Any], ledger: Ledger) -> list[str]:
     claimed = document["guarantee"]
     if (release.epsilon, release.delta) != (Decimal(claimed["epsilon"]), Decimal(claimed["delta"])):
         problems.append("the ledger was charged another epsilon or delta than the certificate claims")
+    stated = {**claimed, **document.get("training", {})}
+    if "rows_per_person" in stated and release.unit != (stated["rows_per_person"] if "unit" in stated else 0):
+        problems.append("the ledger was charged for another unit than the certificate states")
     if release.time != document["time"]:
         problems.append("the ledger has this release at another time")
     if release.body.get("certificate", document["checksum"]) != document["checksum"]:
