@@ -226,8 +226,8 @@ def _tables(result: Mapping[str, Any]) -> Iterator[str]:
         yield from ("", columns_text(header, rows, right=(3, 4)))
     if result["caps"] and "spent_epsilon" not in result:
         persons = any(account["unit"] == PERSON for account in result["accounts"])
-        titles = ("account", "cap epsilon", "spent or reserved", "remaining", "delta of its cap")
-        titles += ("for each",) if persons else ()
+        titles = ["account", "cap epsilon", "spent or reserved", "remaining", "delta of its cap"]
+        titles += ["for each"] if persons else []
         accounts = [
             (
                 _known_as(a["account"], a["dataset"]),

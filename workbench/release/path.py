@@ -445,8 +445,8 @@ class ReleaseRequest:
     def details(self, part: DrawFile | DrawFolder) -> dict[str, Any]:
         """Return what the ledger records with the reservation."""
         watched = {"watched": self.watched is not None} if self.to.card else {}
-        watched |= {"unit": self.unit} if self.unit else {}
-        return {**begun(part), **watched, **({} if self.kept is None else self.kept.details())}
+        unit = {"unit": self.unit} if self.unit else {}
+        return {**begun(part), **watched, **unit, **({} if self.kept is None else self.kept.details())}
 
 
 def release_prepared(
