@@ -24,7 +24,7 @@ from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Composed, Cost, PureDp, exact
 from workbench.release.certificate import MADE_FROM
 from workbench.release.delta_limit import replaced, require_small_cost
-from workbench.release.ledger.exact import decimal_text
+from workbench.release.ledger.entry import decimal_text
 from workbench.release.statements import TRAINED_ON_RELEASE, model_statement
 from workbench.work.noise import Charged, uncharged
 
