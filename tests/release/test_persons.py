@@ -248,9 +248,9 @@ def test_a_certificate_that_names_another_unit_is_found(tmp_path: Path) -> None:
     ):
         (tmp_path / "out.csv.certificate.json").write_bytes(encoded(resealed({**stated, "guarantee": guarantee})))
         assert verify_release(tmp_path / "out.csv")
-        with Ledger.open(tmp_path / "l.sqlite") as book:
-            problems = verify_in_ledger({**stated, "guarantee": guarantee}, book)
-        assert "the ledger was charged for another unit than the certificate states" in problems
+    with Ledger.open(tmp_path / "l.sqlite") as book:
+        problems = verify_in_ledger({**stated, "guarantee": guarantee}, book)
+    assert "the ledger was charged for another unit than the certificate states" in problems
 
 
 def test_statistics_are_of_the_kept_rows(tmp_path: Path) -> None:
