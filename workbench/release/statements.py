@@ -72,14 +72,7 @@ def table_statement(plan: Plan) -> str:
 def model_statement(
     rows_per_person: int, *, replaces_invalid: bool, delta: bool = False, unit: str | None = None
 ) -> str:
-    """Return what the release of a model guarantees.
-
-    Args:
-        rows_per_person: maximum rows per person.
-        replaces_invalid: whether the plan replaces invalid values.
-        delta: whether the guarantee can fail with probability δ.
-        unit: the column that identifies a person, where rows beyond the maximum were emptied.
-    """
+    """Return what the release of a model guarantees; ``unit`` identifies a person, whose further rows were emptied."""
     like = "like any row without a valid class"
     return _central("models and cards", rows_per_person, unit, replaces_invalid, delta, like)
 
