@@ -92,7 +92,7 @@ class Handed:
     @property
     def rows(self) -> Table:
         """The rows as the plan reads them."""
-        return self.plan.rows_of(self.table)
+        return self.plan.rows_of(self.table, None if self.seed is None else SeededEntropy(self.seed))
 
     def to(self, formats: Mapping[str, str], *files: str | Path | None) -> Destination | None:
         """Return where a release goes, which is none of the ``files`` that it is made from; ``None`` of a study."""

@@ -242,6 +242,9 @@ def prepare(
         require_storable(to.table, to.path, plan, rows)
     parts = None if workers is None else PartsOnWorkers(rows, workers)
     work = work if isinstance(work, Work) else work(rows, parts)
+    if plan.unit is not None and kind(work.kind).own_cost:
+        what = "RAPPOR collects a report from each client, and does not choose among the rows of a person"
+        raise ParameterError(what, "unit", "leave unit out of the plan, and name the clients' column: --client COL")
     for name in work.columns:
         kind(work.kind).require(plan, name)
     if not work.events:
@@ -354,8 +357,10 @@ def _reader_of(prepared: Prepared) -> PartReader | None:
 def _read_once(prepared: Prepared, reader: PartReader, ledger: Ledger | None, emit: Emit, cancel: CancelToken) -> None:
     """Read all parts of a table for ``reader``, and for the marks of the table in ``ledger``."""
     table, plan, rows = prepared.table, prepared.plan, prepared.rows
-    # Where blank lines count as rows, the rows that are released are others than those the table is known by.
-    marking = ledger.marking(table) if ledger is not None and rows.rows == table.rows else None
+    # Where blank lines count as rows, the rows that are released are others than those the table is known by; and
+    # which rows of a person are kept is known of the whole table alone.
+    alike = rows.rows == table.rows and plan.unit is None
+    marking = ledger.marking(table) if ledger is not None and alike else None
     parts = rows if marking is None else table
 
     def work(part: Table) -> tuple[int, Any, Any]:
@@ -428,6 +433,7 @@ class ReleaseRequest:
         watched: returns whether a person has already seen private figures of the run: if so, it stays charged in full
             when it is cancelled or fails. ``None`` where nothing is shown while it runs.
         kept: the checkpoint of work that can be paused; the cost stays reserved while it is.
+        unit: how many rows of each person are kept, where the plan names the column that identifies one; else 0.
     """
 
     table: Table
@@ -441,6 +447,7 @@ class ReleaseRequest:
     check: Callable[[CancelToken], None] = lambda cancel: None
     watched: Callable[[], bool] | None = None
     kept: KeptRun | None = None
+    unit: int = 0
 
     @property
     def resumed(self) -> str:
@@ -450,7 +457,8 @@ class ReleaseRequest:
     def details(self, part: DrawFile | DrawFolder) -> dict[str, Any]:
         """Return what the ledger records with the reservation."""
         watched = {"watched": self.watched is not None} if self.to.card else {}
-        return {**begun(part), **watched, **({} if self.kept is None else self.kept.details())}
+        unit = {"unit": self.unit} if self.unit else {}
+        return {**begun(part), **watched, **unit, **({} if self.kept is None else self.kept.details())}
 
 
 def release_prepared(
@@ -492,6 +500,7 @@ def _request_for(prepared: Prepared) -> ReleaseRequest:
         facts=lambda made, cost: file_facts(work, plan, prepared.rows.rows, made.method),
         account=plan.account,
         check=lambda cancel: check_values(prepared, cancel),
+        unit=plan.rows_per_person if plan.unit is not None else 0,
     )
 
 

@@ -19,6 +19,7 @@ import polars as pl
 
 from workbench.data.on_workers import PartsOnWorkers
 from workbench.data.table import Table
+from workbench.params import InputError
 from workbench.privacy.entropy import Entropy
 from workbench.privacy.local.cells import CellArray
 from workbench.release.spilled_rows import DrawnInParts, Rows, Spill, SpilledRows
@@ -106,7 +107,13 @@ class RowsOnWorkers(SpilledRows):
             folder: where drawn rows are kept until they are written, in a file without a name.
             parts: the same rows on the workers who draw.
             form: what the rows are released as.
+
+        Raises:
+            InputError: the plan bounds the rows of each person.
         """
+        if plan.unit is not None:
+            what = "the dask engine does not choose the rows that are kept of each person"
+            raise InputError(what, table.source, "use --engine local", code="not-for-workers")
         super().__init__(plan, columns, table, folder, form)
         self._there, self._parts, self._text, self._checked = _There(plan, columns, form.name), parts, 0, 0
 

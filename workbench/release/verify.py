@@ -168,6 +168,9 @@ def verify_in_ledger(document: dict[str, Any], ledger: Ledger) -> list[str]:
     claimed = document["guarantee"]
     if (release.epsilon, release.delta) != (Decimal(claimed["epsilon"]), Decimal(claimed["delta"])):
         problems.append("the ledger was charged another epsilon or delta than the certificate claims")
+    stated = {**claimed, **document.get("training", {})}
+    if "rows_per_person" in stated and release.unit != (stated["rows_per_person"] if "unit" in stated else 0):
+        problems.append("the ledger was charged for another unit than the certificate states")
     if release.time != document["time"]:
         problems.append("the ledger has this release at another time")
     if release.body.get("certificate", document["checksum"]) != document["checksum"]:
@@ -192,8 +195,9 @@ def _caps(stated: dict[str, Any], account: Account, time: str) -> Iterator[str]:
 
 
 def _guarantee(document: dict[str, Any], plan: Plan) -> Iterator[str]:
-    claimed = document["guarantee"]
-    for key, value in guarantee(plan).items():
+    given = guarantee(plan)
+    claimed = {**dict.fromkeys(given), **document["guarantee"]}
+    for key, value in {**dict.fromkeys(claimed), **given}.items():
         if claimed[key] != value:
             yield f"the certificate says {key} = {claimed[key]}, its plan gives {value}"
     if document["keep_order"] != plan.keep_order:

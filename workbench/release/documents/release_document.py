@@ -141,17 +141,25 @@ def _asked(stated: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 # -- what every release has --------------------------------------------------------------------------------------------
 
 
+def _privacy_unit(stated: Mapping[str, Any], rows_per_person: int) -> str:
+    if "unit" in stated:
+        return f"one person: all rows with the same {stated['unit']}, of which {rows_per_person} at most were read"
+    return "one row" if rows_per_person == 1 else f"one person with at most {rows_per_person} rows"
+
+
 def _guarantee(stated: Mapping[str, Any], rows_per_person: int) -> Section:
     """Return the guarantee in words and symbols, with what it lets anybody learn about one person."""
     claims = stated["guarantee"]
     epsilon, delta = Decimal(claims["epsilon"]), Decimal(claims["delta"])
     other = claims["replace_one"]
     unit = "one row" if rows_per_person == 1 else f"all rows of one person, {rows_per_person} at most,"
+    if "unit" in {**claims, **stated.get("training", {})}:
+        unit = "all rows of one person"
     formula = FORMULA + ("  +  δ" if delta else "")
     facts = [
         ("ε, δ", f"{claims['epsilon']}, {claims['delta']}"),
         ("e^ε", f"{_factor(epsilon)}: the most by which the odds of anything about one person can change"),
-        ("Privacy unit", "one row" if rows_per_person == 1 else f"one person with at most {rows_per_person} rows"),
+        ("Privacy unit", _privacy_unit({**claims, **stated.get("training", {})}, rows_per_person)),
         ("Neighbours", f"{claims['relation']}, the number of rows n public"),
         ("Replace-one", f"ε = {figure(other['epsilon'])}, δ = {figure(other['delta'])}"),
     ]

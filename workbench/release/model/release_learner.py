@@ -22,6 +22,7 @@ from workbench.params.remedies import DECLARE, PROTECT, REPLACE_VALUES, Remedy
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Charge, Cost
 from workbench.release.card import MODEL, model_bytes
+from workbench.release.certificate import unit_facts
 from workbench.release.delta_limit import require_small_cost
 from workbench.release.ledger.entry import decimal_text
 from workbench.release.ledger.ledger import Ledger
@@ -122,6 +123,7 @@ def release_fit(task: FitTask, ledger: Ledger, emit: Emit = ignore) -> ModelRele
         draw=drawn_by(partial(_train, task, estimator)),
         facts=card_facts,
         account=plan.account,
+        unit=plan.rows_per_person if plan.unit is not None else 0,
     )
     return release_model(wanted, ledger, emit, task.cancel)
 
@@ -244,13 +246,14 @@ def _train(wanted: FitTask, estimator: PrivateEstimator[Any], charge: Charge) ->
         model=chosen.name,
         parameters=estimator.published_parameters(),
         inputs=[c.facts().to_plain() for c in (*features, target)],
-        statement=model_statement(people, replaces_invalid=plan.replaces_invalid),
+        statement=model_statement(people, replaces_invalid=plan.replaces_invalid, unit=plan.unit),
         randomness=estimator.randomness,
         releasable=estimator.releasable,
         rows=table.rows,
         outside=outside(features, target),
         training={
             "rows_per_person": people,
+            **unit_facts(plan.unit),
             "attributes_used": list(estimator.attributes_used),
             "queries": [{"label": e.label, "epsilon": str(e.epsilon)} for e in estimator.events()],
         },
