@@ -56,19 +56,30 @@ class AdditiveParameters(Parameters):
         "cycles", 100, "how often each column has its turn; by default more where ε and the number of rows allow it"
     )
     parts: int | None = how_many(
-        "parts", 256, "into how many parts the bounds of a number are cut; by default more where ε and the rows allow it"
+        "parts",
+        256,
+        "into how many parts the bounds of a number are cut; by default more where ε and the rows allow it",
     )
 
 
 COUNTS, START = "counts", "start"
 
 _GRID = 1 << 12
-_CHOICE_SHARE, _COUNT_SHARE, _START_SHARE = 0.2, 0.2, 0.05
-_FEWEST, _EACH = 2, 1_200.0  # columns: so many, and one more for each so much of n·ε
+_CHOICE_SHARE, _COUNT_SHARE = 0.25, 0.2
+_START = 20.0, 0.03, 0.15  # share of the start: so much over n·ε, between these
+_START_SPREAD = 0.05  # usual variance of the start about the middle
+_ONE, _EACH = 200.0, 1_200.0  # one column up to so much n·ε; then two, and one more for each so much of it
 _NEARLY_ALL = 0.6  # of the columns: then all of them, and none is chosen
-_PARTS = ((400.0, 8), (1_200.0, 12), (4_000.0, 24), (20_000.0, 48), (math.inf, 96))  # by n·ε for each column
+_PARTS = (
+    (100.0, 4),
+    (400.0, 8),
+    (1_200.0, 12),
+    (4_000.0, 24),
+    (20_000.0, 48),
+    (math.inf, 96),
+)  # by n·ε for each column
 _CYCLES = ((300.0, 1), (2_000.0, 2), (10_000.0, 4), (math.inf, 6))
-_CYCLES_WITHOUT_NOISE = 20
+_PARTS_WITHOUT_NOISE, _CYCLES_WITHOUT_NOISE = 32, 12
 _LOOKED_AT = 8  # equal parts of a column that its choice looks at
 _REACH, _SHRINKING, _LEAST_REACH = 0.4, 0.9, 0.2
 _LOGITS = 2.0  # a step of 1 in smooth's units, for classes
@@ -84,7 +95,8 @@ class Setting(FitSetting[AdditiveParameters]):
         every = len(self.attributes)
         if self.parameters.columns is not None:
             return min(self.parameters.columns, every)
-        chosen = _FEWEST + int(min(self.rows * self.epsilon / _EACH, every))
+        known = self.rows * self.epsilon
+        chosen = 1 if known < _ONE else 2 + int(min(known / _EACH, every))
         return every if chosen >= _NEARLY_ALL * every else chosen
 
     @property
@@ -101,7 +113,8 @@ class Setting(FitSetting[AdditiveParameters]):
     @cached_property
     def parts(self) -> int:
         """Into how many parts the bounds of a number are cut."""
-        return self.parameters.parts or next(parts for until, parts in _PARTS if self._known <= until)
+        chosen = next(parts for until, parts in _PARTS if self._known <= until)
+        return self.parameters.parts or (chosen if self.private else _PARTS_WITHOUT_NOISE)
 
     def line(self, column: int) -> int:
         """Return how many cells of a column lie in a row."""
@@ -198,8 +211,10 @@ class Setting(FitSetting[AdditiveParameters]):
         """Each query with its weight in the split of ε."""
         choosing = _CHOICE_SHARE if self.choices else 0.0
         turns = [self.turn(*turn) for turn in self.turns]
-        each = (1 - _COUNT_SHARE - _START_SHARE) / len(turns)
-        rest = {COUNTS: _COUNT_SHARE, START: _START_SHARE, **dict.fromkeys(turns, each)}
+        asked, least, most = _START
+        start = min(max(asked / (self.rows * self.epsilon), least), most)
+        each = (1 - _COUNT_SHARE - start) / len(turns)
+        rest = {COUNTS: _COUNT_SHARE, START: start, **dict.fromkeys(turns, each)}
         shares = {label: weight * (1 - choosing) for label, weight in rest.items()}
         return {**dict.fromkeys(self.choices, choosing / self.used), **shares}
 
@@ -227,14 +242,20 @@ class Setting(FitSetting[AdditiveParameters]):
         return discrete_laplace_variance(sensitivity, self.budget(label)) if self.private else 0.0
 
     def counted(self, answer: list[int], chosen: Sequence[int]) -> list[Doubles]:
-        """Return the rows in each cell of each chosen column, at least 0, and n in each column."""
+        """Return the rows in each cell of each chosen column, at least 0: the more noise, the more alike."""
         ends = np.cumsum([self.size(column) for column in chosen])[:-1]
-        least = [np.maximum(counts, 0.0) for counts in np.split(np.array(answer, dtype=np.float64), ends)]
-        return [counts * self.rows / max(counts.sum(), 1.0) for counts in least]
+        found = []
+        for counts in np.split(np.array(answer, dtype=np.float64), ends):
+            usual = self.rows / len(counts)
+            kept = usual**2 / (usual**2 + self.noise_variance(COUNTS, self.used))
+            found.append(np.maximum(usual + kept * (counts - usual), 0.0))
+        return found
 
     def started(self, answer: list[int]) -> Doubles:
         """Return the score that all rows begin with (outputs,)."""
         mean = np.array(answer, dtype=np.float64) / _GRID / self.rows
+        noise = self.noise_variance(START, self.sensitivity) / (_GRID * self.rows) ** 2
+        mean *= _START_SPREAD / (_START_SPREAD + noise)
         if self.target.numeric:
             return np.clip(mean, -1.0, 1.0)
         least = 1 / (self.rows + 2)
@@ -366,4 +387,6 @@ _ABOUT = "Each column has its turn: noisy sums of what is still wrong in its par
 
 ADDITIVE_TREES = AdditiveTrees.described("Additive trees", f"{_ABOUT} The functions add up to the odds of each class.")
 
-ADDITIVE_REGRESSION = AdditiveRegression.described("Additive regression", f"{_ABOUT} The functions add up to the number.")
+ADDITIVE_REGRESSION = AdditiveRegression.described(
+    "Additive regression", f"{_ABOUT} The functions add up to the number."
+)

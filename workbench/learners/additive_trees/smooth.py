@@ -80,7 +80,7 @@ def steps(sums: Doubles, known: Doubles, noise: Doubles, doubt: float, line: int
         line: how many of the cells lie in a row; those after them are values without an order.
     """
     found = np.zeros(len(sums))
-    for _ in range(_PASSES):
+    for _ in range(_PASSES if doubt else 1):
         variances = noise + doubt * (found**2 + _LEAST_STEP) + 1e-9
         for part, smooth in ((slice(0, line), of_line), (slice(line, None), of_values)):
             if len(sums[part]):
