@@ -31,6 +31,7 @@ from workbench.learners.setting import FitSetting
 from workbench.learners.tasks import EMPTY, task
 from workbench.params import InputError, ParameterError, Parameters
 from workbench.privacy.accounting.event import Composed, Cost, PureDp
+from workbench.privacy.central.share import GAUSSIAN, LAPLACE, Budget, QueryEvent
 from workbench.work.ask import Ask
 from workbench.work.noise import Exact, Noise
 
@@ -156,7 +157,7 @@ class Model(ABC, Generic[Facts]):
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return what the model makes of each row: its prediction (n,), its group (n,) or its new columns (n, k)."""
 
-    def events(self) -> tuple[PureDp, ...]:
+    def events(self) -> tuple[QueryEvent, ...]:
         """Return what the fit cost, one event a query; none without noise."""
         return self.setting.events()
 
@@ -233,11 +234,21 @@ class Classifier(Model[Facts]):
         return float((self.predict(X)[here] == classes[here]).mean())
 
 
-def composed(events: tuple[PureDp, ...], learner: str) -> Cost | None:
-    """Return what queries of one fit of a learner cost together; ``None`` without noise."""
+def composed(events: tuple[QueryEvent, ...], learner: str, whole: Budget | None = None) -> Cost | None:
+    """Return what queries of one fit of a learner cost together; ``None`` without noise.
+
+    Args:
+        events: of the queries.
+        learner: its name.
+        whole: their ε and δ, where they are shares of its ρ.
+    """
     if not events:
         return None
-    return Cost(sum((e.epsilon for e in events), Decimal(0)), Decimal(0), Composed(events, learner))
+    if whole is not None and whole.gaussian:
+        return Cost(whole.epsilon, whole.delta, Composed(events, learner))
+    return Cost(
+        sum((e.epsilon for e in events if isinstance(e, PureDp)), Decimal(0)), Decimal(0), Composed(events, learner)
+    )
 
 
 Released = TypeVar("Released", bound=Model[Any])
@@ -286,15 +297,22 @@ class PrivateEstimator(Fitted, Generic[Released]):
         model_: what :meth:`fit` released.
         model_type: its class, which names the learner, its task and its parameters.
         empty_rows: whether :meth:`_answers` is given the empty rows too.
-        randomness: where the randomness of a released model comes from, for its card.
     """
 
     model_type: ClassVar[type[Model[Any]]]
     empty_rows: ClassVar[bool] = False
-    randomness = (
-        "exact discrete Laplace on integers (OpenDP) from OpenSSL's cryptographic generator, seeded by the system"
-    )
     model_: Released
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether a δ is given, and noise is discrete Gaussian."""
+        return getattr(self.parameters, "delta", None) is not None
+
+    @property
+    def randomness(self) -> str:
+        """Where the randomness of a released model comes from, for its card."""
+        noise = GAUSSIAN if self.gaussian else LAPLACE
+        return f"exact {noise} on integers (OpenDP) from OpenSSL's cryptographic generator, seeded by the system"
 
     def __init__(self, attributes: Sequence[Attribute], target: Attribute, parameters: Any, noise: Noise) -> None:
         self.attributes = attributes
@@ -343,16 +361,17 @@ class PrivateEstimator(Fitted, Generic[Released]):
         setting.check()
         return setting
 
-    def events(self, rows: int | None = None) -> tuple[PureDp, ...]:
+    def events(self, rows: int | None = None) -> tuple[QueryEvent, ...]:
         """Return what a fit on ``rows`` rows costs, one event a query (of the last fit where none is given)."""
         if rows is None:
             return self.model_.events()
-        found: tuple[PureDp, ...] = self._setting(rows).events()
+        found: tuple[QueryEvent, ...] = self._setting(rows).events()
         return found
 
     def cost(self, rows: int) -> Cost | None:
         """Return what a fit on ``rows`` rows costs; ``None`` without noise."""
-        return composed(self.events(rows), self.model_type.name)
+        setting = self._setting(rows)
+        return composed(self.events(rows), self.model_type.name, setting.whole if setting.private else None)
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Charge, then read the rows, then ask what was declared, and keep what may be released.

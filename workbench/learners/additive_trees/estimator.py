@@ -6,10 +6,10 @@ in a fixed cycle, and each turn asks for the noisy sums of what is still wrong i
 which column is asked for does not follow from the rows and costs nothing, and the rows in each cell are counted once.
 Unlike there, the cells are those of a public grid, and a turn is not a tree with random splits but the smooth steps
 that are plausible under the known noise (:mod:`workbench.learners.additive_trees.smooth`): few turns suffice, with pure
-ε, where the noise of each grows with their number. With little n·ε only a few columns are used, chosen by
-report-noisy-max first.
+ε, where the noise of each grows with their number; with a δ noise is discrete Gaussian, and there are more. With little
+n·ε only a few columns are used, chosen by report-noisy-max first.
 
-What is asked (zero-out neighbours, discrete Laplace noise on whole numbers), each an exact sum over the rows:
+What is asked (zero-out neighbours, noise on whole numbers), each an exact sum over the rows:
 
 * *choice of column i*: the losses of the best step in each column alone, moved by one row in one direction;
 * *counts*: how many rows lie in each cell of each used column, a row once in each: L1 sensitivity, their number;
@@ -31,14 +31,14 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workbench.data.schema import OWN_VALUE, Attribute
+from workbench.data.schema import OWN_VALUE
 from workbench.learners.additive_trees.smooth import steps
 from workbench.learners.base import Answers, Classifier, Model, PrivateEstimator
 from workbench.learners.checks import checked_columns, places_part
 from workbench.learners.forest.trees import UNIT, Cells, Doubles, Goal, Split, split_losses
 from workbench.learners.selection import choose
-from workbench.learners.setting import FitSetting, discrete_laplace_variance, how_many, privacy_budget
-from workbench.learners.sums import on_grid, parts_of, scaled, unscaled
+from workbench.learners.setting import FitSetting, chance_of_failure, how_many, privacy_budget
+from workbench.learners.sums import parts_of, scaled, unscaled
 from workbench.learners.tasks import CLASSIFICATION, REGRESSION
 from workbench.params import Parameters
 from workbench.work.ask import Ask
@@ -49,6 +49,7 @@ class AdditiveParameters(Parameters):
     """Budget and size. The defaults were chosen on the public tables of ``tests/benchmarks/results/additive_trees.md``."""
 
     epsilon: float | None = privacy_budget()
+    delta: float | None = chance_of_failure()
     columns: int | None = how_many(
         "columns used", 1000, "how many columns have their turn; by default as many as ε and the number of rows allow"
     )
@@ -79,6 +80,8 @@ _PARTS = (
     (math.inf, 96),
 )  # by n·ε for each column
 _CYCLES = ((300.0, 1), (2_000.0, 2), (10_000.0, 4), (math.inf, 6))
+# With a delta noise grows with the root of the number of turns, and many small ones are better.
+_WITH_DELTA, _CYCLES_WITH_DELTA = 1.5, ((100.0, 2), (300.0, 4), (math.inf, 10))
 _PARTS_WITHOUT_NOISE, _CYCLES_WITHOUT_NOISE = 32, 12
 _LOOKED_AT = 8  # equal parts of a column that its choice looks at
 _REACH, _SHRINKING, _LEAST_REACH = 0.4, 0.9, 0.2
@@ -95,7 +98,7 @@ class Setting(FitSetting[AdditiveParameters]):
         every = len(self.attributes)
         if self.parameters.columns is not None:
             return min(self.parameters.columns, every)
-        known = self.rows * self.epsilon
+        known = self.rows * self.epsilon * (_WITH_DELTA if self.parameters.delta else 1.0)
         chosen = 1 if known < _ONE else 2 + int(min(known / _EACH, every))
         return every if chosen >= _NEARLY_ALL * every else chosen
 
@@ -107,8 +110,10 @@ class Setting(FitSetting[AdditiveParameters]):
     @cached_property
     def cycles(self) -> int:
         """How often each column has its turn."""
-        chosen = next(cycles for until, cycles in _CYCLES if self._known <= until)
-        return self.parameters.cycles or (chosen if self.private else _CYCLES_WITHOUT_NOISE)
+        if not self.private:
+            return self.parameters.cycles or _CYCLES_WITHOUT_NOISE
+        table = _CYCLES if self.parameters.delta is None else _CYCLES_WITH_DELTA
+        return self.parameters.cycles or next(cycles for until, cycles in table if self._known <= until)
 
     @cached_property
     def parts(self) -> int:
@@ -168,10 +173,17 @@ class Setting(FitSetting[AdditiveParameters]):
             return 1.0
         return 0.25 if self.outputs == 1 else 0.5
 
+    def moved(self, units: int, of: int = 1) -> int:
+        """Return how far a row moves a query that it adds up to so many units to, each ``of`` at most in one number.
+
+        In L1 that is their sum; where a δ is given, in L2, the root of the sum of their squares, rounded up.
+        """
+        return of * units if not (self.private and self.whole.gaussian) else math.isqrt(of * of * units - 1) + 1
+
     @property
     def sensitivity(self) -> int:
-        """L1 sensitivity of the errors of one row in whole numbers."""
-        return _GRID * min(self.outputs, 2)
+        """Sensitivity of the errors of one row: at most one in each number, two in all."""
+        return self.moved(min(self.outputs, 2), _GRID)
 
     def errors(self, y: NDArray[Any], scores: Doubles, reach: float) -> Cells:
         """Return what is wrong in each row (n, outputs), in whole numbers of which :data:`_GRID` are the reach."""
@@ -237,17 +249,13 @@ class Setting(FitSetting[AdditiveParameters]):
 
     # -- what follows from the answers --------------------------------------------------------------------------------
 
-    def noise_variance(self, label: str, sensitivity: int) -> float:
-        """Return the variance of the noise of each number of a query."""
-        return discrete_laplace_variance(sensitivity, self.budget(label)) if self.private else 0.0
-
     def counted(self, answer: list[int], chosen: Sequence[int]) -> list[Doubles]:
         """Return the rows in each cell of each chosen column, at least 0: the more noise, the more alike."""
         ends = np.cumsum([self.size(column) for column in chosen])[:-1]
         found = []
         for counts in np.split(np.array(answer, dtype=np.float64), ends):
             usual = self.rows / len(counts)
-            kept = usual**2 / (usual**2 + self.noise_variance(COUNTS, self.used))
+            kept = usual**2 / (usual**2 + self.noise_variance(COUNTS, self.moved(self.used)))
             found.append(np.maximum(usual + kept * (counts - usual), 0.0))
         return found
 
@@ -270,7 +278,7 @@ class Setting(FitSetting[AdditiveParameters]):
         of_query = self.noise_variance(self.turn(*turn), self.sensitivity) / _GRID**2
         # Of an error within the reach a third is its usual deviation; of a class, what its chance says.
         of_rows = counts / 9 if self.target.numeric else counts * self.curvature
-        doubt = self.noise_variance(COUNTS, self.used) * bend**2
+        doubt = self.noise_variance(COUNTS, self.moved(self.used)) * bend**2
         line = self.line(column)
         found = [steps(own, counts * bend, of_query + of_rows, doubt, line) for own in sums.T]
         return np.column_stack(found) * reach * self.unit
@@ -356,7 +364,7 @@ class Additive(PrivateEstimator[AnyAdditive]):
         if labels:
             chosen = choose(setting.losses(cells, y), labels, ask, UNIT)
         held = [np.bincount(cells[:, column], minlength=setting.size(column)) for column in chosen]
-        answers = {COUNTS: ask(COUNTS, np.concatenate(held).tolist(), setting.used)}
+        answers = {COUNTS: ask(COUNTS, np.concatenate(held).tolist(), setting.moved(setting.used))}
         counts = setting.counted(answers[COUNTS], chosen)
         begin = setting.errors(y, np.zeros((len(cells), setting.outputs)), 1.0)
         answers[START] = ask(START, begin.sum(axis=0).tolist(), setting.sensitivity)

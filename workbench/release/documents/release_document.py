@@ -354,8 +354,9 @@ def _training(stated: Mapping[str, Any], people: int) -> Section:
     if stated["parameters"]:
         blocks.append(FactList(tuple((name, _value(value)) for name, value in stated["parameters"].items())))
     if "queries" in facts:
-        rows = tuple((q["label"], q["epsilon"]) for q in facts["queries"])
-        blocks += [Grid(("asked of the rows", "ε"), rows, (1,)), Paragraph(_queries_note(people), "muted")]
+        key, unit = ("rho", "ρ") if "rho" in facts["queries"][0] else ("epsilon", "ε")
+        rows = tuple((q["label"], q[key]) for q in facts["queries"])
+        blocks += [Grid(("asked of the rows", unit), rows, (1,)), Paragraph(_queries_note(people, unit), "muted")]
     known = tuple((word, _value(facts[key])) for key, word in _TRAINING.items() if key in facts)
     if known:
         blocks.append(FactList(known))

@@ -19,6 +19,7 @@ from workbench.params.remedies import DECLARE, PROTECT, REPLACE_VALUES, Remedy
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Charge, Cost
 from workbench.release.card import MODEL, model_bytes
+from workbench.release.certificate import query_facts
 from workbench.release.delta_limit import require_small_cost
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.ledger import Ledger
@@ -191,7 +192,7 @@ def _train(wanted: FitTask, estimator: PrivateEstimator[Any], charge: Charge) ->
         model=chosen.name,
         parameters=estimator.published_parameters(),
         inputs=[c.facts().to_plain() for c in (*features, target)],
-        statement=model_statement(people, replaces_invalid=plan.replaces_invalid),
+        statement=model_statement(people, replaces_invalid=plan.replaces_invalid, delta=estimator.gaussian),
         randomness=estimator.randomness,
         releasable=estimator.releasable,
         rows=table.rows,
@@ -199,7 +200,7 @@ def _train(wanted: FitTask, estimator: PrivateEstimator[Any], charge: Charge) ->
         training={
             "rows_per_person": people,
             "attributes_used": list(estimator.attributes_used),
-            "queries": [{"label": e.label, "epsilon": str(e.epsilon)} for e in estimator.events()],
+            "queries": query_facts(estimator.events()),
         },
         files={MODEL: model_bytes(estimator)},
     )
