@@ -41,6 +41,26 @@ Answers = dict[str, list[int]]
 Facts = TypeVar("Facts", bound=FitSetting[Any])
 
 
+@dataclass(frozen=True)
+class Effect:
+    """What one column does to the predictions of a model that is a sum of such effects.
+
+    Attributes:
+        column: its name.
+        parts: names of parts of its bounds, or of values.
+        shares: what is predicted in each part where the other columns add nothing (parts, outputs): the chance of each
+            class, or the place between the target's bounds from 0 to 1.
+        start: the same where this column adds nothing either (outputs,).
+        outputs: their names.
+    """
+
+    column: str
+    parts: tuple[str, ...]
+    shares: NDArray[np.float64]
+    start: NDArray[np.float64]
+    outputs: tuple[str, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Learner:
     """The descriptor of a learner: light, so that lists and forms can be shown before anything is computed.
@@ -152,6 +172,10 @@ class Model(ABC, Generic[Facts]):
     def attributes_used(self) -> tuple[str, ...]:
         """Names of the columns that the model looks at: all of them, unless it chooses."""
         return tuple(a.name for a in self.setting.attributes)
+
+    def effects(self) -> tuple[Effect, ...]:
+        """Return what each used column does to the predictions; nothing where these are no sum over columns."""
+        return ()
 
     @abstractmethod
     def predict(self, X: ArrayLike) -> NDArray[Any]:

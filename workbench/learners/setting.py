@@ -118,7 +118,7 @@ class FitSetting(Generic[Chosen]):
         weights = self.weights
         return dict(zip(weights, split_epsilon(self.whole.amount, list(weights.values())), strict=True))
 
-    def share(self, label: str) -> Share:
+    def part(self, label: str) -> Share:
         """Return the share of a query of a private fit."""
         return Share(self.shares[label], self.whole.gaussian)
 
@@ -134,14 +134,14 @@ class FitSetting(Generic[Chosen]):
         """Return the variance of the noise of each number of a query, an upper bound near it; 0 without noise."""
         if not self.private:
             return 0.0
-        share = self.share(label)
+        share = self.part(label)
         if share.gaussian:
             return gaussian_variance(sensitivity * share.scale)
         return discrete_laplace_variance(sensitivity, share.loss)
 
     def events(self) -> tuple[QueryEvent, ...]:
         """Return what a fit costs, one event a query; none without noise."""
-        return tuple(self.share(label).event(label) for label in self.shares)
+        return tuple(self.part(label).event(label) for label in self.shares)
 
     @cached_property
     def encoding(self) -> Encoding:

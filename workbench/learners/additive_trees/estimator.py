@@ -22,6 +22,7 @@ The error of a row follows from that row and from what was released before it.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import OWN_VALUE
 from workbench.learners.additive_trees.smooth import steps
-from workbench.learners.base import Answers, Classifier, Model, PrivateEstimator
+from workbench.learners.base import Answers, Classifier, Effect, Model, PrivateEstimator
 from workbench.learners.checks import checked_columns, places_part
 from workbench.learners.forest.trees import UNIT, Cells, Doubles, Goal, Split, split_losses
 from workbench.learners.selection import choose
@@ -46,7 +47,7 @@ from workbench.work.ask import Ask
 
 @dataclass(frozen=True, kw_only=True)
 class AdditiveParameters(Parameters):
-    """Budget and size. The defaults were chosen on the public tables of ``tests/benchmarks/results/additive_trees.md``."""
+    """Budget and size; the defaults were chosen on tables of ``tests/benchmarks/results/additive_trees.md``."""
 
     epsilon: float | None = privacy_budget()
     delta: float | None = chance_of_failure()
@@ -82,11 +83,12 @@ _PARTS = (
 _CYCLES = ((300.0, 1), (2_000.0, 2), (10_000.0, 4), (math.inf, 6))
 # With a delta noise grows with the root of the number of turns, and many small ones are better.
 _WITH_DELTA, _CYCLES_WITH_DELTA = 1.5, ((100.0, 2), (300.0, 4), (math.inf, 10))
-_PARTS_WITHOUT_NOISE, _CYCLES_WITHOUT_NOISE = 32, 12
+_PARTS_WITHOUT_NOISE, _CYCLES_WITHOUT_NOISE = 32, 30
 _LOOKED_AT = 8  # equal parts of a column that its choice looks at
 _REACH, _SHRINKING, _LEAST_REACH = 0.4, 0.9, 0.2
 _LOGITS = 2.0  # a step of 1 in smooth's units, for classes
-_MOST_LOGITS = 8.0
+_MOST_LOGITS = 30.0
+_SHOWN = 16  # parts of a column in a picture
 
 
 class Setting(FitSetting[AdditiveParameters]):
@@ -134,6 +136,16 @@ class Setting(FitSetting[AdditiveParameters]):
         """Return how many cells a column has: parts of its bounds or values, and one of missing values."""
         attribute = self.attributes[column]
         return (self.line(column) or len(attribute.values())) + (attribute.missing == OWN_VALUE)
+
+    def cell_labels(self, column: int) -> list[tuple[str, str]]:
+        """Return the ends of each cell of a column in words; of a value its name and nothing."""
+        attribute, line = self.attributes[column], self.line(column)
+        if attribute.numeric:
+            ends = [f"{end:.4g}" for end in np.linspace(*attribute.bounds(), line + 1)]
+            found = list(itertools.pairwise(ends))
+        else:
+            found = [(value, "") for value in attribute.values()]
+        return [*found, ("missing", "")][: self.size(column)]
 
     def cells(self, X: ArrayLike) -> Cells:
         """Return the cell of each row in each column (n, d), each computed from its own row."""
@@ -316,6 +328,29 @@ class AdditiveModel(Model[Setting]):
         added = sum(shape[cells[:, column]] for column, shape in zip(self.chosen, self.shapes_, strict=True))
         return np.asarray(self.start_ + added)
 
+    def shares(self, scores: Doubles) -> Doubles:
+        """Return what scores (n, outputs) predict, between 0 and 1, for each name of :attr:`output_names`."""
+        raise NotImplementedError
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """What is predicted."""
+        return self.setting.target.values()
+
+    def effects(self) -> tuple[Effect, ...]:
+        """Return the function of each used column, long ones in the means of neighbouring parts."""
+        found, start = [], self.shares(self.start_[None])[0]
+        for column, shape in zip(self.chosen, self.shapes_, strict=True):
+            labels, line = self.setting.cell_labels(column), self.setting.line(column)
+            runs = [*np.array_split(np.arange(line), min(line, _SHOWN) or 1), *np.arange(line, len(shape))[:, None]]
+            runs = [run for run in runs if len(run)]
+            means = np.stack([shape[run].mean(axis=0) for run in runs])
+            ends = [(labels[run[0]][0], labels[run[-1]][1]) for run in runs]
+            parts = tuple(f"{low} – {high}" if high else low for low, high in ends)
+            name = self.setting.attributes[column].name
+            found.append(Effect(name, parts, self.shares(self.start_ + means), start, self.output_names))
+        return tuple(found)
+
     def more(self) -> dict[str, Any]:
         """Return the columns, which the file names."""
         return {"columns": list(self.attributes_used)}
@@ -338,7 +373,11 @@ class ClassModel(AdditiveModel, Classifier[Setting]):
 
     def predict_proba(self, X: ArrayLike) -> Doubles:
         """Return P(class | row) (n, k)."""
-        chances = self.setting.chances(np.clip(self.scores(X), -4 * _MOST_LOGITS, 4 * _MOST_LOGITS))
+        return self.shares(self.scores(X))
+
+    def shares(self, scores: Doubles) -> Doubles:
+        """Return the chance of each class (n, k)."""
+        chances = self.setting.chances(np.clip(scores, -_MOST_LOGITS, _MOST_LOGITS))
         return np.column_stack([1 - chances, chances]) if self.setting.outputs == 1 else chances
 
 
@@ -350,6 +389,16 @@ class NumberModel(AdditiveModel):
     def predict(self, X: ArrayLike) -> Doubles:
         """Return the predicted number of each row (n,), within the declared bounds."""
         return unscaled(np.clip(self.scores(X)[:, 0], -1.0, 1.0), *self.setting.target.bounds())
+
+    def shares(self, scores: Doubles) -> Doubles:
+        """Return the place between the target's bounds (n, 1)."""
+        return np.asarray((np.clip(scores, -1.0, 1.0) + 1) / 2)
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """The target and its bounds."""
+        lower, upper = self.setting.target.bounds()
+        return (f"{self.setting.target.name}, from {lower:g} to {upper:g}",)
 
 
 AnyAdditive = TypeVar("AnyAdditive", bound=AdditiveModel)

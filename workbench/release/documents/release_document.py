@@ -1,24 +1,27 @@
 """The document of a release: the sections that its certificate or card has something for, in one order.
 
-Nothing is in it that the verified JSON does not hold.
+Nothing is in it that the verified JSON, or the model beside it, does not hold.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from workbench import learners
+from workbench.learners.base import Effect
 from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior
 from workbench.privacy.local.mechanisms import mechanism
 from workbench.release.certificate import MADE_FROM
 from workbench.release.kinds import kind
 from workbench.release.open_release import as_it_ran, plan_of
 from workbench.release.statements import CANNOT_KNOW
-from workbench.render.document import Block, Bullets, Document, FactList, Grid, Paragraph, Section
+from workbench.render.document import Block, Bullets, Document, FactList, Grid, Paragraph, Picture, Section
+from workbench.render.palette import FREE_STYLES
+from workbench.render.values import Bar, BarsFigure, BarsRow
 from workbench.sanitize.calibrated import each_protected_column
 from workbench.statistics.queries import DRAWN
 from workbench.synth.base import CHOICE
@@ -59,18 +62,19 @@ _TRAINING = {
 }
 
 
-def release_document(stated: Mapping[str, Any], name: str) -> Document:
+def release_document(stated: Mapping[str, Any], name: str, effects: Sequence[Effect] = ()) -> Document:
     """Return the document of the release that ``stated``, a verified certificate or card, describes.
 
     Args:
         stated: the verified JSON.
         name: the released file or folder.
+        effects: what each column does to the predictions of a released model.
     """
     guarantee = stated["guarantee"]
     return Document(
         title=f"Certificate of {_title(stated)}",
         subtitle=f"{name} · {day(stated['time'])} · ε = {guarantee['epsilon']}, δ = {guarantee['delta']}",
-        sections=tuple(_sections(stated, name)),
+        sections=tuple(_sections(stated, name, effects)),
         foot=f"{program(stated)} · release {release_id(stated)} · checksum {stated['checksum'][:16]}…",
         time=stated["time"],
     )
@@ -82,13 +86,15 @@ def _title(stated: Mapping[str, Any]) -> str:
     return kind(stated["kind"]).released if "kind" in stated else "a sanitised table"
 
 
-def _sections(stated: Mapping[str, Any], name: str) -> Iterator[Section]:
+def _sections(stated: Mapping[str, Any], name: str, effects: Sequence[Effect]) -> Iterator[Section]:
     people = int({**stated["guarantee"], **stated.get("training", {})}.get("rows_per_person", 1))
     yield Section("What was released", (FactList(tuple(_facts(stated))),))
     yield _guarantee(stated, people)
     if "training" in stated:
         yield _training(stated, people)
         yield Section("The columns it reads", (_inputs(stated["inputs"]),))
+        if effects:
+            yield _effects(effects)
     elif "queries" in stated:
         yield _queries(stated, people)
     else:
@@ -344,6 +350,22 @@ def _queries_note(people: int, unit: str = "ε") -> str:
             "" if people == 1 else f" A person has {people} rows, and is charged for all of them together."
         )
     return whole + ("." if people == 1 else f", which is charged {people} times, once for each row of a person.")
+
+
+def _effects(effects: Sequence[Effect]) -> Section:
+    """Return a picture of what each column does to the predictions: the model is the sum of these."""
+    blocks: list[Block] = []
+    for effect in effects:
+        groups = tuple(zip(effect.outputs, ("private", "sanitized", *FREE_STYLES), strict=False))
+        one = len(groups) == 1
+        rows = tuple(
+            BarsRow(part, tuple(map(Bar.alone, own[: len(groups)])), float(effect.start[0]) if one else None)
+            for part, own in zip(effect.parts, effect.shares.tolist(), strict=True)
+        )
+        title, mark = f"By {effect.column}", "without this column" if one else ""
+        figure = BarsFigure(title, groups, rows, mark, "where the other columns add nothing", "")
+        blocks.append(Picture(figure, 720, 160 + len(rows) * (16 + 14 * len(groups))))
+    return Section("What each column does to the prediction", tuple(blocks))
 
 
 def _training(stated: Mapping[str, Any], people: int) -> Section:
