@@ -6,10 +6,11 @@ import gzip
 from pathlib import Path
 
 import numpy as np
+from array_data import ArrayData
 from numpy.typing import NDArray
 
 from workbench.data.schema import Attribute
-from workbench.deep.features import ArrayData, Features
+from workbench.deep.features import Features
 
 DELTA = 1e-5
 FEATURES = Features(

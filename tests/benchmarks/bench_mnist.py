@@ -17,9 +17,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from array_data import ArrayData  # noqa: E402
 from mnist_images import DELTA, UPRIGHT, images  # noqa: E402
 
-from workbench.deep.features import ArrayData  # noqa: E402
 from workbench.deep.model import TrainedModel  # noqa: E402
 from workbench.deep.networks import network, scattered  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402

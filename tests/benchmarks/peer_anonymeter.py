@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 from anonymeter.evaluators import InferenceEvaluator, LinkabilityEvaluator, SinglingOutEvaluator
+from anonymeter.stats.confidence import residual_success
 
 
 def told(evaluator, **how):
@@ -15,7 +16,9 @@ def told(evaluator, **how):
     evaluator.evaluate(**how)
     seconds = time.process_time() - begun
     found = evaluator.risk(confidence_level=0.95)
-    return {"risk": found.value, "low": found.ci[0], "high": found.ci[1], "seconds": seconds}
+    rates = evaluator.results(confidence_level=0.95)
+    uncut = residual_success(rates.attack_rate, rates.control_rate)
+    return {"risk": found.value, "low": found.ci[0], "high": found.ci[1], "uncut": uncut, "seconds": seconds}
 
 
 def main() -> None:

@@ -145,8 +145,10 @@ def test_what_is_missing_or_unknown_is_bad_usage(run: Run) -> None:
         "attack", "inference", "people.csv", "--original", "people.csv", "--secret", "z", "--ledger", "l.sqlite", code=2
     )
     run("attack", "guessing", "people.csv", code=2)
-    same = ("--original", "people.csv", "--control", "people.csv", "--ledger", "l.sqlite")
-    run("attack", "inference", "people.csv", *same, code=2)
+    fresh = ("--original", "people.csv", "--ledger", "fresh.sqlite", "--control")
+    run("attack", "inference", "people.csv", *fresh, "people.csv", code=2)
+    run("attack", "inference", "people.csv", *fresh, "nowhere.csv", code=2)
+    assert not Path("fresh.sqlite").exists()  # an attack that cannot begin shows nothing
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ from workbench.privacy.accounting import accountant, totals
 from workbench.privacy.central import mechanisms as central
 from workbench.privacy.central.mechanisms.laplace import DISCRETE_LAPLACE
 from workbench.privacy.local import frequency
-from workbench.privacy.local.frequency.oue import optimised
+from workbench.privacy.local.frequency.unary import optimised
 from workbench.synth.base import COUNTS, Query, Questions, Setting, Synthesiser, Tables, split
 
 

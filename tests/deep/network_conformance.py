@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from array_data import ArrayData
 
 from workbench.data.schema import Attribute
 from workbench.deep.checkpoint import RunState
 from workbench.deep.engines import engine_for
-from workbench.deep.features import ArrayData, Features
+from workbench.deep.features import Features
 from workbench.deep.model import WEIGHTS, TrainedModel, facts, weights_bytes
 from workbench.deep.networks import Network
 from workbench.deep.networks.images import PIXELS

@@ -10,11 +10,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from array_data import ArrayData  # noqa: E402
+
 from workbench.data.schema import Attribute  # noqa: E402
 from workbench.deep import private_step  # noqa: E402
 from workbench.deep.accuracy_study import STAGES, where_it_went  # noqa: E402
 from workbench.deep.factors import NORMS  # noqa: E402
-from workbench.deep.features import ArrayData, Features  # noqa: E402
+from workbench.deep.features import Features  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.deep.run_report import NORM_EDGES  # noqa: E402
 from workbench.deep.trainer import train  # noqa: E402

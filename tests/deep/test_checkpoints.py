@@ -10,9 +10,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from array_data import ArrayData  # noqa: E402
+
 from workbench.data.schema import Attribute  # noqa: E402
 from workbench.deep.checkpoint import Checkpoints, RunState  # noqa: E402
-from workbench.deep.features import ArrayData, Features  # noqa: E402
+from workbench.deep.features import Features  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.deep.private_step import PrivateStep  # noqa: E402
 from workbench.deep.trainer import RunOptions, train  # noqa: E402

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 torch = pytest.importorskip("torch")
+from array_data import ArrayData  # noqa: E402
 from torch import nn  # noqa: E402
 
 from workbench.data.schema import Attribute  # noqa: E402
 from workbench.deep import networks  # noqa: E402
 from workbench.deep.engines import engine_for  # noqa: E402
-from workbench.deep.features import ArrayData, Features  # noqa: E402
+from workbench.deep.features import Features  # noqa: E402
 from workbench.deep.mixing_layers import converted, mixing  # noqa: E402
 from workbench.deep.model import TrainedModel, facts  # noqa: E402
 from workbench.deep.networks.images import Pixels  # noqa: E402

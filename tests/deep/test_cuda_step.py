@@ -10,12 +10,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from array_data import ArrayData  # noqa: E402
 from torch import nn  # noqa: E402
 
 from workbench.data.schema import Attribute  # noqa: E402
 from workbench.deep.book_keeping import BookKeepingClippedSum  # noqa: E402
 from workbench.deep.engines import engine_for  # noqa: E402
-from workbench.deep.features import ArrayData, Features  # noqa: E402
+from workbench.deep.features import Features  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.deep.trainer import train  # noqa: E402
 from workbench.privacy.entropy import SeededEntropy  # noqa: E402

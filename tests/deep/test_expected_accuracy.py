@@ -43,13 +43,13 @@ def sized(monkeypatch: pytest.MonkeyPatch, rows: int, batch: float, repeats: int
 def test_less_privacy_costs_less_and_nothing_is_better_than_no_privacy(monkeypatch: pytest.MonkeyPatch) -> None:
     sized(monkeypatch, 400, 100.0)
     plans = replace(PLAN, noise=60.0, epochs=5), replace(PLAN, epochs=5)
-    strict, mild = (expected_accuracy(plan, FEATURES, made_up_rows(FEATURES), 400) for plan in plans)
+    strict, mild = (expected_accuracy(plan, FEATURES, made_up_rows(FEATURES), plan.schedule(400)) for plan in plans)
     assert mild.chance == 0.5
     assert strict.accuracy < mild.accuracy - 0.05
     assert mild.accuracy > mild.without_privacy - 0.05
     assert 0.8 < mild.without_privacy < 0.95
     assert mild.lowest <= mild.accuracy <= mild.highest
-    again = expected_accuracy(plans[1], FEATURES, made_up_rows(FEATURES), 400)
+    again = expected_accuracy(plans[1], FEATURES, made_up_rows(FEATURES), plans[1].schedule(400))
     assert again == mild
 
 
@@ -66,7 +66,7 @@ def test_a_share_of_rows_and_batch_has_the_noise_of_the_whole_in_the_mean_of_a_s
     found = []
     for rows, batch in ((4000, 100.0), (1000, 25.0)):
         sized(monkeypatch, rows, batch)
-        found.append(expected_accuracy(noisy, FEATURES, made_up_rows(FEATURES), 4000))
+        found.append(expected_accuracy(noisy, FEATURES, made_up_rows(FEATURES), noisy.schedule(4000)))
     whole, part = found
     assert whole.whole
     assert not part.whole
@@ -97,7 +97,7 @@ def test_public_rows_are_trained_on_where_there_are_enough(monkeypatch: pytest.M
     images = ImageSet.of(pixels.astype(np.uint8), codes, ("a", "b", "c"), "made")
     plan = replace(PLAN, batch=60)
     sized(monkeypatch, 200, 20.0, 1)
-    found = expected_accuracy(plan, DRAWN, public_rows(DRAWN, images), 600)
+    found = expected_accuracy(plan, DRAWN, public_rows(DRAWN, images), plan.schedule(600))
     assert not found.made_up
     assert found.accuracy > 0.6
     assert found.chance == pytest.approx(1 / 3, abs=0.05)
@@ -105,7 +105,7 @@ def test_public_rows_are_trained_on_where_there_are_enough(monkeypatch: pytest.M
     assert "only as far as the public ones are like them" in " ".join(in_sentences(found))
     few = ImageSet.of(pixels[:100].astype(np.uint8), codes[:100], ("a", "b", "c"), "made")
     with pytest.raises(InputError, match="100 public rows are too few to learn from; give 266 or more"):
-        expected_accuracy(plan, DRAWN, public_rows(DRAWN, few), 600)
+        expected_accuracy(plan, DRAWN, public_rows(DRAWN, few), plan.schedule(600))
 
 
 def test_it_is_cancelled_within_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +118,7 @@ def test_it_is_cancelled_within_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
             token.cancel()
 
     with pytest.raises(CancelledError):
-        expected_accuracy(PLAN, FEATURES, made_up_rows(FEATURES), 300, emit=hear, cancel=token)
+        expected_accuracy(PLAN, FEATURES, made_up_rows(FEATURES), PLAN.schedule(300), emit=hear, cancel=token)
     assert heard[-1].done == 5
 
 

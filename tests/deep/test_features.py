@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from array_data import ArrayData
 from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.data.schema import Attribute
-from workbench.deep.features import ArrayData, Features
+from workbench.deep.features import Features
 from workbench.params import InputError, ParameterError
 
 AGE = Attribute(name="age", kind="integer", lower=0, upper=100)

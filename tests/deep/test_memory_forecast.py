@@ -11,8 +11,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from array_data import ArrayData  # noqa: E402
+
 from workbench.data.schema import Attribute  # noqa: E402
-from workbench.deep.features import ArrayData, Features  # noqa: E402
+from workbench.deep.features import Features  # noqa: E402
 from workbench.deep.memory import MemoryForecast, MemoryWatch, out_of_memory, predict  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.deep.trainer import train  # noqa: E402

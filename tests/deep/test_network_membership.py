@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from workbench.data.schema import Attribute  # noqa: E402
-from workbench.deep.again import trained_again  # noqa: E402
+from workbench.deep.accuracy_study import trained_again  # noqa: E402
 from workbench.deep.features import Features  # noqa: E402
 from workbench.deep.model import TrainedModel  # noqa: E402
 from workbench.deep.networks import network  # noqa: E402

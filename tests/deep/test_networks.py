@@ -13,7 +13,7 @@ from network_conformance import NetworkConformance  # noqa: E402
 from workbench.deep import networks  # noqa: E402
 from workbench.deep.engines import engine_for  # noqa: E402
 from workbench.deep.image_kernel import ImageClippedSum  # noqa: E402
-from workbench.deep.networks import LATER, NETWORKS, network  # noqa: E402
+from workbench.deep.networks import NETWORKS, network  # noqa: E402
 from workbench.deep.networks.images import PIXELS  # noqa: E402
 from workbench.params import ParameterError  # noqa: E402
 
@@ -55,9 +55,6 @@ def test_a_line_in_the_list_registers_a_network(monkeypatch: pytest.MonkeyPatch)
     assert toy.parameters(8, 2) == 9 * 4 + 5 * 2
 
 
-def test_unknown_networks_name_a_near_one_and_later_ones_say_so() -> None:
+def test_unknown_networks_name_a_near_one() -> None:
     with pytest.raises(ParameterError, match="did you mean 'logistic'"):
         network("logistik")
-    for name in LATER:
-        with pytest.raises(ParameterError, match="not in this version"):
-            network(name)

@@ -9,9 +9,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from array_data import ArrayData  # noqa: E402
+
 from workbench.data.schema import Attribute  # noqa: E402
 from workbench.deep import probe_step, trainer  # noqa: E402
-from workbench.deep.features import ArrayData, Features  # noqa: E402
+from workbench.deep.features import Features  # noqa: E402
 from workbench.deep.memory import PHASES, MemoryForecast, MemoryWatch  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.deep.trainer import RunOptions, Training, train  # noqa: E402

@@ -12,10 +12,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from array_data import ArrayData  # noqa: E402
 from safetensors.numpy import save_file  # noqa: E402
 
 from workbench.data.schema import Attribute  # noqa: E402
-from workbench.deep.features import ArrayData, Features  # noqa: E402
+from workbench.deep.features import Features  # noqa: E402
 from workbench.deep.model import METRIC_COLUMNS, WEIGHTS, TrainedModel, facts, metrics_bytes, weights_bytes  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.deep.trainer import Record, Training, train  # noqa: E402

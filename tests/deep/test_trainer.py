@@ -16,10 +16,12 @@ from scipy import stats
 
 torch = pytest.importorskip("torch")
 
+from array_data import ArrayData  # noqa: E402
+
 from workbench.data.schema import Attribute  # noqa: E402
 from workbench.deep import run_report  # noqa: E402
 from workbench.deep.clipping import PerRowClippedSum  # noqa: E402
-from workbench.deep.features import ArrayData, Features  # noqa: E402
+from workbench.deep.features import Features  # noqa: E402
 from workbench.deep.memory import predict  # noqa: E402
 from workbench.deep.model import TrainedModel  # noqa: E402
 from workbench.deep.networks import network  # noqa: E402

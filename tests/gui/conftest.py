@@ -42,7 +42,7 @@ from workbench.gui.shell import main_window as shell
 from workbench.gui.shell.main_window import MainWindow
 from workbench.gui.style.theme import base_font
 from workbench.gui.widgets import figures_first
-from workbench.jobs.mailbox import Mailbox
+from workbench.jobs.runner import Mailbox
 from workbench.release import path as export
 from workbench.release.ledger import file as ledger_file
 from workbench.render import fonts

@@ -12,9 +12,9 @@ from workbench.gui.pages.ledger.timeline import Timeline
 from workbench.gui.widgets.lines_table import LinesTable
 from workbench.params import BudgetRefusedError
 from workbench.privacy.accounting.event import Cost, PureDp
-from workbench.release.ledger.account_finder import GROUP
 from workbench.release.ledger.counting import FILTER
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.state import GROUP
 
 OTHER = "b" * 32
 

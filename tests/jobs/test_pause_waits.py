@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from workbench.jobs.mailbox import Mailbox
 from workbench.jobs.network import pausable
+from workbench.jobs.runner import Mailbox
 from workbench.params import CancelledError
 from workbench.release.model.network_task import Checkpoints, NetworkTask
 from workbench.signals import AtStake, Budget, Event, Progress

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.jobs.progress import TimeLeft
+from workbench.jobs.runner import TimeLeft
 from workbench.signals import Progress
 
 

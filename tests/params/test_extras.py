@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from workbench.jobs.job import Job
-from workbench.jobs.runner import perform
+from workbench.jobs.runner import Job, perform
 from workbench.params import ParameterError
 from workbench.params.extras import EXTRAS, absent, how_to_install, is_missing, require
 from workbench.processes.isolated_process import run_in_process

@@ -17,10 +17,10 @@ from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.error_profile import error_profile
 from workbench.privacy.local.frequency import OLH, ORACLES, OUE, SUE, OracleKind, frequencies, variance
 from workbench.privacy.local.frequency.olh import MODULUS, LocalHashing
+from workbench.privacy.local.frequency.unary import UnaryEncoding
 from workbench.privacy.local.mechanism_table import log_at_most
 from workbench.privacy.local.mechanisms import FREQUENCY_ONLY, GRR
 from workbench.privacy.local.sampler import TOTAL
-from workbench.privacy.local.unary_encoding import UnaryEncoding
 
 EPSILONS = (1e-6, 0.1, 0.5, 1.0, math.log(3), 2.0, 5.0, 10.0, 30.0)
 ROWS = 60_000

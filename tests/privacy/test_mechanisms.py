@@ -169,7 +169,7 @@ def test_closed_form_response_over_a_large_domain_follows_its_integers() -> None
     size, draws = 5000, 400_000
     response = GRR.build(Cells(size=size), 6.0)
     assert isinstance(response, ClosedFormResponse)
-    p, q = response.keep_and_other()
+    p, q = response.channel().keep, response.channel().other
     seen = np.bincount(response.sample(np.full(draws, 4999, dtype=np.uint32), OsEntropy()), minlength=size)
     assert stats.binomtest(int(seen[4999]), draws, p).pvalue > FALSE_ALARM / 2
     others = seen[:4999]

@@ -17,8 +17,7 @@ from workbench.deep import checkpoint
 from workbench.params import CheckFailedError, InputError
 from workbench.release import recover as recovery
 from workbench.release.kept_run import runs_folder
-from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.steps import goes_on
+from workbench.release.ledger.ledger import Ledger, goes_on
 from workbench.release.model.network_task import Checkpoints
 from workbench.release.model.paused_training import give_up, paused_trainings
 from workbench.signals import Event, Progress

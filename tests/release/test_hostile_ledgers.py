@@ -19,13 +19,12 @@ from workbench.cli import main
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, CheckFailedError, InputError
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, RowsPerPerson
-from workbench.release.ledger.account_finder import GROUP
 from workbench.release.ledger.counting import FILTER, steps_body
 from workbench.release.ledger.custody import HeadMark, last_seen, remember
 from workbench.release.ledger.entry import Entry, entry_hash
 from workbench.release.ledger.file import key_path
-from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.steps import RUN
+from workbench.release.ledger.ledger import RUN, Ledger
+from workbench.release.ledger.state import GROUP
 
 COLUMNS = ("time", "kind", "release_id", "dataset", "epsilon", "delta", "prev", "hash")
 LONG = "9" * 10_000_000

@@ -13,9 +13,9 @@ from released import release_table
 
 from workbench.params import BudgetRefusedError, InputError, ParameterError
 from workbench.privacy.accounting.event import Composed, Cost, PoissonGaussian, PureDp
-from workbench.release.ledger.account_finder import GROUP
 from workbench.release.ledger.counting import FILTER, SUM, event_body, event_of_cost, event_of_release
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.state import GROUP
 from workbench.release.verify import verify_release
 
 A, B = "a" * 32, "b" * 32

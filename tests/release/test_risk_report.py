@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from workbench.render.document import Document, Grid
 from workbench.render.values import Bar, BarsFigure
 from workbench.risk import attacks
 from workbench.risk.attacks import RELEASE
+from workbench.risk.attacks.outcome import Rate
 
 ASKED = ReportRequest(quasi=("age", "sex", "zip"), sensitive="label", attacks=100)
 
@@ -120,6 +122,19 @@ def test_another_attack_is_in_the_report_by_its_line(
     assert list(found.to_plain()["not_tried"]) == []
     assert [one["attack"] for one in found.to_plain()["attacks"]] == ["inference"]
     assert "One attack was made" in " ".join(in_short(found))
+
+
+def test_an_attack_that_a_guess_equals_found_nothing(
+    people: tuple[Table, Table], released: Path, tmp_path: Path
+) -> None:
+    """Without a control set the risk of linking by columns that all people share is 100 %, and so is a guess."""
+    found = risk_report(people[0], released, request=ASKED, ledger=tmp_path / "l.sqlite")
+    tried = next(t for t in found.tried if t.attack.name == "linkability" and t.outcome is not None)
+    assert tried.outcome is not None
+    sure = dataclasses.replace(tried.outcome, main=Rate.counted(100, 100), naive=Rate.counted(100, 100), base=None)
+    alone = dataclasses.replace(found, tried=(dataclasses.replace(tried, outcome=sure),))
+    assert sure.risk.low > 0.9
+    assert "None found more than a guess does." in " ".join(in_short(alone))
 
 
 def test_without_quasi_identifiers_there_is_no_report(people: tuple[Table, Table], tmp_path: Path) -> None:

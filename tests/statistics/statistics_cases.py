@@ -62,5 +62,7 @@ EVERYTHING = (
     {"statistic": "histogram", "column": "stars", "by": ("city",)},
     {"statistic": "mean", "column": "pay", "by": ("city",)},
     {"statistic": "quantiles", "column": "age", "by": ("city",), "at": (0.5,)},
+    {"statistic": "variance", "column": "pay"},
+    {"statistic": "std", "column": "age", "by": ("city",)},
 )
 """One of each kind."""

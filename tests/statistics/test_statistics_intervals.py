@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from decimal import Decimal
 from typing import Any
@@ -67,7 +68,7 @@ def test_intervals_cover_the_statistic_of_these_rows(
     for release in releases:
         for true, figure in zip(truth, release, strict=True):
             assert key(true) == key(figure)
-            no_rows = true.sparse and true.statistic in ("mean", "quantile") and nobody(true, truth)
+            no_rows = true.sparse and true.statistic in ("mean", "std", "quantile") and nobody(true, truth)
             missed[key(figure)] += 0 if no_rows or covers(figure, true.estimate) else 1
     most = binom.isf(FALSE_ALARM / len(truth), repeats, 0.05)
     assert {k: v for k, v in missed.items() if v > most} == {}
@@ -140,6 +141,14 @@ def test_a_count_stays_within_its_width_and_would_not_within_a_smaller_one(epsil
         vector = np.repeat([w for w, _ in weights], [c for _, c in weights])
         missed = (np.abs(noise[:, : len(vector)] @ vector) > sum_width(weights, epsilon) + 1e-9).sum()
         assert missed <= binom.isf(FALSE_ALARM, len(noise), 0.05)
+
+
+@pytest.mark.parametrize("weights", [(1.0,), (1.0, 1.0), (0.25, -0.5, 0.25), (0.9, 0.1, -0.1), (1.0, 1.0, 1.0)])
+def test_no_sum_of_noise_is_wider_than_one_draw_of_its_variance(weights: tuple[float, ...]) -> None:
+    """What intervals of a variance rest on: P(|sum| > ln 40·norm) ≤ 2.5 %."""
+    draws = np.random.default_rng(2).laplace(size=(400_000, len(weights))) @ np.array(weights)
+    beyond = int((np.abs(draws) > math.log(40) * np.linalg.norm(weights)).sum())
+    assert beyond <= binom.isf(FALSE_ALARM, len(draws), 0.025)
 
 
 def test_a_ratio_that_the_noise_has_drowned_is_told_as_unknown() -> None:

@@ -32,7 +32,7 @@ def tiny_queries(invalid: str, rows: int) -> tuple[tuple[Query, ...], Plan]:
     plan = Plan.from_plain({"epsilon": 1.0, "invalid": invalid, "column": TINY})
     every = [
         {"statistic": s, "column": "x", "by": by}
-        for s in ("histogram", "mean", "sum", "quantiles", "count")
+        for s in ("histogram", "mean", "sum", "variance", "quantiles", "count")
         for by in (None, ("g",))
         if not (s == "count" and by is None and invalid == "refuse")
     ]
@@ -52,6 +52,7 @@ def test_emptying_a_row_moves_no_query_farther_than_its_sensitivity_and_replacin
     queries, plan = tiny_queries("replace", 2)
     forms = {(q.form, bool(q.groups.by)) for q in queries}
     assert forms >= {("histogram", False), ("histogram", True), ("pair", False), ("pair", True), ("count", True)}
+    assert forms >= {("spread", False), ("spread", True)}
     for query in queries:
         alone = {row: answered(query, plan, (row, EMPTY)) for row in VALUES}
         nothing = answered(query, plan, (EMPTY, EMPTY))
@@ -66,7 +67,7 @@ def test_emptying_a_row_moves_no_query_farther_than_its_sensitivity_and_replacin
 
 def test_between_valid_tables_replacing_a_row_moves_no_query_farther_than_twice() -> None:
     queries, plan = tiny_queries("refuse", 1)
-    assert {q.form for q in queries} == {"histogram", "centred", "pair", "count"}
+    assert {q.form for q in queries} == {"histogram", "centred", "pair", "spread", "count"}
     valid = [(x, g) for x in ("-1", "0", "2", "-9") for g in ("a", "b")]
     for query in queries:
         reached = max(
@@ -142,6 +143,7 @@ def test_without_noise_every_figure_is_the_true_one() -> None:
     assert told["mean", "pay", "", ""] == pytest.approx(frame["pay"].mean(), rel=1e-6)
     assert told["sum", "pay", "", ""] == pytest.approx(frame["pay"].sum(), rel=1e-6)
     assert told["mean", "stars", "", ""] == pytest.approx(frame["stars"].mean())
+    assert told["variance", "pay", "", ""] == pytest.approx(frame["pay"].var(ddof=0), rel=1e-6)
     for q in (0.25, 0.5, 0.75):
         (found_here,) = (f for f in found if (f.column, f.group, f.value) == ("age", "", f"{q:g}"))
         assert float(found_here.low) <= least_reaching(frame["age"].drop_nulls().to_list(), q) <= float(found_here.high)
@@ -150,6 +152,7 @@ def test_without_noise_every_figure_is_the_true_one() -> None:
     for city in ("Graz", "Linz"):
         own = frame.filter(pl.col("city") == city)
         assert told["mean", "pay", f"city={city}", ""] == pytest.approx(own["pay"].mean(), rel=1e-6)
+        assert told["std", "age", f"city={city}", ""] == pytest.approx(own["age"].std(ddof=0), rel=1e-6)
         assert told["count", "", f"city={city}, stars=5", ""] == own.filter(pl.col("stars") == 5).height
     assert told["histogram", "age", "", "0 to 9"] == frame.filter(pl.col("age") < 10).height
     assert told["share of all rows", "age", "", "0 to 9"] == frame.filter(pl.col("age") < 10).height / 400

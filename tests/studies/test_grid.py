@@ -13,8 +13,10 @@ from sweeps import SETTINGS
 
 pytest.importorskip("torch")
 
+from array_data import ArrayData
+
 from workbench.data.schema import Attribute
-from workbench.deep.features import ArrayData, Features
+from workbench.deep.features import Features
 from workbench.params import CancelledError, InputError, ParameterError
 from workbench.signals.cancel import CancelToken
 from workbench.studies.grid.lines import sweep_lines

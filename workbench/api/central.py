@@ -22,6 +22,7 @@ from workbench.release.table_formats import table_format
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.writing import PLAIN
 from workbench.statistics.release_file import decode
+from workbench.statistics.sql import asked_in_sql
 
 
 def synthesize(
@@ -84,7 +85,7 @@ def synthesize(
 def statistics(
     frame: pd.DataFrame,
     plan: Plan,
-    figures: Sequence[Mapping[str, Any]] | None = None,
+    figures: Sequence[Mapping[str, Any]] | str | None = None,
     *,
     epsilon: float | None = None,
     delta: float | None = None,
@@ -101,8 +102,8 @@ def statistics(
         frame: the rows. The plan names all of its columns.
         plan: declares the columns.
         figures: what is asked for, such as ``{"statistic": "mean", "column": "age", "by": ["sex"]}``; keys as in a
-            ``[[figure]]`` of ``workbench statistics --request``. By default a histogram of every protected column and
-            the mean of every number.
+            ``[[figure]]`` of ``workbench statistics --request``; or a ``SELECT``, as of ``workbench sql``. By default
+            a histogram of every protected column and the mean of every number.
         epsilon: ε of one row for all figures together; the plan's by default.
         delta: δ of one row, below 1/rows: noise is then discrete Gaussian. By default there is none.
         account: as for :func:`release`.
@@ -227,8 +228,10 @@ _READ = {"synthetic": _rows, "statistics": _records}
 
 
 def _figures(given: Any) -> Any:
-    """Return the figures with ``by`` as a list where one column is named."""
-    if isinstance(given, str) or not isinstance(given, Sequence):
+    """Return the figures, of a ``SELECT`` what it asks for, with ``by`` as a list where one column is named."""
+    if isinstance(given, str):
+        return asked_in_sql(given)
+    if not isinstance(given, Sequence):
         return given
     one = (each.get("by") if isinstance(each, Mapping) else None for each in given)
     return [{**each, "by": [by]} if isinstance(by, str) else each for each, by in zip(given, one, strict=True)]

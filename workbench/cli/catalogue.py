@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "checks it",
     "key": "make the key that signs your releases, show it, or trust the key of somebody else",
     "statistics": "",
+    "sql": "release the counts, sums, means, spreads and quantiles that a SELECT … GROUP BY … asks for",
     "estimate": "frequencies, means, quantiles and correlations from a released table, with confidence intervals",
     "quality": "how good synthetic or noisy rows are beside the original: columns, pairs, three-way tables, whether a "
     "model can distinguish them, what a model learns from them (a private study)",

@@ -61,6 +61,19 @@ class KindCommand:
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
 
+    @property
+    def name(self) -> str:
+        """Its name, as it is typed before DATA."""
+        return " ".join(self.kind.words)
+
+    def add_request(self, parser: argparse.ArgumentParser) -> None:
+        """Add the options of the request."""
+        add_options(parser, self.kind.asked())
+
+    def request(self, options: argparse.Namespace) -> Any:
+        """Return the request."""
+        return read_options(options, self.kind.asked())
+
     def about(self, asked: Asked) -> str:
         """Return a sentence to say before the charge; empty where there is none."""
         return ""
@@ -83,10 +96,10 @@ class KindCommand:
 
     def command(self) -> Command:
         """Return the command."""
-        kind, name = self.kind, " ".join(self.kind.words)
+        kind, name = self.kind, self.name
         options = f" {kind.example}" if kind.example else ""
         return Command(
-            name=name,
+            name=name.split(' "')[0],
             example="workbench plan sample:people --epsilon 1 -o trial.toml && "
             f"workbench {name} sample:people --plan trial.toml --epsilon 1{options} -o {kind.name}.{kind.formats[0]} "
             f"--ledger {kind.name}.sqlite",
@@ -106,7 +119,7 @@ class KindCommand:
         if not kind.own_cost:
             parser.add_argument("--epsilon", required=True, metavar="ε", help=EPSILON.help)
             parser.add_argument("--delta", metavar="δ", help=DELTA.help)
-        add_options(parser, kind.asked())
+        self.add_request(parser)
         *others, last = kind.suffixes()
         suffixes = f"{', '.join(others)} or {last}" if others else last
         address = ", or the address of a new table in a database" if kind.formats == TABLES else ""
@@ -120,7 +133,7 @@ class KindCommand:
 
     def run(self, options: argparse.Namespace, context: Context) -> dict[str, Any]:
         """Release, or forecast."""
-        kind, request = self.kind, read_options(options, self.kind.asked())
+        kind, request = self.kind, self.request(options)
         epsilon = Decimal(0) if kind.own_cost else exact(EPSILON.parse(options.epsilon, "--epsilon"))
         stated = None if kind.own_cost else options.delta
         delta = Decimal(0) if stated is None else exact(DELTA.parse(stated, "--delta"))

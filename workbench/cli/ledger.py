@@ -24,10 +24,10 @@ from workbench.data.table import Table
 from workbench.params import CheckFailedError
 from workbench.params.errors import one_line
 from workbench.release.atomic import write_output
-from workbench.release.ledger.account_finder import GROUP
 from workbench.release.ledger.counting import FILTER, SUM
 from workbench.release.ledger.identity import Identity
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.state import GROUP
 from workbench.release.ledger.summary import Caps, account_facts, summary
 from workbench.release.parts import keep_inputs
 from workbench.release.recover import recover

@@ -1,4 +1,4 @@
-"""``workbench statistics``: private counts, histograms, means, sums, quantiles and modes, of all rows or by groups."""
+"""``workbench statistics``: private counts, histograms, means, sums, spreads, quantiles, modes, of all or groups."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from workbench.statistics.forecast import forecast
 from workbench.statistics.queries import queries_of
 
 
-class _Statistics(KindCommand):
+class StatisticsCommand(KindCommand):
+    """The command of statistics, however they are asked for."""
+
     def facts(self, asked: Asked, done: Released | None, context: Context) -> dict[str, Any]:
+        """Return what to expect of each figure; of a release its ε under replace-one, too."""
         request = asked.request.checked(asked.plan)
         stated = forecast(queries_of(request, asked.plan, asked.epsilon, asked.rows, asked.delta))
         figures = [expected.to_plain() for expected in stated]
@@ -26,6 +29,7 @@ class _Statistics(KindCommand):
         return {"figures": figures, "replace_one_epsilon": other}
 
     def lines(self, result: Mapping[str, Any]) -> list[str]:
+        """Return what to expect as a table."""
         stated = result["forecast"] if "forecast" in result else result["figures"]
         rows = [[_called(f), str(f["figures"]), _expected(f), f["source"]] for f in stated]
         table = columns_text(["statistic", "figures", "95 % interval, expected", "read from"], rows, right=(1,))
@@ -59,4 +63,4 @@ def _expected(stated: Mapping[str, Any]) -> str:
     return words + (" in groups of equal size" if stated["by_group_size"] else "")
 
 
-COMMAND = _Statistics(kind("statistics")).command()
+COMMAND = StatisticsCommand(kind("statistics")).command()

@@ -1,21 +1,26 @@
 """Where the accuracy of a private run goes: the same training without privacy, with clipping alone, and with noise.
 
-A private study: seeded, on four fifths of the rows and measured on the others. Nothing of it is released.
+A private study: seeded, on four fifths of the rows and measured on the others. Nothing of it is released. A released
+network is trained again in the same way, as its card says, on other rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
+from workbench.deep.device_names import CPU
 from workbench.deep.devices import one_thread
 from workbench.deep.engines import engine_for
 from workbench.deep.factors import FLAT, MOST_SINGLE
 from workbench.deep.features import TrainingData
+from workbench.deep.model import TrainedModel
 from workbench.deep.networks import Network
 from workbench.deep.plan import DpSgdPlan
 from workbench.deep.preparation import prepared_rows
@@ -53,15 +58,7 @@ class SeededTraining:
     def run(
         self, stage: str, inputs: Tensor, targets: Tensor, *, seed: int, before_step: Callable[[int], None]
     ) -> nn.Module:
-        """Return the trained module.
-
-        Args:
-            stage: one of :data:`STAGES`.
-            inputs: rows as the trained layers read them.
-            targets: their classes.
-            seed: of batches and noise.
-            before_step: called with the number of each step; what it raises ends the training.
-        """
+        """Return the trained module."""
         module = self.network.build(self.width, self.classes)
         parameters, update = flattened(module), UPDATES[self.plan.optimizer](self.plan.lr, self.plan.momentum)
         # Without privacy: a norm that no gradient reaches, which leaves the plain sum.
@@ -102,13 +99,7 @@ LEAST_ROWS = 20
 
 @dataclass(frozen=True)
 class Stage:
-    """One training of the study.
-
-    Attributes:
-        name: one of :data:`~workbench.deep.accuracy_study.STAGES`.
-        accuracy: on the rows that were held out; private.
-        measured: how many they were.
-    """
+    """One training of the study."""
 
     name: str
     accuracy: float
@@ -125,14 +116,6 @@ def where_it_went(
     cancel: CancelToken | None = None,
 ) -> tuple[Stage, ...]:
     """Train ``plan`` three times on the same batches, and measure each network on the rows that were held out.
-
-    Args:
-        plan: noise, steps and sample rate are those of its run on all rows.
-        data: the rows; private, and so is all that is returned.
-        rows_per_person: maximum rows per person.
-        seed: of split, batches and noise.
-        emit: hears Progress over all three.
-        cancel: looked at before each step.
 
     Raises:
         InputError: there are too few rows to hold some out.
@@ -161,3 +144,42 @@ def where_it_went(
             module = training.run(name, inputs[kept], targets[kept], seed=seed, before_step=step)
             stages.append(Stage(name, accuracy_of(module, inputs[held], targets[held]), len(held)))
     return tuple(stages)
+
+
+def trained_again(
+    model: TrainedModel,
+    card: Mapping[str, Any],
+    X: ArrayLike,
+    y: NDArray[np.int64],
+    seed: int,
+    cancel: CancelToken | None = None,
+    *,
+    private: bool = True,
+) -> TrainedModel:
+    """Return a network of the same kind: the same steps, batches and noise, on the rows X (n, d) and y (n,).
+
+    Args:
+        model: the released one.
+        card: its ``parameters`` and ``training`` facts.
+        X: the rows, as ``model.inputs_of`` returns them.
+        y: their classes.
+        seed: of batches and noise; the first weights are public.
+        cancel: looked at before each step.
+        private: whether it is trained with clipping and noise; without them it remembers what it can.
+    """
+    cancel, stated = cancel or CancelToken(), card["training"]
+    values = {**card["parameters"], "noise": stated["noise_multiplier"], "epsilon": None, "device": CPU}
+    plan = DpSgdPlan.from_plain({key: value for key, value in values.items() if value is not None})
+    features, network = model.features, model.network
+    event = replace(plan.schedule(len(y)).event, steps=stated["steps"])
+    training = SeededTraining(plan, network, features.width, len(features.classes), event)
+
+    def step(taken: int) -> None:
+        cancel.check()
+
+    with one_thread():  # as the run itself
+        inputs = prepared_rows(network, features.encode(X), cancel=cancel, keep=False)
+        stage = NOISY if private else PLAIN
+        module = training.run(stage, inputs, torch.from_numpy(y), seed=seed, before_step=step)
+    weights = {name: p.detach().numpy() for name, p in module.named_parameters()}
+    return TrainedModel(network, features, weights)

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from workbench.deep.clipping import StepSums, chunks, nothing
+from workbench.deep.clipping import BoundEngine, StepSums, chunks, in_chunks
 from workbench.deep.factors import SinglePrecision, lost_squares
 from workbench.deep.memory import out_of_memory
 
@@ -175,37 +175,19 @@ class KeptLayer:
     outputs: Tensor | None = None
 
 
-class BookKeepingClippedSum:
+class BookKeepingClippedSum(BoundEngine):
     """Keeps the inputs of the layers and the gradients of their outputs; norms and sums follow from these.
 
-    Rows' gradients exist for one layer and as many rows as fit into 64 MB; those of linear layers at one position
-    never exist. Single precision, clipped at a bound that its rounding needs (:mod:`workbench.deep.factors`).
+    Each parameter of the network belongs to one layer with a rule. Rows' gradients exist for one layer and as many rows
+    as fit into 64 MB; those of linear layers at one position never exist. Single precision, clipped at a bound that its
+    rounding needs (:mod:`workbench.deep.factors`).
 
     Attributes:
         clipping: how rows are clipped: at a norm a little below C.
     """
 
-    def __init__(
-        self,
-        network: nn.Module,
-        clip: float,
-        physical_batch: int,
-        watch: Callable[[], None] = nothing,
-        rule: str = "flat",
-    ) -> None:
-        """Bind the engine to a network, each of whose parameters belongs to one layer with a rule.
-
-        Args:
-            network: its parameters are read at every call.
-            clip: the clipping norm C.
-            physical_batch: most rows that pass the network at once.
-            watch: called at the peak of memory use.
-            rule: how rows are clipped, one of :data:`workbench.deep.factors.CLIPPINGS`.
-        """
-        self._network = network
-        self._rows = physical_batch
+    def _bind(self, network: nn.Module, clip: float, rule: str) -> None:
         self._layout = torch.channels_last  # pooling is several times as fast
-        self._watch = watch
         self._layers = _layers(network)
         for layer in network.modules():
             if hasattr(layer, "inplace"):
@@ -215,20 +197,21 @@ class BookKeepingClippedSum:
 
     def __call__(self, inputs: Tensor, targets: Tensor, *, measure: bool = True) -> StepSums:
         """Return the sums of a batch."""
-        total = torch.zeros(self._size, dtype=torch.float64, device=inputs.device)
-        rows, loss, correct = 0, 0.0, 0
-        for part in chunks(len(targets), self._rows):
-            x, y = inputs[part], targets[part]
+
+        def chunk(part: slice) -> StepSums:
+            y = targets[part]
             present = y >= 0
-            logits, losses = self._tried(x, y, present)
+            logits, losses = self._tried(inputs[part], y, present)
             self._watch()
-            total += self._sum(present)
-            if measure:
-                rows += int(present.sum())
-                loss += float(losses.sum(dtype=torch.float64))
-                correct += int(((logits.argmax(1) == y) & present).sum())
+            total = self._sum(present)
+            if not measure:
+                return StepSums(total)
+            right = int(((logits.argmax(1) == y) & present).sum())
+            return StepSums(total, int(present.sum()), float(losses.sum(dtype=torch.float64)), right)
+
+        found = in_chunks(len(targets), self._rows, self._size, chunk, inputs.device)
         self._forget()
-        return StepSums(total, rows, loss, correct)
+        return found
 
     def _tried(self, x: Tensor, y: Tensor, present: Tensor) -> tuple[Tensor, Tensor]:
         """Pass images with channels last, unless the network turns out to need them first."""

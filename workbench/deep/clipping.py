@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -89,34 +90,23 @@ def chunks(rows: int, most: int) -> list[slice]:
     return [slice(a, b) for a, b in pairwise(edges)]
 
 
-def in_chunks(rows: int, most: int, total: Tensor, chunk: Callable[[slice], tuple[int, float, int]]) -> StepSums:
-    """Return the sums of a batch, added up in double precision.
-
-    Args:
-        rows: of the batch.
-        most: rows of a chunk at most.
-        total: where ``chunk`` leaves Σ fᵢgᵢ of its rows.
-        chunk: returns rows, loss and rows classified right of some rows.
-    """
-    whole = torch.zeros(len(total), dtype=torch.float64)
+def in_chunks(rows: int, most: int, size: int, chunk: Callable[[slice], StepSums], device: Any = "cpu") -> StepSums:
+    """Return the sums of a batch, those of its chunks added up in double precision, (size,)."""
+    total = torch.zeros(size, dtype=torch.float64, device=device)
     count, loss, correct = 0, 0.0, 0
     for part in chunks(rows, most):
-        stated = chunk(part)
-        count, loss, correct = count + stated[0], loss + stated[1], correct + stated[2]
-        whole += total
-    return StepSums(whole, count, loss, correct)
+        found = chunk(part)
+        total += found.total
+        count, loss, correct = count + found.rows, loss + found.loss, correct + found.correct
+    return StepSums(total, count, loss, correct)
 
 
 def nothing() -> None:
     """Watch nothing."""
 
 
-class PerRowClippedSum:
-    """The plain engine: gradients of single rows by ``vmap(grad)``, one physical batch at a time.
-
-    Norms and sums are in double precision. A row whose gradient is not finite contributes nothing: it would turn the
-    sum into NaN, which noise cannot hide.
-    """
+class BoundEngine(ABC):
+    """An engine that is bound to a network."""
 
     def __init__(
         self,
@@ -126,12 +116,12 @@ class PerRowClippedSum:
         watch: Callable[[], None] = nothing,
         rule: str = FLAT,
     ) -> None:
-        """Bind the engine to a network.
+        """Bind it.
 
         Args:
             network: its parameters are read at every call.
             clip: the clipping norm C.
-            physical_batch: most rows whose gradients are in memory at once; the result does not depend on it.
+            physical_batch: most rows in memory at once; the result does not depend on it.
             watch: called at the peak of memory use.
             rule: how rows are clipped, one of :data:`workbench.deep.factors.CLIPPINGS`.
 
@@ -140,11 +130,24 @@ class PerRowClippedSum:
         """
         if not physical_batch >= 1:
             raise ParameterError(f"a physical batch of {physical_batch} rows is not possible", hint="give 1 or more")
-        self._network = network
+        self._network, self._rows, self._watch = network, physical_batch, watch
+        self._bind(network, clip, rule)
+
+    @abstractmethod
+    def _bind(self, network: Any, clip: float, rule: str) -> None:
+        """Make what does not depend on the rows."""
+
+
+class PerRowClippedSum(BoundEngine):
+    """The plain engine: gradients of single rows by ``vmap(grad)``, one physical batch at a time.
+
+    Norms and sums are in double precision. A row whose gradient is not finite contributes nothing: it would turn the
+    sum into NaN, which noise cannot hide.
+    """
+
+    def _bind(self, network: nn.Module, clip: float, rule: str) -> None:
         self._clipping = Clipping(rule, clip * _ROUNDING)
         self._layers = _by_layer(network)
-        self._physical_batch = physical_batch
-        self._watch = watch
         of_row = grad_and_value(self._loss_of_row, has_aux=True)
         # Recurrent layers are fused by the library, in a form that knows no single rows.
         recurrent = any(isinstance(layer, nn.RNNBase) for layer in network.modules())
@@ -153,19 +156,15 @@ class PerRowClippedSum:
     def __call__(self, inputs: Tensor, targets: Tensor, *, measure: bool = True) -> StepSums:
         """Return the sums of a batch; loss and accuracy come at no extra cost."""
         parameters = {name: p.detach() for name, p in self._network.named_parameters()}
+
+        def chunk(part: slice) -> StepSums:
+            gradients, (losses, right) = self._gradients(parameters, inputs[part], targets[part])
+            total = clipped_sum(list(gradients.values()), self._clipping, self._watch, self._layers)
+            present = int((targets[part] >= 0).sum())
+            return StepSums(total, present, float(losses.sum(dtype=torch.float64)), int(right.sum()))
+
         size = sum(p.numel() for p in parameters.values())
-        total = torch.zeros(size, dtype=torch.float64, device=inputs.device)
-        rows, loss, correct = 0, 0.0, 0
-        for start in range(0, len(targets), self._physical_batch):
-            part = slice(start, start + self._physical_batch)
-            x, y = inputs[part], targets[part]
-            gradients, (losses, right) = self._gradients(parameters, x, y)
-            total += clipped_sum(list(gradients.values()), self._clipping, self._watch, self._layers)
-            del gradients  # else they are held while those of the next part are made
-            rows += int((y >= 0).sum())
-            loss += float(losses.sum(dtype=torch.float64))
-            correct += int(right.sum())
-        return StepSums(total, rows, loss, correct)
+        return in_chunks(len(targets), self._rows, size, chunk, inputs.device)
 
     def _loss_of_row(self, parameters: dict[str, Tensor], x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Return the cross-entropy of one row, 0 where it is empty, and whether it was classified right."""

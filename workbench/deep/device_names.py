@@ -37,10 +37,6 @@ def parse_devices(words: str, gpus: int) -> tuple[str, ...]:
 
     A device may be named several times: so many processes then share it.
 
-    Args:
-        words: the list.
-        gpus: how many GPUs there are.
-
     Raises:
         ParameterError: a word is not a device.
         InputError: a device is not there.

@@ -126,34 +126,20 @@ def expected_accuracy(
     plan: DpSgdPlan,
     features: Features,
     public: PublicRows,
-    rows: int,
+    schedule: Schedule,
     *,
-    rows_per_person: int = 1,
     patience: float = PATIENCE,
     seed: int = 0,
     emit: Emit = ignore,
     cancel: CancelToken | None = None,
 ) -> ExpectedAccuracy:
-    """Train ``plan``, which is for a table of ``rows`` rows, on public rows.
-
-    Args:
-        plan: what is to be done to the table.
-        features: the public map from rows to inputs.
-        public: what is trained on.
-        rows: the public number of rows of the table.
-        rows_per_person: maximum rows per person.
-        patience: seconds that the trainings may take together.
-        seed: of splits, batches and noise.
-        emit: hears Progress.
-        cancel: looked at before each step.
+    """Train ``plan``, which has this schedule for the table that it is for, on public rows.
 
     Raises:
         InputError: there are too few public rows, or the smallest simulation would take too long.
-        ParameterError: the plan does not fit the table.
         CancelledError: ``cancel`` was set.
     """
     cancel = cancel or CancelToken()
-    schedule = plan.schedule(rows, rows_per_person)
     with one_thread():  # as the run itself
         found = _affordable_rows(plan, features, public, schedule, patience, cancel)
         drawn, classes = public.make(found)

@@ -45,13 +45,7 @@ Rows = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class CacheState:
-    """What is kept.
-
-    Attributes:
-        folder: where.
-        sets: features of how many sets of rows.
-        size: bytes of all of them.
-    """
+    """What is kept."""
 
     folder: Path
     sets: int

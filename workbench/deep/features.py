@@ -16,7 +16,7 @@ from workbench.data.images.image_set import BRIGHTEST, ImageSet, ImageShape, cla
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.deep.networks.images import Pixels
-from workbench.learners.checks import checked_classes, checked_columns, checked_schema, table_shape
+from workbench.learners.checks import checked_classes, checked_columns, checked_schema
 from workbench.learners.tasks import classes_of
 from workbench.params import InputError
 
@@ -32,10 +32,6 @@ class Features:
     A number is clamped to its declared bounds and scaled linearly to [−1, 1]; a category is one indicator for each
     value of its declared domain. Where a missing value is a value of its own it has an indicator, and a missing
     number is 0 beside it.
-
-    Attributes:
-        attributes: the columns of X, in order.
-        target: the column of classes.
     """
 
     attributes: tuple[Attribute, ...]
@@ -135,24 +131,6 @@ class TrainingData(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class ArrayData:
-    """Rows that are arrays already, as :meth:`Features.encode` takes them."""
-
-    features: Features
-    X: ArrayLike
-    y: ArrayLike
-
-    @property
-    def rows(self) -> int:
-        """The public number of rows, from the shapes alone."""
-        return table_shape(self.X, self.y, self.features.attributes)
-
-    def load(self) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Return inputs and classes."""
-        return self.features.encode(self.X), checked_classes(self.y, self.features.target)
-
-
-@dataclass(frozen=True, eq=False)
 class TableData:
     """Rows of a table."""
 
@@ -177,11 +155,7 @@ def _width(attribute: Attribute) -> int:
 
 @dataclass(frozen=True)
 class ImageFeatures(Features):
-    """The public map from an image to a network's inputs.
-
-    Attributes:
-        shape: of every image.
-    """
+    """The public map from an image to a network's inputs."""
 
     shape: ImageShape
 

@@ -8,7 +8,7 @@ when their factors are known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from workbench.deep.book_keeping import SHORT
-from workbench.deep.clipping import StepSums, in_chunks, nothing
+from workbench.deep.clipping import BoundEngine, StepSums, in_chunks
 from workbench.deep.compiled import loops
 from workbench.deep.factors import Clipping, SinglePrecision, lost_squares
 from workbench.deep.networks.network import IMAGE_ROWS
@@ -319,29 +319,15 @@ def fits(network: nn.Module) -> bool:
     return type(network) is nn.Sequential and _parsed(network) is not None
 
 
-class ImageClippedSum:
-    """Clipped sums of a network for which :func:`fits` holds, in single precision.
+class ImageClippedSum(BoundEngine):
+    """Clipped sums of a network for which :func:`fits` holds, in single precision."""
 
-    Attributes:
-        clipping: how rows are clipped: at a norm a little below C.
-    """
-
-    def __init__(
-        self,
-        network: nn.Module,
-        clip: float,
-        physical_batch: int,
-        watch: Callable[[], None] = nothing,
-        rule: str = "flat",
-    ) -> None:
-        """Bind the engine to a network; the arguments are those of the other engines."""
-        assert isinstance(network, nn.Sequential)
+    def _bind(self, network: nn.Sequential, clip: float, rule: str) -> None:
         parsed = _parsed(network)
         assert parsed is not None
         self._stages, self._linear, self._relu = parsed
         self._unflatten = network[0] if isinstance(network[0], nn.Unflatten) else None
-        self._rows = min(physical_batch, IMAGE_ROWS)
-        self._watch = watch
+        self._rows = min(self._rows, IMAGE_ROWS)
         self._places = Places(network)
         self._lost = [lost_squares(layer.out_features + 1) for layer in self._linear]
         self._held: list[Tensor] = []
@@ -361,12 +347,14 @@ class ImageClippedSum:
         if len(inputs) != len(targets):  # one image would stand for all
             raise RuntimeError(f"{len(inputs)} images have {len(targets)} classes")
         total = self._places.total
+
+        def chunk(part: slice) -> StepSums:
+            return StepSums(total, *self._chunk(inputs[part], targets[part], measure=measure))
+
         with torch.inference_mode():
             if 0 < len(targets) <= self._rows:
-                return StepSums(total, *self._chunk(inputs, targets, measure=measure))
-            return in_chunks(
-                len(targets), self._rows, total, lambda part: self._chunk(inputs[part], targets[part], measure=measure)
-            )
+                return chunk(slice(None))
+            return in_chunks(len(targets), self._rows, len(total), chunk)
 
     def _room(self, rows: int, shape: Sequence[int]) -> _Room:
         """Return the memory for ``rows`` images of ``shape``; it is one for all numbers of rows."""

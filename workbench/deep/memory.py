@@ -22,6 +22,7 @@ from workbench.deep.networks.network import Network
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import ParameterError
 from workbench.privacy.accounting.accountant import accountant_named
+from workbench.privacy.accounting.compose import last_that
 
 PHASES = ("model", "batch", "backward", "step")
 
@@ -128,17 +129,14 @@ def largest_batch(setting: Setting, fit: int, device: str = "cpu") -> int:
     """
 
     def fits(rows: int) -> bool:
-        return peak(_with_batch(setting, rows), device) <= fit
+        return peak(replace(setting, batch=rows), device) <= fit
 
     if not fits(1):
         return 0
-    low, high = 1, 2
+    high = 2
     while high <= _MOST_ROWS and fits(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+        high *= 2
+    return last_that(fits, high // 2, high)
 
 
 def crossed_pool(fewer: Setting, more: Setting) -> str | None:
@@ -151,10 +149,6 @@ def crossed_pool(fewer: Setting, more: Setting) -> str | None:
             if stated is not None and (found is None or large > found[0]):
                 found = large, f"a tensor of the phase {name} outgrows {stated}"
     return None if found is None else found[1]
-
-
-def _with_batch(setting: Setting, rows: int) -> Setting:
-    return Setting(setting.network, setting.inputs, setting.classes, rows, setting.private, setting.slots)
 
 
 class _Segments:
@@ -202,7 +196,6 @@ def _reserved(parts: dict[str, list[int]]) -> dict[str, int]:
     return found
 
 
-_FLOAT, _DOUBLE, _INDEX = 4, 8, 8
 _SLOTS = {"sgd": 0, "adam": 2, "adamw": 2}
 _NOISE_ARRAYS = 6
 """Arrays of the parameters' length, in doubles, that live at once while a noisy gradient is made."""

@@ -97,13 +97,7 @@ class MemoryStudy(Parameters):
 
 @dataclass(frozen=True)
 class StudyLine:
-    """One setting without its batch: a line of the chart.
-
-    Attributes:
-        network: the architecture, with the hidden units that are compared.
-        reduction: by what the sides of an image are divided.
-        private: whether rows are clipped and noise is added.
-    """
+    """One setting without its batch: a line of the chart."""
 
     network: Network
     reduction: int
@@ -117,14 +111,7 @@ class StudyLine:
 
 @dataclass(frozen=True)
 class StudyRow:
-    """The memory of one setting.
-
-    Attributes:
-        line: what it is but for its batch.
-        batch: rows in memory at once.
-        device: ``cpu`` or ``cuda``.
-        phases: bytes in use in each phase.
-    """
+    """The memory of one setting."""
 
     line: StudyLine
     batch: int
@@ -203,13 +190,6 @@ def compare(
     cancel: CancelToken | None = None,
 ) -> StudyResult:
     """Return the memory of every combination; what a network cannot read is left out with a remark.
-
-    Args:
-        study: what is compared.
-        networks: the architectures.
-        fit: bytes that a training is to fit in; ``None`` where they are not known.
-        progress: hears (done, total) settings.
-        cancel: looked at before each setting.
 
     Raises:
         ParameterError: there is no network, there are too many settings, or no network reads such rows.

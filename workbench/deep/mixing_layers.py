@@ -17,7 +17,7 @@ _TOLERANCE_ON_A_GPU = 1e-6
 """Sums of a GPU are not added up in the same order each time; on a processor the same rows give the same bits."""
 
 _SEED = 7
-_MEND = "give one whose output for a row depends on that row and the weights alone"
+_HINT = "give one whose output for a row depends on that row and the weights alone"
 
 
 def require_separate_rows(network: nn.Module) -> None:
@@ -92,9 +92,9 @@ def require_rows_for_themselves(network: nn.Module, inputs: Tensor) -> None:
     again = _passed(network, inputs)
     now = _tensors(network)
     if len(now) != len(held) or not _same(again, alone) or not all(map(_unchanged, now, held)):
-        raise ParameterError("the network keeps something of the rows that pass it, beside its gradients", hint=_MEND)
+        raise ParameterError("the network keeps something of the rows that pass it, beside its gradients", hint=_HINT)
     if not all(_same(out, alone[row]) for row, out in zip(rows, found, strict=True)) or _by_number(network, inputs):
-        raise ParameterError("the network mixes the rows of a batch", hint=_MEND)
+        raise ParameterError("the network mixes the rows of a batch", hint=_HINT)
 
 
 @contextmanager

@@ -36,13 +36,7 @@ _MOST_BYTES = 2**31
 
 @dataclass(frozen=True, eq=False)
 class TrainedModel:
-    """A network with its weights and the public map to its inputs.
-
-    Attributes:
-        network: the architecture.
-        features: the public map from rows to inputs.
-        weights: the parameters by name.
-    """
+    """A network with its weights and the public map to its inputs."""
 
     network: Network
     features: Features

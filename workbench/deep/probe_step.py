@@ -58,14 +58,6 @@ def probed(
 ) -> MemoryForecast:
     """Take one step on made-up rows; return ``forecast`` with what it took, and lower the chunk where that is too much.
 
-    Args:
-        schedule: of the run.
-        architecture: the network.
-        features: the public map from rows to its inputs.
-        halving: the run's own engine, whose memory is then there.
-        watch: measures the run; its phases of a step begin anew afterwards.
-        forecast: what was predicted from shapes alone.
-
     Raises:
         MemoryError, RuntimeError: memory did not suffice for one row.
     """

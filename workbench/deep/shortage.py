@@ -28,11 +28,6 @@ class HalvingClippedSum:
     def __init__(self, make: Callable[[int], ClippedSum], physical_batch: int, emit: Emit) -> None:
         """Make the engine.
 
-        Args:
-            make: makes an engine for a physical batch.
-            physical_batch: rows to begin with.
-            emit: hears a notice at every halving.
-
         Raises:
             ParameterError: the physical batch is not positive.
         """

@@ -12,17 +12,16 @@ c = m/(1 + exp(m·D)), D the difference of the logits, and m = −1 for class 0,
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
+from abc import abstractmethod
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from workbench.deep.clipping import StepSums, in_chunks, nothing
+from workbench.deep.clipping import BoundEngine, StepSums, in_chunks
 from workbench.deep.compiled import exp, loops
-from workbench.deep.factors import AUTOMATIC, FLAT, STABILITY, SinglePrecision, lost_squares, norms_listener
+from workbench.deep.factors import AUTOMATIC, STABILITY, SinglePrecision, lost_squares, norms_listener
 from workbench.deep.networks.network import TABLE_ROWS
 from workbench.deep.private_step import Places
 
@@ -259,27 +258,13 @@ def logistic(
     of_bias[0], of_bias[1] = whole, -whole
 
 
-class TableEngine(ABC):
-    """Clipped sums of chains of linear layers, on the processor, in single precision.
+class TableEngine(BoundEngine):
+    """Clipped sums of chains of linear layers, on the processor, in single precision."""
 
-    Attributes:
-        clipping: how rows are clipped: at a norm a little below C.
-    """
-
-    def __init__(
-        self,
-        network: nn.Module,
-        clip: float,
-        physical_batch: int,
-        watch: Callable[[], None] = nothing,
-        rule: str = FLAT,
-    ) -> None:
-        """Bind the engine to a network; the arguments are those of the other engines."""
-        assert isinstance(network, nn.Sequential)
+    def _bind(self, network: nn.Sequential, clip: float, rule: str) -> None:
         self._linear = [layer for layer in network if isinstance(layer, nn.Linear)]
         self._parameters = list(network.parameters())
-        self._rows = min(physical_batch, TABLE_ROWS)
-        self._watch = watch
+        self._rows = min(self._rows, TABLE_ROWS)
         self._widths = [layer.in_features for layer in self._linear] + [self._linear[-1].out_features]
         terms = max(layer.in_features + layer.out_features for layer in self._linear) + len(self._linear)
         self.clipping = SinglePrecision(rule, clip, terms)
@@ -309,7 +294,11 @@ class TableEngine(ABC):
         if 0 < len(rows) <= self._rows:
             stated = self._chunk(rows, measure=measure)
             return StepSums(total, *stated) if measure else self._unmeasured
-        return in_chunks(len(rows), self._rows, total, lambda part: self._chunk(rows[part], measure=measure))
+
+        def chunk(part: slice) -> StepSums:
+            return StepSums(total, *self._chunk(rows[part], measure=measure))
+
+        return in_chunks(len(rows), self._rows, len(total), chunk)
 
     def _take(self, inputs: Tensor, targets: Tensor) -> None:
         if inputs.ndim != 2 or inputs.shape[1] != self._widths[0]:

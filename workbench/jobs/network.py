@@ -145,9 +145,8 @@ def expect_here(task: ExpectationTask, emit: Emit, cancel: CancelToken) -> tuple
     from workbench.studies.expected_accuracy import in_brief, in_sentences, made_up_rows, public_rows
 
     public = made_up_rows(task.features) if task.public is None else public_rows(task.features, task.public)
-    found = expected_accuracy(
-        task.plan, task.features, public, task.rows, rows_per_person=task.rows_per_person, emit=emit, cancel=cancel
-    )
+    schedule = task.plan.schedule(task.rows, task.rows_per_person)
+    found = expected_accuracy(task.plan, task.features, public, schedule, emit=emit, cancel=cancel)
     return in_brief(found, from_rows=task.from_rows), *in_sentences(found, from_rows=task.from_rows)
 
 

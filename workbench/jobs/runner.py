@@ -1,29 +1,195 @@
-"""A job in a thread of its own: events out, Cancel in, exactly one terminal event."""
+"""A job: work that reports progress and can be cancelled, in a thread of its own, with exactly one terminal event."""
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
+import math
 import signal
 import threading
+import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import FrameType
 from typing import Generic, TypeVar
 
-from workbench.jobs.job import Job
-from workbench.jobs.mailbox import Mailbox
-from workbench.jobs.memory import MemorySampler
-from workbench.jobs.progress import TimeLeft
 from workbench.params import CancelledError, WorkbenchError
 from workbench.params.extras import absent
+from workbench.processes.executor import worker_processes
 from workbench.processes.redacted_traceback import chain, trace_of
 from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Cancelled, Event, Failed, Finished, Progress, Terminal, ignore
+from workbench.signals.events import (
+    AtStake,
+    Budget,
+    Cancelled,
+    Emit,
+    Event,
+    Failed,
+    Finished,
+    Memory,
+    Metric,
+    Notice,
+    Progress,
+    Spread,
+    Terminal,
+    ignore,
+)
 
 R = TypeVar("R")
 
 POLL = 0.04
 """Seconds between two polls of the mailbox: 25 a second, more than an eye follows."""
+
+INTERVAL = 0.5
+"""Seconds between two samples of memory: asking the system is not free."""
+
+HORIZON = 10.0
+"""Seconds after which a pace counts 1/e: short enough to follow a change, long enough to smooth bursts."""
+
+FIRST_WORD = 1.0
+"""Seconds of work before an estimate is worth saying."""
+
+
+@dataclass(frozen=True)
+class Job(Generic[R]):
+    """One long piece of work, not yet started.
+
+    Attributes:
+        title: the kind of work; also the name of the thread and of log entries.
+        work: called once, in the job's own thread, with a function that reports progress and a token to poll between
+            its steps (``cancel.check()`` raises if a stop was requested). It returns its result or raises; the runner
+            emits the terminal event.
+        about: the file or table it is about. Shown after the title, but never logged: a name can reveal much.
+    """
+
+    title: str
+    work: Callable[[Emit, CancelToken], R]
+    about: str = ""
+
+    @property
+    def words(self) -> str:
+        """What a person sees beside the progress bar."""
+        return f"{self.title} {self.about}".rstrip()
+
+
+class Mailbox:
+    """Events on their way from a working thread to the one timer that polls them at 20–30 Hz.
+
+    A trainer may report thousands of steps a second; the reader needs the newest of each gauge. So Progress,
+    Budget, AtStake, Memory (by device) and Metric (by name) replace their predecessor, Notices are all kept, and one
+    terminal event closes the box: later events are refused.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: dict[Hashable, Event] = {}
+        self._serial = itertools.count()
+        self._closed = threading.Event()
+
+    def put(self, event: Event) -> bool:
+        """Add ``event`` from any thread; return whether it was accepted (nothing is after the terminal event)."""
+        with self._lock:
+            if self._closed.is_set():
+                return False
+            slot = self._slot(event)
+            # Removed first: an event keeps the place of its newest value, so that readers see the true order.
+            self._waiting.pop(slot, None)
+            self._waiting[slot] = event
+            if isinstance(event, Terminal):
+                self._closed.set()
+            return True
+
+    def drain(self) -> list[Event]:
+        """Return the waiting events in order of arrival, the terminal event last, and empty the box."""
+        with self._lock:
+            events = list(self._waiting.values())
+            self._waiting.clear()
+            return events
+
+    @property
+    def closed(self) -> bool:
+        """Whether the terminal event has arrived (it may still wait to be drained)."""
+        return self._closed.is_set()
+
+    def wait_closed(self, seconds: float) -> bool:
+        """Wait at most ``seconds`` for the terminal event; return whether it is there."""
+        return self._closed.wait(seconds)
+
+    def _slot(self, event: Event) -> Hashable:
+        match event:
+            case Progress() | Budget() | AtStake():
+                return (type(event).__name__,)
+            case Memory(device=device):
+                return ("Memory", device)
+            case Metric(name=name) | Spread(name=name):
+                return (type(event).__name__, name)
+            case Notice():
+                return ("Notice", next(self._serial))
+            case _:
+                return ("Terminal",)
+
+
+class TimeLeft:
+    """Fills in ``seconds_left`` of Progress events.
+
+    The pace is the ratio of two sums that forget at the same rate, units done and seconds passed. Unlike a mean of
+    paces it is not upset by results that arrive in bursts. A new label or total begins a new estimate.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._last: Progress | None = None
+        self._last_time = 0.0
+        self._begun = 0.0
+        self._units = 0.0
+        self._seconds = 0.0
+
+    def fill(self, progress: Progress) -> Progress:
+        """Return ``progress`` with its time left; ``None`` stays until the pace is known."""
+        now, last = self._clock(), self._last
+        if last is None or (last.label, last.total) != (progress.label, progress.total) or progress.done < last.done:
+            self._begun, self._units, self._seconds = now, 0.0, 0.0
+        else:
+            passed = now - self._last_time
+            kept = math.exp(-passed / HORIZON)
+            self._units = self._units * kept + (progress.done - last.done)
+            self._seconds = self._seconds * kept + passed
+        self._last, self._last_time = progress, now
+        if progress.seconds_left is not None or self._units <= 0 or now - self._begun < FIRST_WORD:
+            return progress
+        left = max(progress.total - progress.done, 0.0) * self._seconds / self._units
+        return dataclasses.replace(progress, seconds_left=left)
+
+
+class MemorySampler:
+    """Samples resident memory when polled, at most every :data:`INTERVAL` seconds; it has no thread of its own."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        import psutil
+
+        self._at = psutil.Process
+        self._process = psutil.Process()
+        self._gone = (psutil.NoSuchProcess, psutil.AccessDenied)
+        self._limit = int(psutil.virtual_memory().total)
+        self._clock = clock
+        self._due = -float("inf")
+        self._peak = 0
+
+    def sample(self) -> Memory | None:
+        """Return bytes now and at most so far, or ``None`` where the last sample is still fresh."""
+        if self._clock() < self._due:
+            return None
+        self._due = self._clock() + INTERVAL
+        now = int(self._process.memory_info().rss)
+        for worker in worker_processes():
+            try:
+                now += int(self._at(worker).memory_info().rss)
+            except self._gone:
+                continue  # a worker that has just ended uses nothing
+        self._peak = max(self._peak, now)
+        return Memory(now=now, peak=self._peak, limit=self._limit)
 
 
 class Run(Generic[R]):
@@ -89,12 +255,7 @@ class Run(Generic[R]):
 
 
 def start(job: Job[R], *, gauge_memory: bool = False) -> Run[R]:
-    """Start ``job`` in a thread of its own.
-
-    Args:
-        job: what to do.
-        gauge_memory: whether :meth:`Run.poll` also brings Memory events of the process and its workers.
-    """
+    """Start ``job`` in a thread of its own."""
     run = Run(job, gauge_memory=gauge_memory)
     run._start()
     return run
@@ -135,14 +296,7 @@ def run_to_end(
     *,
     gauge_memory: bool = False,
 ) -> Terminal:
-    """Run ``job`` and wait for its end, as the command line does; Ctrl+C and SIGTERM ask it to stop.
-
-    Args:
-        job: what to do, in a thread of its own.
-        on_event: called in this thread for each event, the terminal one included.
-        poll: seconds between two polls.
-        gauge_memory: whether Memory events come too.
-    """
+    """Run ``job`` and wait for its end, as the command line does; Ctrl+C and SIGTERM ask it to stop."""
     run = Run(job, gauge_memory=gauge_memory)
     with _stopping_on_signals(run):  # before the start: a signal in the first instant counts too
         run._start()

@@ -20,12 +20,7 @@ _AT_ONCE = 1 << 20
 
 @dataclass(frozen=True)
 class MechanismAudit:
-    """The result of an audit of a mechanism.
-
-    Attributes:
-        claim: the ε it claims.
-        bound: what its outputs prove.
-    """
+    """The result of an audit of a mechanism."""
 
     claim: float
     bound: LowerBound

@@ -122,26 +122,29 @@ def attack(
         guarantee, release = guarantee_of(released), read_released(released, cancel=cancel)
     elif released is not None:
         release = released
-    if release is not None and note is None:
-        note_unless_released(release, STUDY, ledger, emit)
-    elif release is not None and note is not None and not is_release(release):
-        note(RELEASE, release)
     if isinstance(folder := given.get(MODEL), Path):
         from workbench.release.model.open_model import open_model  # a network loads torch
 
         guarantee, model = guarantee_of(folder), open_model(folder)
-    tables: dict[str, Table] = {}
-    for name in (n.name for n in chosen.given if n.name not in (RELEASE, MODEL) and n.name in given):
-        source = given[name]
-        tables[name] = _people(source, model, options, emit, cancel)
-        if note is not None:
-            note(name, tables[name])
-        else:
-            note_study(tables[name], STUDY, ledger, emit)
+    tables = {
+        needed.name: _people(given[needed.name], model, options, emit, cancel)
+        for needed in chosen.given
+        if needed.name not in (RELEASE, MODEL) and needed.name in given
+    }
     control, original = tables.get("control"), tables.get("original")
     if control is not None and original is not None and control.frame.equals(original.frame):
         what = "the control set is the original itself"
         raise InputError(what, control.source, "give rows of people who were not released", field="control")
+    # Noted once everything is read: an attack that cannot begin shows nothing.
+    if release is not None and note is None:
+        note_unless_released(release, STUDY, ledger, emit)
+    elif release is not None and note is not None and not is_release(release):
+        note(RELEASE, release)
+    for name, table in tables.items():
+        if note is not None:
+            note(name, table)
+        else:
+            note_study(table, STUDY, ledger, emit)
     return chosen.run(Subject(guarantee, release, model, tables), request, emit, cancel)
 
 

@@ -24,7 +24,7 @@ from workbench.privacy.accounting.event import Cost, exact
 from workbench.privacy.central.share import Budget
 from workbench.release.certificate import MADE_FROM, queries_of
 from workbench.release.delta_limit import replaced, require_small_cost
-from workbench.release.ledger.exact import decimal_text
+from workbench.release.ledger.entry import decimal_text
 from workbench.release.statements import TRAINED_ON_RELEASE, model_statement
 from workbench.work.noise import Charged, uncharged
 from workbench.work.work import amount_of, cost_of

@@ -25,7 +25,7 @@ from workbench.privacy.accounting.compose import total
 from workbench.privacy.accounting.event import RELATION, PureDp, ZeroConcentrated
 from workbench.privacy.central.share import Budget, QueryEvent
 from workbench.release.kinds import ROWS, kind
-from workbench.release.ledger.exact import decimal_text, minus
+from workbench.release.ledger.entry import decimal_text, minus
 from workbench.release.ledger.records import STEWARD, Account
 from workbench.release.statements import central_statement, table_statement
 from workbench.release.table_formats import DATABASE, suffix_of

@@ -25,9 +25,8 @@ from workbench.paths import user_data
 from workbench.release.atomic import PartFile, sync_folder, write_error
 from workbench.release.ledger.counting import steps_of_release
 from workbench.release.ledger.entry import is_name, is_whole
-from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.ledger import RUN, Ledger, begin_part, end_part, goes_on
 from workbench.release.ledger.records import Release
-from workbench.release.ledger.steps import RUN, begin_part, end_part, goes_on
 from workbench.release.parts import PRIVATE
 from workbench.signals.cancel import WHOLE
 

@@ -15,7 +15,7 @@ from workbench.params import CancelledError, InputError, WorkbenchError
 from workbench.privacy.accounting.event import Cost
 from workbench.release.atomic import write_error
 from workbench.release.ledger.counting import event_body, steps_body
-from workbench.release.ledger.exact import decimal_text
+from workbench.release.ledger.entry import decimal_text
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import Release
 from workbench.signals import Notice

@@ -40,7 +40,7 @@ from workbench.release.choosing import without_choice
 from workbench.release.delta_limit import require_epsilon, require_small_cost
 from workbench.release.generalised.generalised_check import generalised_problems
 from workbench.release.kinds import kind
-from workbench.release.ledger.exact import decimal_text
+from workbench.release.ledger.entry import decimal_text
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import Account
 from workbench.release.open_release import (

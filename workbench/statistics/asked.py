@@ -12,7 +12,11 @@ from workbench.params.lists import levels
 from workbench.params.nested import records
 from workbench.sanitize.plan import Column, Plan
 
-COUNT, HISTOGRAM, MEAN, SUM, QUANTILES, MODE = STATISTICS = ("count", "histogram", "mean", "sum", "quantiles", "mode")
+COUNT, HISTOGRAM, MEAN, SUM, QUANTILES, MODE = ("count", "histogram", "mean", "sum", "quantiles", "mode")
+VARIANCE, STD = "variance", "std"
+STATISTICS = (COUNT, HISTOGRAM, MEAN, SUM, QUANTILES, MODE, VARIANCE, STD)
+OF_AMOUNTS = (MEAN, SUM, VARIANCE, STD)
+"""Statistics of integers and reals only."""
 QUARTERS = (0.25, 0.5, 0.75)
 
 
@@ -107,7 +111,7 @@ def read_off(column: Column) -> bool:
 
 
 def _check_kind(ask: Statistic, column: Column) -> None:
-    if ask.statistic in (MEAN, SUM) and column.kind not in ("integer", "real"):
+    if ask.statistic in OF_AMOUNTS and column.kind not in ("integer", "real"):
         hint = "ask for its quantiles or its histogram" if column.kind == "date" else "ask for its histogram"
         raise ParameterError(f"a {column.kind} has no {ask.statistic}", f"column {column.name}", hint)
     if ask.statistic == QUANTILES and not column.numeric:
@@ -155,6 +159,8 @@ class Asked(Parameters):
     mean: tuple[str, ...] | None = _columns("COL", "mean of COL")
     sum: tuple[str, ...] | None = _columns("COL", "sum of COL")
     quantiles: tuple[str, ...] | None = _columns("COL[:0.1,0.5]", "quantiles of COL (default 0.25, 0.5 and 0.75)")
+    variance: tuple[str, ...] | None = _columns("COL", "variance of COL: mean squared distance from the mean")
+    std: tuple[str, ...] | None = _columns("COL", "standard deviation of COL: the root of its variance")
     mode: tuple[str, ...] | None = _columns("COL", "the most frequent value of COL, a column of names")
     by: tuple[str, ...] | None = texts(
         default=None, repeated=True, symbol="COL", help="of each group that COL makes; twice at most"

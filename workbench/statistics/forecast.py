@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
-from workbench.statistics.asked import COUNT, MEAN, MODE, QUANTILES, SUM, Statistic
-from workbench.statistics.queries import CENTRED, PAIR, Query
+from workbench.statistics.asked import COUNT, MEAN, MODE, QUANTILES, STD, SUM, VARIANCE, Statistic
+from workbench.statistics.queries import CENTRED, MOMENTS, PAIR, SPREAD, Query
 
 GROUP_PARTS = (0.01, 0.1)
 """Parts of the rows that a group may have, for which half-widths are stated besides that for groups of equal size."""
@@ -79,10 +79,10 @@ def _of(query: Query) -> Iterator[FigureForecast]:
         equal = 1 / query.groups.count
         width, unit, assumes = _width(query, ask, equal)
         sizes: tuple[GroupSize, ...] = ()
-        if query.groups.by and ask.statistic in (MEAN, QUANTILES):
+        if query.groups.by and ask.statistic in (MEAN, QUANTILES, VARIANCE, STD):
             parts = sorted({*GROUP_PARTS, equal})
             sizes = tuple(GroupSize(p, p * query.rows, _width(query, ask, p)[0], p == equal) for p in parts)
-        many = query.length if query.form not in (CENTRED, PAIR) else query.groups.count
+        many = query.length if query.form not in MOMENTS else query.groups.count
         if ask.statistic in (MEAN, QUANTILES):
             many = query.groups.count * (len(ask.quantiles) if ask.statistic == QUANTILES else 1)
         column = ask.column or ""
@@ -101,7 +101,7 @@ def _width(query: Query, ask: Statistic, part: float) -> tuple[float, str, str]:
         equal = "groups of equal size"
     if ask.statistic == COUNT and query.form == PAIR:
         return query.widths.smooth(((1.0, 2),)), "rows", ""
-    if query.form not in (CENTRED, PAIR) and ask.statistic not in (MEAN, QUANTILES):
+    if query.form not in MOMENTS and ask.statistic not in (MEAN, QUANTILES):
         return float(query.widths.count()), "rows", ""
     assert query.bins is not None
     lower, upper = query.bins.column.bounds()
@@ -113,6 +113,12 @@ def _width(query: Query, ask: Statistic, part: float) -> tuple[float, str, str]:
         width = query.widths.sum(((0.5, k),)) / rows + (0.5 if query.bins.exact else 1.0) / k
         return min(width, 1.0) * (upper - lower), unit, _even(query)
     half = upper / 2 - lower / 2
+    if query.form == SPREAD:
+        # Of values spread evenly: m = 1/2, variance 1/12, so that the weights of the noise are 1/6, -1/3 and 1/6.
+        width = min(query.widths.joint(6**-0.5) / rows, 0.25)
+        if ask.statistic == VARIANCE:
+            return width * 4 * half * half, f"squared {unit}", _even(query)
+        return min(width * 3**0.5, 0.5) * 2 * half, unit, _even(query)
     if query.form == CENTRED:
         width = half * query.widths.smooth(((1.0, 1),))
         return (width if ask.statistic == SUM else min(width / max(query.rows, 1), half)), unit, ""

@@ -14,6 +14,8 @@ bin of one group:
   (:mod:`workbench.statistics.drawn_quantiles`).
 * ``pair``: (Σa, Σb) of each group with a + b = K, a = K/2 + round(K/2·(x−c)/h): one row adds K. Two numbers for the
   price of one: (Σa + Σb)/K is how many rows there are, and Σa/(Σa + Σb) where their mean lies between the bounds.
+* ``spread``: (Σa, Σb, Σc) of each group with a + b + c = K: K times (1−t)², 2t(1−t) and t², rounded, where t is 0 at
+  the lower bound and 1 at the upper one. One row adds K, and the three say how many rows there are, Σt and Σt².
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from numpy.typing import NDArray
 
 from workbench.data.columns.grid import Grid
 from workbench.data.table import Table
-from workbench.learners.sums import grid_size, on_grid
+from workbench.learners.sums import grid_size, on_grid, scaled
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.central.noisy_max import clear_lead
 from workbench.privacy.central.quantile_choice import Held
@@ -40,14 +42,28 @@ from workbench.privacy.central.share import Budget, QueryEvent, Share
 from workbench.sanitize.budget_split import shares
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import CancelToken
-from workbench.statistics.asked import COUNT, HISTOGRAM, MEAN, MODE, QUANTILES, SUM, Request, Statistic, protected
+from workbench.statistics.asked import (
+    COUNT,
+    HISTOGRAM,
+    MEAN,
+    MODE,
+    QUANTILES,
+    STD,
+    SUM,
+    VARIANCE,
+    Request,
+    Statistic,
+    protected,
+)
 from workbench.statistics.bins import FINE, NOBODY, Bins, Groups, ReadRows, require_countable
 from workbench.statistics.drawn_quantiles import DrawnQuantiles, HeldByGroups, drawn_error
 from workbench.statistics.widths import Widths, laplace_width
 from workbench.work.ask import Ask
 from workbench.work.work import ReadByColumns
 
-CENTRED, PAIR, CHOICE, DRAWN = "centred", "pair", "choice", "quantiles"
+CENTRED, PAIR, SPREAD, CHOICE, DRAWN = "centred", "pair", "spread", "choice", "quantiles"
+MOMENTS = (CENTRED, PAIR, SPREAD)
+"""Forms whose answers are sums of numbers, on a grid of K steps."""
 _NO_DELTA = Decimal(0)
 
 RULES, FORMER_RULES = 2, 1
@@ -77,7 +93,7 @@ class Query:
 
     Attributes:
         label: its name in events and certificates.
-        form: ``histogram``, ``count``, ``centred``, ``pair``, ``choice`` or ``quantiles``.
+        form: ``histogram``, ``count``, ``centred``, ``pair``, ``spread``, ``choice`` or ``quantiles``.
         bins: of its column; ``None`` of a count of groups alone.
         groups: the groups.
         asks: the statistics that are read from it.
@@ -154,14 +170,12 @@ class Query:
         lower, upper = self.bins.column.bounds()
         if self.form == CENTRED:
             return np.array([on_grid(x, lower, upper, self.size).sum()])
-        half = self.size // 2
-        cells = on_grid(x, lower, upper, half)
+        parts = _thirds(x, lower, upper, self.size) if self.form == SPREAD else _halves(x, lower, upper, self.size)
         if groups is None:
-            both, total = half * len(cells), cells.sum()
-            return np.array([both + total, both - total])
-        sums = np.zeros((2, self.groups.count), dtype=np.int64)
-        np.add.at(sums[0], groups, half + cells)
-        np.add.at(sums[1], groups, half - cells)
+            return np.asarray(parts.sum(axis=1))
+        sums = np.zeros((len(parts), self.groups.count), dtype=np.int64)
+        for total, part in zip(sums, parts, strict=True):
+            np.add.at(total, groups, part)
         return sums.ravel()
 
     def _counted(self, groups: NDArray[np.int64] | None, rows: ReadRows) -> NDArray[np.int64]:
@@ -252,8 +266,22 @@ def _cells(grid: Grid, rows: ReadRows) -> Any:
     return rows.cells(grid)
 
 
+def _halves(x: NDArray[np.float64], lower: float, upper: float, size: int) -> NDArray[np.int64]:
+    """Return (2, rows): what each row adds to a pair, which sums to ``size``."""
+    cells = on_grid(x, lower, upper, size // 2)
+    return np.stack([size // 2 + cells, size // 2 - cells])
+
+
+def _thirds(x: NDArray[np.float64], lower: float, upper: float, size: int) -> NDArray[np.int64]:
+    """Return (3, rows): what each row adds to a spread, which sums to ``size`` and is nowhere below 0."""
+    t = (scaled(x, lower, upper) + 1) / 2
+    # Rounded as sums from the top: each is at least the one before, so that no difference is below 0.
+    top, upon = (np.clip(np.rint(size * part), 0, size).astype(np.int64) for part in (t * t, t * (2 - t)))
+    return np.stack([size - upon, np.maximum(upon - top, 0), np.minimum(top, upon)])
+
+
 def _length(form: str, bins: Bins | None, groups: Groups) -> int:
-    each = {COUNT: 1, CENTRED: 1, PAIR: 2}.get(form)
+    each = {COUNT: 1, CENTRED: 1, PAIR: 2, SPREAD: 3}.get(form)
     if each is None:
         assert bins is not None
         each = bins.count
@@ -341,7 +369,7 @@ def _distinct(found: Sequence[_Open]) -> list[_Open]:
 
 
 def _query(query: _Open, share: Share, rows: int) -> Query:
-    size = max(2, grid_size(rows, share.strength)) if query.form in (CENTRED, PAIR) else 1
+    size = max(2, grid_size(rows, share.strength)) if query.form in MOMENTS else 1
     drawn = None
     if query.form == DRAWN:
         assert query.bins is not None
@@ -368,6 +396,8 @@ def _of_column(
     moments = [named[s] for s in (MEAN, SUM) if s in named]
     if MODE in named:
         out.append(_Open(f"most frequent {column.name}{by}", CHOICE, usual, groups, (named[MODE],)))
+    if squares := tuple(named[s] for s in (VARIANCE, STD) if s in named):
+        out.append(_Open(f"spread of {column.name}{by}", SPREAD, usual, groups, squares))
     if COUNT in named and pair and moments:
         # A pair says how many rows it is of: 4/(its share)² is the variance, where a count of its own has 2/share².
         moments.append(named[COUNT])

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ Weights = tuple[tuple[float, int], ...]
 
 _RISK = 1 - CONFIDENCE
 _NORMAL = 1.959963984540054
+_NORMAL_OF_TWO = 2.241402727604947
 _NEARLY_NORMAL = 0.15
 """Excess kurtosis up to which the Cornish–Fisher quantile is exact to a thousandth."""
 
@@ -148,6 +150,17 @@ class Widths:
         if not self.share.gaussian:
             return laplace_width(weights) * self.share.scale
         return _NORMAL * self.share.scale * math.sqrt(math.fsum(w * w * c for w, c in weights))
+
+    def joint(self, norm: NDArray[np.float64] | float) -> Any:
+        """Return the half-widths of weighted sums of noise, which two such sums keep together in 95 % of releases.
+
+        Each fails in 2.5 %. Of all sums of Laplace noise of one variance a single draw has the widest interval: it
+        exceeds ln(1/0.025) times its scale in 2.5 %.
+
+        Args:
+            norm: the L2 norms of the weights, in units of the sensitivity.
+        """
+        return (_NORMAL_OF_TWO if self.share.gaussian else math.log(2 / _RISK)) * self.share.scale * norm
 
     def shares_of_pair(self) -> NDArray[np.float64]:
         """Return the half-widths of (1−p)·e₁ − p·e₂ for p on an even grid over [0, 1], in units of the sensitivity."""

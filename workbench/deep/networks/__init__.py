@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from workbench.deep.networks.convolutional import CIFAR_CNN, MNIST_CNN, SCATTER_CNN
-from workbench.deep.networks.dense import LOGISTIC, MLP
-from workbench.deep.networks.network import Network
+from workbench.deep.networks.network import LOGISTIC, MLP, Network
 from workbench.deep.networks.scattered import SCATTER_LINEAR, SCATTER_UPRIGHT
 from workbench.deep.networks.vgg16_head import VGG16_HEAD
 from workbench.params import ParameterError
 from workbench.params.field import named
 
-__all__ = ["LATER", "NETWORKS", "TRUSTED", "Network", "network", "networks_reading"]
+__all__ = ["NETWORKS", "TRUSTED", "Network", "network", "networks_reading"]
 
 NETWORKS: tuple[Network, ...] = (
     LOGISTIC,
@@ -22,9 +21,6 @@ NETWORKS: tuple[Network, ...] = (
     SCATTER_CNN,
     VGG16_HEAD,
 )
-LATER: tuple[str, ...] = ()
-"""Names of networks that are not in this version."""
-
 TRUSTED: dict[str, Network] = {}
 """Networks that are code of the user, by ``package.module:factory``; :mod:`workbench.deep.user_network` adds them."""
 
@@ -42,11 +38,6 @@ def network(name: str) -> Network:
         raise ParameterError(
             f"the network {name!r} is code, which runs only where you trust it",
             hint="add --trust-code if it is yours or you have read it",
-        )
-    if name in LATER:
-        raise ParameterError(
-            f"the network {name!r} is not in this version",
-            hint=f"use one of {', '.join(known.name for known in NETWORKS)}",
         )
     return named(NETWORKS, name, "network")
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workbench.deep.networks.images import SIDE, begun, image_shape, require_image
-from workbench.deep.networks.network import IMAGE_ROWS, UNBOUNDED, Network
+from workbench.deep.networks.images import SIDE, image_shape, require_image
+from workbench.deep.networks.network import IMAGE_ROWS, UNBOUNDED, Network, begun
 from workbench.deep.networks.scattered import SCATTER_LINEAR
 from workbench.params import ParameterError
 

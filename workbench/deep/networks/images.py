@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from workbench.deep.networks.network import INITIAL_SEED
 from workbench.params import ParameterError
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import Tensor
 
 SIDE = 28
 PIXELS = SIDE * SIDE
 
 
 class Pixels(int):
-    """The number of inputs of an image, which knows their shape.
-
-    Attributes:
-        shape: channels, height and width.
-    """
+    """The number of inputs of an image, which knows their shape."""
 
     shape: tuple[int, int, int]
 
@@ -66,28 +61,3 @@ def require_image(name: str, inputs: int) -> None:
             f"the network {name!r} reads images of {SIDE} by {SIDE} pixels, not {stated}",
             hint=f"give such images, a table of {PIXELS} numeric columns beside the target, or choose another network",
         )
-
-
-def begun(module: nn.Sequential) -> nn.Sequential:
-    """Return a module that was made on the device ``meta`` with its public first weights.
-
-    Weights are uniform in ±√(6/(fan in + fan out)) (Glorot & Bengio 2010), biases are 0, norms start as the identity.
-    """
-    import torch
-    from torch import nn
-
-    module = module.to_empty(device="cpu")
-    generator = torch.Generator().manual_seed(INITIAL_SEED)
-    with torch.no_grad():
-        for layer in module:
-            norm = isinstance(layer, nn.GroupNorm)
-            for name, parameter in layer.named_parameters():
-                if name == "bias":
-                    parameter.zero_()
-                elif norm:
-                    parameter.fill_(1.0)
-                else:
-                    area = parameter[0, 0].numel()
-                    bound = (6 / ((parameter.shape[0] + parameter.shape[1]) * area)) ** 0.5
-                    parameter.uniform_(-bound, bound, generator=generator)
-    return module

@@ -127,20 +127,55 @@ class Network:
     def build(self, inputs: int, classes: int) -> nn.Sequential:
         """Return the module with its public first weights.
 
-        A network without hidden layers starts at zero, its loss being convex; others start uniform in
-        ±√(6/(fan in + fan out)) (Glorot & Bengio 2010) with biases at zero.
+        A network without hidden layers starts at zero, its loss being convex.
         """
         import torch
         from torch import nn
 
-        generator = torch.Generator().manual_seed(INITIAL_SEED)
-        layers: list[nn.Module] = []
-        for fan_in, fan_out in itertools.pairwise(self.widths(inputs, classes)):
-            # Made without storage: the module's own first weights would come from (and move) the global generator.
-            linear = nn.Linear(fan_in, fan_out, device="meta").to_empty(device="cpu")
-            with torch.no_grad():
-                bound = (6 / (fan_in + fan_out)) ** 0.5 if self.hidden else 0.0
-                linear.weight.uniform_(-bound, bound, generator=generator)
-                linear.bias.zero_()
-            layers += [linear, nn.Tanh()]
-        return nn.Sequential(*layers[:-1])
+        with torch.device("meta"):
+            pairs = itertools.pairwise(self.widths(inputs, classes))
+            layers = [layer for width, out in pairs for layer in (nn.Linear(width, out), nn.Tanh())]
+        return begun(nn.Sequential(*layers[:-1]), zero=not self.hidden)
+
+
+def begun(module: nn.Sequential, *, zero: bool = False) -> nn.Sequential:
+    """Return a module that was made on the device ``meta`` with its public first weights.
+
+    Weights are uniform in ±√(6/(fan in + fan out)) (Glorot & Bengio 2010), biases are 0, norms start as the identity;
+    with ``zero`` all weights are 0.
+    """
+    import torch
+    from torch import nn
+
+    module = module.to_empty(device="cpu")
+    generator = torch.Generator().manual_seed(INITIAL_SEED)
+    with torch.no_grad():
+        for layer in module:
+            norm = isinstance(layer, nn.GroupNorm)
+            for name, parameter in layer.named_parameters():
+                if name == "bias" or zero:
+                    parameter.zero_()
+                elif norm:
+                    parameter.fill_(1.0)
+                else:
+                    area = parameter[0, 0].numel()
+                    bound = (6 / ((parameter.shape[0] + parameter.shape[1]) * area)) ** 0.5
+                    parameter.uniform_(-bound, bound, generator=generator)
+    return module
+
+
+LOGISTIC = Network(
+    "logistic",
+    "Logistic regression, DP-SGD",
+    "It weighs every column once for each class.",
+    hidden=(),
+    short="Logistic, DP-SGD",
+)
+
+MLP = Network(
+    "mlp",
+    "Two hidden layers of 64",
+    "It learns combinations of columns, in two layers of 64 units.",
+    hidden=(64, 64),
+    short="Network, DP-SGD",
+)

@@ -11,8 +11,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.deep.networks.images import as_image, begun, image_shape
-from workbench.deep.networks.network import Network
+from workbench.deep.networks.images import as_image, image_shape
+from workbench.deep.networks.network import Network, begun
 from workbench.params import InputError, ParameterError
 from workbench.params.remedies import give
 

@@ -108,7 +108,7 @@ class AccountView:
 
     def refusal(self, epsilon: Decimal, delta: Decimal = Decimal(0)) -> BudgetRefusedError | None:
         """Return what the ledger would say to a charge; ``None`` where the caps allow it."""
-        from workbench.release.ledger.exact import plus
+        from workbench.release.ledger.entry import plus
         from workbench.release.ledger.records import refusal
 
         cap = None if self.cap is None else (self.cap, self.delta_cap)

@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from workbench.gui.style.language import tr, tr_sentence
 from workbench.jobs import Job, Run, start
 from workbench.jobs.log import log_trace
-from workbench.jobs.memory import MemorySampler
+from workbench.jobs.runner import MemorySampler
 from workbench.signals.events import (
     AtStake,
     Budget,

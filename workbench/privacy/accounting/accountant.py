@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from workbench.params import BudgetRefusedError, ParameterError
 from workbench.params.field import named
+from workbench.privacy.accounting.compose import last_that
 from workbench.privacy.accounting.event import PoissonGaussian
 from workbench.privacy.accounting.self_composition import composed_with_itself
 from workbench.signals.cancel import check_here
@@ -243,13 +244,7 @@ def most_steps(event: PoissonGaussian, delta: float, cap: float, accountant: str
     def holds(steps: int) -> bool:
         return loss(replace(event, steps=steps), delta, accountant).epsilon <= cap
 
-    if holds(event.steps):
-        return event.steps
-    low, high = 0, event.steps
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
+    return event.steps if holds(event.steps) else last_that(holds, 0, event.steps)
 
 
 def within(event: PoissonGaussian, delta: float, cap: float, accountant: str = "pld") -> PoissonGaussian:
@@ -331,10 +326,14 @@ def classic_at(orders: Doubles, divergence: Doubles, delta: float) -> Doubles:
     return divergence + math.log(1 / delta) / (orders - 1)
 
 
+def converted(orders: Doubles, divergence: Doubles, delta: float) -> Doubles:
+    """Return ε at each order: divergence + ln(1/δ)/(α−1) + ln(1 − 1/α) − ln(α)/(α−1) (Canonne et al. 2020)."""
+    return divergence + np.log1p(-1 / orders) - math.log(delta) / (orders - 1) - np.log(orders) / (orders - 1)
+
+
 def improved_at(orders: Doubles, divergence: Doubles, delta: float) -> Doubles:
     """Return ε at each order by Canonne, Kamath & Steinke 2020, Proposition 12."""
-    epsilons = classic_at(orders, divergence, delta) + np.log1p(-1 / orders) - np.log(orders) / (orders - 1)
-    return np.maximum(epsilons, 0.0)
+    return np.maximum(converted(orders, divergence, delta), 0.0)
 
 
 def _classic(orders: Doubles, divergence: Doubles, delta: float) -> Loss:
@@ -408,7 +407,7 @@ def _pld(event: PoissonGaussian, delta: float, grid: Grid) -> Loss:
 
 
 def _composed(event: PoissonGaussian, cell: float, delta: float, cells: int) -> float:
-    one = _pld_of_one(event.sample_rate, event.noise_multiplier, cell)
+    one = pld_of_one(event.sample_rate, event.noise_multiplier, cell)
     check_here()
     composed = composed_with_itself(one, event.steps, _LONGER * cells)
     check_here()
@@ -419,7 +418,8 @@ def _composed(event: PoissonGaussian, cell: float, delta: float, cells: int) -> 
 
 
 @lru_cache(maxsize=8)
-def _pld_of_one(rate: float, sigma: float, cell: float) -> Any:
+def pld_of_one(rate: float, sigma: float, cell: float) -> Any:
+    """Return the privacy loss distribution of one step, on the grid of ``cell``."""
     from workbench.privacy.accounting.dp_library import dp_accounting, privacy_loss_distribution
 
     return privacy_loss_distribution.from_gaussian_mechanism(

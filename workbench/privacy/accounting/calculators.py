@@ -16,13 +16,7 @@ _TAIL = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class AddedNoise:
-    """Noise that is added to one number.
-
-    Attributes:
-        scale: b of the distribution.
-        absolute: expected absolute value.
-        variance: its variance.
-    """
+    """Noise that is added to one number."""
 
     scale: float
     absolute: float
@@ -45,14 +39,7 @@ def laplace_within(epsilon: float, sensitivity: float, chance: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Staircase:
-    """Staircase noise by two choices of γ, where its steps break (Geng & Viswanath 2014; Geng et al. 2015).
-
-    Attributes:
-        gamma_absolute: γ of the least expected absolute value.
-        absolute: that value.
-        gamma_variance: γ of the least variance.
-        variance: that variance.
-    """
+    """Staircase noise by two choices of γ, where its steps break (Geng & Viswanath 2014; Geng et al. 2015)."""
 
     gamma_absolute: float
     absolute: float

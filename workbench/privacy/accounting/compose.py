@@ -7,7 +7,7 @@ last digit. A figure that has to be rounded is rounded up: an ε that is shown i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from decimal import ROUND_CEILING, Context, Decimal
 
 from workbench.params import ParameterError
@@ -29,6 +29,14 @@ def round_up(value: float, places: int = SHOWN_PLACES) -> Decimal:
     if not 0 <= value < math.inf:
         raise ParameterError(f"the privacy loss {value} is not a finite number", hint="use more noise or fewer steps")
     return Decimal(value).quantize(Decimal(1).scaleb(-places), context=EXACT)
+
+
+def last_that(holds: Callable[[int], bool], low: int, high: int, close: float = 0.0) -> int:
+    """Return a number that holds, where ``low`` does and ``high`` does not, at most ``close`` of it from the edge."""
+    while high - low > max(1.0, close * low):
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
 
 
 def total(values: Iterable[Decimal]) -> Decimal:

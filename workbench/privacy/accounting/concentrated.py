@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.privacy.accounting.accountant import renyi_of_one
+from workbench.privacy.accounting.accountant import classic_at, converted, renyi_of_one
 from workbench.privacy.accounting.event import ApproximateDp, GaussianNoise, PureDp, ZeroConcentrated
 from workbench.privacy.accounting.leaves import Leaf, Leaves, PoissonStep
 
@@ -43,11 +43,6 @@ def zcdp_epsilon(rho: float, delta: float) -> tuple[float, float]:
     """Return (ε, order α) of ρ-zCDP at ``delta``, by Canonne, Kamath & Steinke 2020, Proposition 12."""
     best = np.argmin(epsilons := converted(_ORDERS, _ORDERS * rho, delta))
     return max(0.0, float(epsilons[best])) * _UP, float(_ORDERS[best])
-
-
-def converted(orders: NDArray[np.float64], divergence: NDArray[np.float64], delta: float) -> NDArray[np.float64]:
-    """Return ε at each order: divergence + ln(1/δ)/(α−1) + ln(1 − 1/α) − ln(α)/(α−1) (Canonne et al. 2020)."""
-    return divergence + np.log1p(-1 / orders) - math.log(delta) / (orders - 1) - np.log(orders) / (orders - 1)
 
 
 def zcdp_total(leaves: Leaves, slack: float) -> tuple[float, float] | None:
@@ -106,6 +101,6 @@ def renyi_total(leaves: Leaves, slack: float, *, classic: bool) -> tuple[float, 
             return None
         total = total + count * one
     total = total * _UP
-    found = total - math.log(slack) / (orders - 1) if classic else converted(orders, total, slack)
+    found = (classic_at if classic else converted)(orders, total, slack)
     best = int(np.argmin(found))
     return max(0.0, float(found[best])) * _UP, float(orders[best])

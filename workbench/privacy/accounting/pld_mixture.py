@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.privacy.accounting.accountant import FINE
+from workbench.privacy.accounting.accountant import FINE, pld_of_one
 from workbench.privacy.accounting.concentrated import zcdp_epsilon
 from workbench.privacy.accounting.event import ApproximateDp, GaussianNoise, PureDp, ZeroConcentrated
 from workbench.privacy.accounting.leaves import Leaf, Leaves, PoissonStep
@@ -99,25 +99,13 @@ def _reach(leaf: Leaf) -> float:
 @lru_cache(maxsize=64)
 def _distribution(leaf: Leaf, cell: float) -> Any:
     """Return the privacy loss distribution of one event, on the grid of ``cell``; its δ is counted elsewhere."""
-    from workbench.privacy.accounting.dp_library import dp_accounting
-    from workbench.privacy.accounting.dp_library import privacy_loss_distribution as library
-
     match leaf:
         case PureDp() | ApproximateDp():
             return _coin(float(leaf.epsilon), cell)
         case GaussianNoise():
-            return library.from_gaussian_mechanism(
-                leaf.noise_multiplier,
-                value_discretization_interval=cell,
-                neighboring_relation=dp_accounting.NeighboringRelation.REPLACE_SPECIAL,
-            )
+            return pld_of_one(1.0, leaf.noise_multiplier, cell)
         case PoissonStep(rows=1):
-            return library.from_gaussian_mechanism(
-                leaf.noise_multiplier,
-                sampling_prob=leaf.sample_rate,
-                value_discretization_interval=cell,
-                neighboring_relation=dp_accounting.NeighboringRelation.REPLACE_SPECIAL,
-            )
+            return pld_of_one(leaf.sample_rate, leaf.noise_multiplier, cell)
         case PoissonStep():
             return _person(leaf, cell)
         case _:

@@ -13,13 +13,7 @@ DELTA_NOTE = "with δ > 0 these bounds can fail, with a probability of the order
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """The range in which the belief of someone who sees the release must stay.
-
-    Attributes:
-        prior: the belief before.
-        low: the least it can become.
-        high: the most it can become.
-    """
+    """The range in which the belief of someone who sees the release must stay."""
 
     prior: float
     low: float

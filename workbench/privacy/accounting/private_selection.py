@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import ParameterError
-from workbench.privacy.accounting.accountant import renyi
-from workbench.privacy.accounting.concentrated import converted
+from workbench.privacy.accounting.accountant import converted, renyi
 from workbench.privacy.accounting.event import PoissonGaussian
 
 LOGARITHMIC, POISSON = "logarithmic", "Poisson"
@@ -26,14 +25,7 @@ LOGARITHMIC, POISSON = "logarithmic", "Poisson"
 
 @dataclass(frozen=True)
 class Selection:
-    """What publishing the best run costs.
-
-    Attributes:
-        epsilon: an upper bound on ε at ``delta``, zero-out neighbours.
-        delta: δ.
-        tries: the expected number of tries.
-        number: the distribution of the number of tries: :data:`LOGARITHMIC` or :data:`POISSON`.
-    """
+    """What publishing the best run costs."""
 
     epsilon: float
     delta: float

@@ -27,6 +27,7 @@ from workbench.privacy.accounting.calculators import (
     shuffled,
     staircase,
 )
+from workbench.privacy.accounting.compose import last_that
 from workbench.privacy.accounting.event import RELATION, exact, group, replace_one
 from workbench.privacy.accounting.event_text import events_of
 from workbench.privacy.accounting.gaussian import analytic_sigma, classic_sigma, gaussian_delta
@@ -111,7 +112,7 @@ def _most(costs: Callable[[int, str], float], epsilon: float, accountant: str, m
     low, high = 0, most + 1
     at_once = accountant_named(accountant).at_once
     if at_once != accountant and holds(1, at_once):
-        low = _between(1, most + 1, lambda n: holds(n, at_once), 0.0)
+        low = last_that(lambda n: holds(n, at_once), 1, most + 1)
     elif not holds(1):
         raise ParameterError(f"even one {unit} costs more than this epsilon", hint="use more noise or a larger ε")
     low = step = max(low, 1)
@@ -120,15 +121,7 @@ def _most(costs: Callable[[int, str], float], epsilon: float, accountant: str, m
             low, step = low + step, 2 * step
         else:
             high = low + step
-    return _between(low, high, holds, CLOSE)
-
-
-def _between(low: int, high: int, holds: Callable[[int], bool], close: float) -> int:
-    """Return a number that holds, where ``low`` does and ``high`` does not, at most ``close`` of it from the edge."""
-    while high - low > max(1.0, close * low):
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
+    return last_that(holds, low, high, CLOSE)
 
 
 _LIKELY = 0.95
@@ -345,10 +338,6 @@ def _group(asked: GroupBudget) -> dict[str, Any]:
 def composed(path: Path, given: str | None) -> dict[str, Any]:
     """Return the total of the events in a file, TOML or JSON, by every account.
 
-    Args:
-        path: the file.
-        given: δ of the whole as text; the one in the file where none is given, else 0.
-
     Raises:
         InputError: the file cannot be read.
         ParameterError: a key or a value is refused.
@@ -384,13 +373,7 @@ def composed(path: Path, given: str | None) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Question:
-    """A question.
-
-    Attributes:
-        help: what it is for.
-        parameters: what is given.
-        answer: returns the answer as plain values.
-    """
+    """A question."""
 
     help: str
     parameters: type[Parameters]

@@ -19,9 +19,9 @@ from decimal import Decimal
 
 from workbench.params import ParameterError
 from workbench.params.remedies import DATA, LEDGER, run
-from workbench.privacy.accounting.accountant import INTEGER_ORDERS, renyi_of_integers
+from workbench.privacy.accounting.accountant import INTEGER_ORDERS, converted, renyi_of_integers
 from workbench.privacy.accounting.compose import round_up
-from workbench.privacy.accounting.concentrated import converted, renyi_at
+from workbench.privacy.accounting.concentrated import renyi_at
 from workbench.privacy.accounting.event import ApproximateDp, CostEvent
 from workbench.privacy.accounting.leaves import Leaf, PoissonStep, alternatives
 

@@ -67,13 +67,11 @@ def exponential_weights(scores: Sequence[int], sensitivity: int, epsilon: float)
 
 
 def exponential_choice(scores: Sequence[int], sensitivity: int, epsilon: float, noise: CentralNoise) -> int:
-    """Return the place of one score, drawn by the exponential mechanism; it costs ε.
+    """Return the place of one score, drawn by the exponential mechanism; it costs ε."""
+    return drawn_by(exponential_weights(scores, sensitivity, epsilon), noise)
 
-    Args:
-        scores: as for :func:`exponential_weights`.
-        sensitivity: Δ.
-        epsilon: ε of the choice.
-        noise: where the randomness comes from.
-    """
-    sums = list(itertools.accumulate(exponential_weights(scores, sensitivity, epsilon)))
+
+def drawn_by(weights: Sequence[int], noise: CentralNoise) -> int:
+    """Return a place, drawn with the chance that its whole-number weight has of their sum."""
+    sums = list(itertools.accumulate(weights))
     return bisect.bisect_right(sums, noise.below(sums[-1]))

@@ -33,39 +33,43 @@ class ReleasedNoise:
     def integers(self, values: Sequence[int], sensitivity: int, epsilon: float) -> list[int]:
         """Return the noisy vector; the privacy map of the measurement gives its ε, never above ``epsilon``."""
         _checked(sensitivity, epsilon)
+        scale = sensitivity / epsilon
+        found = self._drawn("laplace", "i64", values, sensitivity, epsilon, scale)
+        if found is None:
+            raise ParameterError(f"no noise scale gives epsilon = {epsilon} for sensitivity {sensitivity}")
+        return found
+
+    def gaussian(self, values: Sequence[int], sensitivity: int, rho: float) -> list[int]:
+        """Return the vector with discrete Gaussian noise; the library's map gives its ρ, never above ``rho``."""
+        _checked(sensitivity, rho, "rho")
+        scale = sensitivity / float(np.sqrt(2 * rho))
+        found = self._drawn("gaussian", "f64", values, float(sensitivity), rho, scale)
+        if found is None:
+            raise ParameterError(f"no noise scale gives rho = {rho} for sensitivity {sensitivity}")
+        return found
+
+    def _drawn(
+        self, kind: str, number: str, values: Sequence[int], sensitivity: float, most: float, scale: float
+    ) -> list[int] | None:
+        """Return the noisy vector; ``None`` where no scale near ``scale`` has a proved loss of ``most`` or less."""
         import opendp.domains as dom
         import opendp.measurements as meas
         import opendp.metrics as met
         from opendp.mod import enable_features
 
         enable_features("contrib")  # the library's word for "proved, not yet vetted by a second reader"
-        space = dom.vector_domain(dom.atom_domain(T="i64")), met.l1_distance(T="i64")
-        scale = sensitivity / epsilon
+        make, distance = {
+            "laplace": (meas.make_laplace, met.l1_distance),
+            "gaussian": (meas.make_gaussian, met.l2_distance),
+        }[kind]
+        space = dom.vector_domain(dom.atom_domain(T="i64")), distance(T=number)
         # The map is rounded up by the library: nudge the scale until the proved loss fits the share.
         for _ in range(64):
-            measurement = meas.make_laplace(*space, scale=scale)
-            if measurement.map(d_in=sensitivity) <= epsilon:
+            measurement = make(*space, scale=scale)
+            if measurement.map(d_in=sensitivity) <= most:
                 return [int(v) for v in measurement([int(v) for v in values])]
             scale = float(np.nextafter(scale * (1 + 2**-50), np.inf))
-        raise ParameterError(f"no noise scale gives epsilon = {epsilon} for sensitivity {sensitivity}")
-
-    def gaussian(self, values: Sequence[int], sensitivity: int, rho: float) -> list[int]:
-        """Return the vector with discrete Gaussian noise; the library's map gives its ρ, never above ``rho``."""
-        _checked(sensitivity, rho, "rho")
-        import opendp.domains as dom
-        import opendp.measurements as meas
-        import opendp.metrics as met
-        from opendp.mod import enable_features
-
-        enable_features("contrib")
-        space = dom.vector_domain(dom.atom_domain(T="i64")), met.l2_distance(T="f64")
-        scale = sensitivity / float(np.sqrt(2 * rho))
-        for _ in range(64):
-            measurement = meas.make_gaussian(*space, scale=scale)
-            if measurement.map(d_in=float(sensitivity)) <= rho:
-                return [int(v) for v in measurement([int(v) for v in values])]
-            scale = float(np.nextafter(scale * (1 + 2**-50), np.inf))
-        raise ParameterError(f"no noise scale gives rho = {rho} for sensitivity {sensitivity}")
+        return None
 
     def below(self, total: int) -> int:
         """Return a uniform whole number 0 … ``total`` − 1 from the operating system's generator."""

@@ -16,6 +16,7 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
+from workbench.privacy.accounting.compose import last_that
 from workbench.privacy.central.central_noise import CentralNoise
 from workbench.privacy.central.exponential import SLACK, exponential_weights
 
@@ -37,14 +38,7 @@ def noisy_max_weights(scores: Sequence[int], sensitivity: int, epsilon: float) -
 
 
 def noisy_max(scores: Sequence[int], sensitivity: int, epsilon: float, noise: CentralNoise) -> int:
-    """Return the place of one score; it costs ε. Every choice is drawn for, however early one is accepted.
-
-    Args:
-        scores: as for :func:`noisy_max_weights`.
-        sensitivity: Δ.
-        epsilon: ε of the choice.
-        noise: where the randomness comes from.
-    """
+    """Return the place of one score; it costs ε. Every choice is drawn for, however early one is accepted."""
     weights = noisy_max_weights(scores, sensitivity, epsilon)
     top = max(weights)
     accepted = [place for place, weight in enumerate(weights) if noise.below(top) < weight]
@@ -69,12 +63,7 @@ def clear_lead(choices: int, epsilon: float) -> int:
             return 0.0 if p == 0 else 1 - 1 / choices
         return 1 + math.expm1(choices * math.log1p(-p)) / (choices * p)
 
-    low, high = -1, 1
+    high = 1
     while wrong(high) > _RISK:
-        low, high = high, 2 * high
-    if wrong(0) <= _RISK:
-        return 0
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if wrong(middle) > _RISK else (low, middle)
-    return high
+        high *= 2
+    return 1 + last_that(lambda lead: lead < 0 or wrong(lead) > _RISK, -1 if high == 1 else high // 2, high)

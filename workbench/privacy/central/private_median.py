@@ -38,7 +38,6 @@ O(n log n) rewriting is sometimes printed, S falls below the local sensitivity.
 
 from __future__ import annotations
 
-import bisect
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -49,6 +48,7 @@ import numpy as np
 
 from workbench.params import ParameterError
 from workbench.privacy.central.central_noise import CentralNoise
+from workbench.privacy.central.exponential import drawn_by
 
 
 def median_place(count: int) -> int:
@@ -125,13 +125,7 @@ def _loss_weights(most: int, epsilon: float) -> tuple[int, ...]:
 
 
 def exponential_weights(cells: Sequence[int], size: int, epsilon: float) -> list[int]:
-    """Return the weight of each cell of the grid (size,) by the exponential mechanism.
-
-    Args:
-        cells: the values as sorted cells 0 … size − 1; at least one.
-        size: number of cells of the grid.
-        epsilon: ε of one median.
-    """
+    """Return the weight of each cell of the grid (size,) by the exponential mechanism."""
     count, grid = len(cells), np.arange(size)
     below = np.searchsorted(cells, grid, side="left")
     above = count - np.searchsorted(cells, grid, side="right")
@@ -141,13 +135,7 @@ def exponential_weights(cells: Sequence[int], size: int, epsilon: float) -> list
 
 
 def smooth_weights(cells: Sequence[int], size: int, epsilon: float) -> list[int]:
-    """Return the weight of each cell of the grid (size,) by Cauchy noise of the scale of the smooth sensitivity.
-
-    Args:
-        cells: the values as sorted cells 0 … size − 1; at least one.
-        size: number of cells of the grid.
-        epsilon: ε of one median.
-    """
+    """Return the weight of each cell of the grid (size,) by Cauchy noise of the scale of the smooth sensitivity."""
     alpha = beta = _used(SMOOTH, epsilon) / 2
     scale = max(median_sensitivity(cells, beta, 0, size - 1), _LEAST_SPREAD) / alpha
     median = cells[median_place(len(cells)) - 1]
@@ -186,8 +174,7 @@ def private_median(aggregate: str, cells: Sequence[int], size: int, epsilon: flo
         epsilon: ε of this median.
         noise: where the randomness comes from.
     """
-    sums = list(itertools.accumulate(median_weights(aggregate, cells, size, epsilon)))
-    return bisect.bisect_right(sums, noise.below(sums[-1]))
+    return drawn_by(median_weights(aggregate, cells, size, epsilon), noise)
 
 
 def median(cells: Sequence[int]) -> int:

@@ -108,12 +108,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Weights:
-    """The weight of each loss for one quantile at one ε.
-
-    Attributes:
-        share: q = a/b.
-        epsilon: ε of one draw.
-    """
+    """The weight of each loss for one quantile at one ε."""
 
     share: Fraction
     epsilon: float

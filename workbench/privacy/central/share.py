@@ -26,12 +26,7 @@ _EPSILON_DIGITS, _RHO_DIGITS = Decimal("1e-12"), Decimal("1e-20")
 
 @dataclass(frozen=True)
 class Budget:
-    """What one row's whole record may lose.
-
-    Attributes:
-        epsilon: ε.
-        delta: δ; 0 for pure differential privacy.
-    """
+    """What one row's whole record may lose."""
 
     epsilon: Decimal
     delta: Decimal = Decimal(0)
@@ -72,12 +67,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Share:
-    """A query's share.
-
-    Attributes:
-        amount: of ε, or of ρ.
-        gaussian: whether it is one of ρ.
-    """
+    """A query's share."""
 
     amount: Decimal
     gaussian: bool = False
@@ -121,13 +111,7 @@ class Share:
         return ZeroConcentrated(self.amount, label) if self.gaussian else PureDp(self.amount, label)
 
     def noisy(self, noise: CentralNoise, values: Sequence[int], sensitivity: int) -> list[int]:
-        """Return the whole numbers with noise.
-
-        Args:
-            noise: where it comes from.
-            values: the exact answer.
-            sensitivity: of the whole vector, L1 and L2: that of what one row adds.
-        """
+        """Return the whole numbers with noise."""
         if self.gaussian:
             return noise.gaussian(values, sensitivity, self.loss)
         return noise.integers(values, sensitivity, self.loss)

@@ -134,14 +134,7 @@ QUESTIONS: tuple[Question, ...] = (
 
 @dataclass(frozen=True)
 class Advice:
-    """A range of ε and the reasons for it.
-
-    Attributes:
-        low: its lower end.
-        high: its upper end.
-        reasons: one sentence for each answer.
-        answers: the answers by the names of their questions.
-    """
+    """A range of ε and the reasons for it."""
 
     low: float
     high: float

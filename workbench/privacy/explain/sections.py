@@ -30,14 +30,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, its sentences, and a table below them where there is one.
-
-    Attributes:
-        name: one word.
-        title: the heading.
-        text: paragraphs.
-        table: the table.
-    """
+    """A heading, its sentences, and a table below them where there is one."""
 
     name: str
     title: str

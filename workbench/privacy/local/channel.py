@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.privacy.local.run_table import by_runs
+from workbench.privacy.local.run_table import OfIntegers, by_runs
 from workbench.privacy.local.sampler import TOTAL
 
 Floats = NDArray[np.float64]
@@ -97,12 +97,11 @@ class TwoChances:
         return out
 
 
-class DenseTable:
+class DenseTable(OfIntegers):
     """Any table, from its integers; up to 512 cells as doubles, beyond that converted as it is used."""
 
     def __init__(self, weights: NDArray[np.uint64]) -> None:
-        self.inputs, self.outputs = weights.shape
-        self._weights = weights
+        super().__init__(weights)
         small = max(weights.shape) <= DENSE_UPTO
         self._chances = weights.astype(np.float64) / float(TOTAL) if small else None
         self.decides = small
@@ -124,11 +123,6 @@ class DenseTable:
         out = np.zeros(self.outputs)
         for at, block in enumerate(self._blocks()):
             out += frequencies[at * _BLOCK : at * _BLOCK + len(block)] @ block
-        return out
-
-    def rows(self, cells: NDArray[np.int64]) -> Floats:
-        """Return the rows of some values."""
-        out: Floats = self._weights[cells].astype(np.float64) / float(TOTAL)
         return out
 
     def solved(self, wanted: Floats) -> Floats | None:
@@ -166,7 +160,7 @@ def _singular_parts(chances: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     return u[:, kept], s[kept], vt[kept], root
 
 
-class DistanceTable:
+class DistanceTable(OfIntegers):
     """Rows r_i·κ(|i − j|) over s equally spaced cells and, where there is one, a missing cell after them."""
 
     def __init__(self, weights: NDArray[np.uint64], profile: Floats, scale: Floats) -> None:
@@ -177,8 +171,8 @@ class DistanceTable:
             profile: (s,) κ, κ(0) = 1.
             scale: (s,) r, the diagonal of P.
         """
-        self.inputs, self.outputs = weights.shape
-        self._weights, self._profile, self._scale = weights, profile, scale
+        super().__init__(weights)
+        self._profile, self._scale = profile, scale
         self._size = profile.size
         self.decides = False
         self._missing = self.outputs > self._size
@@ -211,11 +205,6 @@ class DistanceTable:
             return out
         whole: Floats = np.append(out, self._column @ inner) + frequencies[-1] * self._row
         return whole
-
-    def rows(self, cells: NDArray[np.int64]) -> Floats:
-        """Return the rows of some values."""
-        out: Floats = self._weights[cells].astype(np.float64) / float(TOTAL)
-        return out
 
     def solved(self, wanted: Floats) -> Floats | None:
         """Return the solution by Levinson's recursion, refined once; the missing cell by its Schur complement."""

@@ -20,21 +20,28 @@ _BLOCK = 256
 _EXACT = 1e-9
 
 
-class RunTable:
+class OfIntegers:
+    """A table as a linear map that holds its integers (m, k)."""
+
+    def __init__(self, weights: NDArray[np.uint64]) -> None:
+        self.inputs, self.outputs = weights.shape
+        self._weights = weights
+
+    def rows(self, cells: NDArray[np.int64]) -> Floats:
+        """Return the rows of some values."""
+        out: Floats = self._weights[cells].astype(np.float64) / float(TOTAL)
+        return out
+
+
+class RunTable(OfIntegers):
     """Rows of a few stretches; a straight line in the answers is the solution where it has the wanted expectation."""
 
     decides = False
 
     def __init__(self, weights: NDArray[np.uint64], row: NDArray[np.int64], column: NDArray[np.int64]) -> None:
-        """Take the steps of a table, ordered by row; each row has one.
-
-        Args:
-            weights: the integers (m, k).
-            row: (t,) the row of each step.
-            column: (t,) the column that it leads into.
-        """
-        self.inputs, self.outputs = weights.shape
-        self._weights, self._row, self._column = weights, row, column
+        """Take the steps of a table, ordered by row; each row has one."""
+        super().__init__(weights)
+        self._row, self._column = row, column
         before = np.where(column > 0, weights[row, column - 1], np.uint64(0))
         # Unsigned differences wrap; as signed integers they are exact, for no weight exceeds 2^63.
         self._step = (weights[row, column] - before).view(np.int64).astype(np.float64) / float(TOTAL)
@@ -51,11 +58,6 @@ class RunTable:
         """Return frequencies·P."""
         steps = np.bincount(self._column, weights=self._step * frequencies[self._row], minlength=self.outputs)
         out: Floats = np.cumsum(steps) * self._given
-        return out
-
-    def rows(self, cells: NDArray[np.int64]) -> Floats:
-        """Return the rows of some values."""
-        out: Floats = self._weights[cells].astype(np.float64) / float(TOTAL)
         return out
 
     def solved(self, wanted: Floats) -> Floats | None:

@@ -17,7 +17,7 @@ from workbench.release.certificate import GENERALISED_FORMAT, MADE_FROM, ledger_
 from workbench.release.described_release import GENERALISED, DescribedRelease
 from workbench.release.documents.release_document import day, program, release_id
 from workbench.release.documents.written_document import document_bytes
-from workbench.release.ledger.exact import decimal_text
+from workbench.release.ledger.entry import decimal_text
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.manifest import MANIFEST, RELEASE, encoded, manifest
 from workbench.release.parts import DrawFolder, require_new

@@ -17,7 +17,7 @@ from workbench.render.document import Block, Bullets, Document, FactList, Grid, 
 from workbench.render.values import PRIVATE_BADGE as BADGE
 from workbench.render.values import Bar, BarsFigure, BarsRow
 from workbench.risk.attacks.bound import most_of_coin
-from workbench.risk.attacks.outcome import Outcome, percent
+from workbench.risk.attacks.outcome import Outcome, Rate, beyond, percent
 from workbench.risk.measures import MEASURES
 from workbench.studies.quality.study import Quality
 
@@ -78,16 +78,22 @@ def in_short(report: RiskReport) -> tuple[str, ...]:
         said.append(_found(report.released_risk, "the release"))
     made = [t.outcome for t in report.tried if t.outcome is not None]
     if made:
-        worst = max(made, key=lambda outcome: outcome.risk.low)
+        worst = max(made, key=lambda outcome: _gained(outcome).low)
         title = next(t.attack.title for t in report.tried if t.outcome is worst)
         number = "One attack was" if len(made) == 1 else f"{len(made)} attacks were"
-        said.append(f"{number} made. The one that found most: {title}. {worst.words()[0]}")
+        most = f"The one that found most: {title}. {worst.words()[0]}"
+        said.append(f"{number} made. {most if _gained(worst).low > 0 else 'None found more than a guess does.'}")
     above = [t.attack.title for t in report.tried if t.outcome is not None and _above(t.outcome)]
     if above:
         said.append(f"More than ε allows was found by: {', '.join(above)}. Something is wrong with this release.")
     if report.release and report.guarantee.epsilon is None:
         said.append("No ε bounds what the release reveals.")
     return tuple(said)
+
+
+def _gained(outcome: Outcome) -> Rate:
+    """Return what an attack found beyond a control set and beyond a guess, whichever leaves less."""
+    return min(outcome.risk, beyond(outcome.main, outcome.naive), key=lambda rate: rate.low)
 
 
 def _above(outcome: Outcome) -> bool:

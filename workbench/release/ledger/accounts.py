@@ -22,11 +22,10 @@ from workbench.params.remedies import (
     run,
     state_account,
 )
-from workbench.release.ledger.account_finder import MERGED, NAMED, NEW, SKETCH, STEWARD, Match
 from workbench.release.ledger.custody import LedgerCustody
 from workbench.release.ledger.identity import Identity
 from workbench.release.ledger.records import JOINED, lowest
-from workbench.release.ledger.state import SHORT_ID
+from workbench.release.ledger.state import MERGED, NAMED, NEW, SHORT_ID, SKETCH, STEWARD, Match
 from workbench.sanitize.account_name import checked_name
 
 
@@ -187,10 +186,7 @@ class LedgerAccounts(LedgerCustody):
         """Raise an error if the name in a plan and the marks of its table belong to different accounts."""
         checked_name(name)
         accounts = self.accounts()
-        # An account without a charge, cap or name does not count, as if the table were new.
-        entered = self.entries("cap", "reserve", "charge", "settle")
-        old = {accounts.of(e.dataset) for e in entered} | set(accounts.named_accounts())
-        if not old.intersection(match.accounts) - {accounts.named(name)}:
+        if not accounts.paying().intersection(match.accounts) - {accounts.named(name)}:
             return
         other = accounts.name_of(*match.accounts)
         if other and other != name:

@@ -26,8 +26,7 @@ from typing import Any, Self
 from workbench.params import CheckFailedError, InputError
 from workbench.params.codec import parse_json
 from workbench.release.ledger import file
-from workbench.release.ledger.entry import META, Entry, entry_hash, fault_of, start_of, verify_chain
-from workbench.release.ledger.exact import ZERO
+from workbench.release.ledger.entry import META, ZERO, Entry, entry_hash, fault_of, start_of, verify_chain
 from workbench.release.ledger.file import (
     FAULTS,
     KEY_BYTES,
@@ -278,12 +277,7 @@ class VerifiedEntries:
         return self._kinds[kind][:]
 
     def problems(self, start: str, head: str) -> list[str]:
-        """Return what is wrong with the chain: nothing, if it is as it was written.
-
-        Args:
-            start: what the first entry must name.
-            head: the hash of the last entry, as stored beside the chain.
-        """
+        """Return what is wrong with the chain: nothing, if it is as it was written."""
         self._refresh()
         if start != self._start:
             self._sound, self._start = 0, start

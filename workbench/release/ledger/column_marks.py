@@ -170,13 +170,7 @@ class ColumnMarker:
         ]
 
     def of_column(self, position: int, cells: pl.Series, hashes: Words | None) -> list[Counted]:
-        """Return the lowest hashes of a part of a column, and how often each one occurs; can be called in threads.
-
-        Args:
-            position: of the column.
-            cells: of the part.
-            hashes: of its cells, where they are known.
-        """
+        """Return the lowest hashes of a part of a column, and how often each one occurs; can be called in threads."""
         if not self._plain[position]:
             return [self._lowest[position].of(self._hashing.hashes(cells) if hashes is None else hashes)]
         found = [self._lowest[position].of(self._hashing.quick_hashes(cells))]

@@ -6,14 +6,14 @@ cap becomes later, because a filter is valid for an order that is fixed beforeha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from workbench.params import ParameterError
 from workbench.privacy.accounting.accountant import INTEGER_ORDERS
-from workbench.privacy.accounting.compose import for_person, pure_epsilon, total
+from workbench.privacy.accounting.compose import for_person, total
 from workbench.privacy.accounting.event import (
     ApproximateDp,
     Composed,
@@ -27,7 +27,7 @@ from workbench.privacy.accounting.event import (
 from workbench.privacy.accounting.event_text import from_plain, to_plain
 from workbench.privacy.accounting.leaves import alternatives
 from workbench.privacy.accounting.renyi_filter import Filter
-from workbench.release.ledger.exact import Amount, decimal_text, plus
+from workbench.release.ledger.entry import Amount, decimal_text, plus
 
 SUM, FILTER = "sum", "renyi-filter"
 """How an account can be counted."""
@@ -47,12 +47,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class Count:
-    """The releases of an account under the filter that the steward has chosen.
-
-    Attributes:
-        filter: its order and its part of δ.
-        releases: those that count, in order.
-    """
+    """The releases of an account under the filter that the steward has chosen."""
 
     filter: Filter
     releases: tuple[Counted, ...]
@@ -163,25 +158,19 @@ def _is_pure(event: CostEvent, epsilon: Decimal) -> bool:
         found = _leaves_of(event)
     except ParameterError:
         return False
-    own = for_person(Cost(total(e * n for e, n in found), Decimal(0), event), rows)
+    own = for_person(Cost(total(e * n for e, n in found.items()), Decimal(0), event), rows)
     return bool(found) and len(found) <= _MOST_PARTS and own.epsilon == epsilon
 
 
-def _leaves_of(event: CostEvent) -> Sequence[tuple[Decimal, int]]:
-    """Return (ε, times) of the pure releases that an event consists of.
+def _leaves_of(event: CostEvent) -> Mapping[Decimal, int]:
+    """Return how often each ε happens among the pure releases that an event consists of; none where it has others.
 
     Raises:
-        ParameterError: it has another part.
+        ParameterError: it cannot be taken apart.
     """
-    counts: dict[Decimal, int] = {}
-    if isinstance(event, Composed):
-        for part in event.events:
-            for epsilon, times in _leaves_of(part):
-                counts[epsilon] = counts.get(epsilon, 0) + times
-        return list(counts.items())
-    if isinstance(event, Repeated):
-        return [(epsilon, times * event.times) for epsilon, times in _leaves_of(event.event)]
-    return [(pure_epsilon(event), 1)]
+    leaves, *others = alternatives(event)
+    pure = {leaf.epsilon: count for leaf, count in leaves.items() if isinstance(leaf, PureDp)}
+    return pure if len(pure) == len(leaves) and not others else {}
 
 
 def _short(event: CostEvent) -> CostEvent:
@@ -190,5 +179,5 @@ def _short(event: CostEvent) -> CostEvent:
         return RowsPerPerson(_short(event.event), event.rows)
     if isinstance(event, PoissonGaussian):
         return PoissonGaussian(event.sample_rate, event.noise_multiplier, event.steps)
-    parts = [Repeated(PureDp(e), n) if n > 1 else PureDp(e) for e, n in _leaves_of(event)]
+    parts = [Repeated(PureDp(e), n) if n > 1 else PureDp(e) for e, n in _leaves_of(event).items()]
     return Composed(tuple(parts))

@@ -36,14 +36,7 @@ MOVED, ACCEPTED, MERGE = "moved", "accepted", "merge"
 
 @dataclass(frozen=True)
 class HeadMark:
-    """An entry of a ledger that was the last one.
-
-    Attributes:
-        seq: its number.
-        hash: its hash.
-        time: when it was written, as the entry says.
-        path: the ledger's file then.
-    """
+    """An entry of a ledger that was the last one."""
 
     seq: int
     hash: str

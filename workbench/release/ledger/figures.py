@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from workbench.release.ledger.account_finder import NEW
 from workbench.release.ledger.accounts import LedgerAccounts
 from workbench.release.ledger.entry import Entry
 from workbench.release.ledger.identity import Identity
+from workbench.release.ledger.state import NEW
 
 FIGURES = "figures"
 """The entry that notes a study; it costs nothing."""
@@ -90,10 +90,6 @@ class LedgerFigures(LedgerAccounts):
 
         A table that is not in the ledger is entered, and no accounts are joined: that is left to its first release.
 
-        Args:
-            identity: the marks of the table, or an account.
-            study: the kind of study, one of :data:`STUDIES`.
-
         Returns:
             whether they are the first of their kind that were noted of the table.
 
@@ -154,26 +150,28 @@ class LedgerFigures(LedgerAccounts):
 
     def published_tables(self) -> list[PublishedTable]:
         """Return the generalised tables that were noted, in order, each once; not those noted without their place."""
-        accounts = self.accounts()
         found: dict[str, PublishedTable] = {}
-        for e in sorted(self.entries(FIGURES), key=lambda e: e.first_time):
-            dataset, study, certificate = noted(e)
+        for e, account in self._notes():
+            _, study, certificate = noted(e)
             output = str(e.body.get("output", ""))
             if study == GENERALISED and output:
-                one = PublishedTable(e.first_time, accounts.of(dataset), certificate, output)
-                found.setdefault(certificate, one)
+                found.setdefault(certificate, PublishedTable(e.first_time, account, certificate, output))
         return list(found.values())
 
     def figures(self, dataset: str | None = None) -> list[ShownFigures]:
         """Return what was noted (of the account of ``dataset``), in order; of an account each kind of study once."""
-        accounts = self.accounts()
-        own = None if dataset is None else accounts.of(dataset)
+        own = None if dataset is None else self.account_of(dataset)
         found: dict[tuple[str, str], ShownFigures] = {}
-        for e in sorted(self.entries(FIGURES), key=lambda e: e.first_time):
-            account, study = accounts.of(e.dataset), noted(e)[1]
+        for e, account in self._notes():
+            study = noted(e)[1]
             if own in (None, account):
                 found.setdefault((account, study), ShownFigures(e.first_time, account, study))
         return list(found.values())
+
+    def _notes(self) -> list[tuple[Entry, str]]:
+        """Return every note with its account, by the time when it was first written."""
+        accounts = self.accounts()
+        return [(e, accounts.of(e.dataset)) for e in sorted(self.entries(FIGURES), key=lambda e: e.first_time)]
 
 
 def noted(entry: Entry) -> tuple[str, str, str]:

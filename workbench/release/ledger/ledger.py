@@ -4,8 +4,12 @@ One SQLite file holds an append-only chain of entries; each names the hash of th
 status of a release follows from its last entry: ``reserved`` (the cost is counted, the work may be going on),
 ``charged`` (final, recorded before the first drawn byte goes into any file), ``settled`` (final, for a run that cost
 less than it reserved), ``void`` (no drawn byte ever left the process) or ``refused``. Reserved, charged and settled
-releases count against the cap, so a crash can only overcount. A training that can be interrupted stays reserved until
-it ends; its steps are counted by entries as well (:mod:`workbench.release.ledger.steps`).
+releases count against the cap, so a crash can only overcount.
+
+A training that can be interrupted stays reserved until it ends. How many of its steps count as taken is kept here, not
+in the checkpoint: of that somebody may keep an older copy. Each claim of steps, each pause and each part that goes on
+is an entry of the chain, made under the checks of a charge. So a count that was altered, an older copy of the ledger
+and one that was moved away are noticed before another step is taken or given back.
 """
 
 from __future__ import annotations
@@ -22,15 +26,49 @@ from workbench.privacy.accounting.event import Cost
 from workbench.privacy.accounting.renyi_filter import Filter
 from workbench.release.ledger.book import texts
 from workbench.release.ledger.counting import FILTER, SUM, Count, event_body, filter_of
-from workbench.release.ledger.exact import Amount, loss
+from workbench.release.ledger.entry import Amount, loss
 from workbench.release.ledger.identity import Identity
 from workbench.release.ledger.merge import LedgerMerge
-from workbench.release.ledger.processes import this_process
-from workbench.release.ledger.records import CERTIFY, FIRST_RELEASE, STEWARD, Account, Cap, cap_for
-from workbench.release.ledger.steps import LedgerSteps, goes_on
+from workbench.release.ledger.processes import still_runs, this_process
+from workbench.release.ledger.records import (
+    CERTIFY,
+    CLAIM,
+    FIRST_RELEASE,
+    PAUSE,
+    RESUME,
+    STEWARD,
+    Account,
+    Cap,
+    Release,
+    cap_for,
+)
+
+RUN = "run"
+"""Key of a reservation: what names the part of a run that may claim steps; empty while it is paused."""
+
+_going: set[str] = set()
+"""The parts of runs that go on in this process."""
 
 
-class Ledger(LedgerMerge, LedgerSteps):
+def goes_on(release: Release) -> bool:
+    """Return whether a process may still be at an unfinished run."""
+    process, run = release.body.get("process", {}), release.body.get(RUN)
+    if run == "":
+        return False
+    return run in _going if process == this_process() else still_runs(process)
+
+
+def begin_part(run: str) -> None:
+    """Record that this process is continuing a run."""
+    _going.add(run)
+
+
+def end_part(run: str) -> None:
+    """Record that this process no longer continues it."""
+    _going.discard(run)
+
+
+class Ledger(LedgerMerge):
     """An open ledger. Use it as a context manager, or call :meth:`close`."""
 
     # -- releases -------------------------------------------------------------------------------------------------
@@ -138,6 +176,53 @@ class Ledger(LedgerMerge, LedgerSteps):
         """Return (request, document) of every finished draw that is not renamed yet, by release."""
         return {str(r): (str(q), str(d)) for r, q, d in self._rows("SELECT * FROM finished")}
 
+    # -- steps of a training --------------------------------------------------------------------------------------
+
+    def claim_steps(self, release_id: str, steps: int, most: int, run: str) -> None:
+        """Count ``steps`` more as taken by the part ``run`` of a training, durably.
+
+        Raises:
+            InputError: there would be more than ``most``, or the run has ended or is another's.
+            CheckFailedError: the ledger may not charge.
+        """
+        with self._transaction():
+            release = self._own(release_id, run)
+            if not 0 < steps <= most - self.steps_taken(release_id):
+                raise InputError(f"the training has taken all of its {most:,} steps", release_id)
+            self._append(CLAIM, release.dataset, {"steps": steps}, release_id=release_id)
+
+    def pause_steps(self, release_id: str, given_back: int, run: str) -> None:
+        """Count ``given_back`` fewer, none of which was taken; the part ``run`` has ended and claims no more.
+
+        Raises:
+            InputError: the run has ended, or is another's.
+            CheckFailedError: the ledger may not charge.
+        """
+        with self._transaction():
+            release = self._own(release_id, run)
+            if not 0 <= given_back <= self.steps_taken(release_id):
+                raise InputError("a training cannot give back more steps than it claimed", release_id)
+            body = {"given_back": given_back, RUN: ""}
+            self._append(PAUSE, release.dataset, body, release.cost, release_id)
+
+    def resume(self, release_id: str, details: dict[str, Any]) -> None:
+        """Record that this process goes on with an interrupted training; it costs what was reserved, and no more.
+
+        The name of the part, which is random, makes the entry another one in each copy of the ledger, also where two
+        go on at the same moment: a merge counts both.
+
+        Raises:
+            InputError: the release is not reserved (any more), or somebody is at it.
+            CheckFailedError: the ledger may not charge.
+        """
+        with self._transaction():
+            self.require_sound()
+            release = self._reserved(release_id)
+            if goes_on(release):
+                raise InputError("this training is still going on", release_id, "wait for it, or pause it first")
+            body = {RUN: secrets.token_hex(8), "process": this_process(), **details}
+            self._append(RESUME, release.dataset, body, release.cost, release_id)
+
     # -- caps -----------------------------------------------------------------------------------------------------
 
     def set_cap(self, dataset: Identity | str, epsilon: Decimal | None, delta: Decimal | None = None) -> Account:
@@ -171,10 +256,6 @@ class Ledger(LedgerMerge, LedgerSteps):
 
     def count_by(self, dataset: Identity | str, method: str) -> Account:
         """Choose how the releases of an account are counted from now on, and record it permanently.
-
-        Args:
-            dataset: the marks of the table, or its dataset or account.
-            method: ``sum`` or ``renyi-filter``.
 
         Raises:
             ParameterError: there is no such method, or no cap of ε and δ that a filter could be made for.
@@ -215,3 +296,17 @@ class Ledger(LedgerMerge, LedgerSteps):
             if cost is not None and (cost[0] > release.epsilon or cost[1] > release.delta):
                 raise InputError(f"the release {release_id} cannot cost more than it reserved", str(self.path))
             self._append(kind, release.dataset, body or {}, cost or release.cost, release_id)
+
+    def _own(self, release_id: str, run: str) -> Release:
+        self.require_sound()
+        release = self._reserved(release_id)
+        if not run or release.body.get(RUN) != run or release.body.get("process") != this_process():
+            raise InputError("this training was taken over by another run", release_id)
+        return release
+
+    def _reserved(self, release_id: str, what: str = "training") -> Release:
+        release = self.release(release_id)
+        if release is None or release.status != "reserved":
+            status = release.status if release else "unknown"
+            raise InputError(f"the {what} {release_id} is {status}, not reserved", str(self.path))
+        return release

@@ -17,14 +17,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.params import InputError
-from workbench.release.ledger.account_finder import MERGED, NAMED, Accounts
 from workbench.release.ledger.counting import SUM, filter_of
 from workbench.release.ledger.custody import MERGE, MOVED
-from workbench.release.ledger.entry import FROM, Entry
-from workbench.release.ledger.exact import ZERO, plus
+from workbench.release.ledger.entry import FROM, ZERO, Entry, plus
 from workbench.release.ledger.figures import FIGURES, LedgerFigures, noted
 from workbench.release.ledger.file import write_keys
 from workbench.release.ledger.records import CLAIM, COUNTED, PAUSE, RESUME, Cap, Release, lowest
+from workbench.release.ledger.state import MERGED, NAMED, State
 
 MERGED_CAP = "two ledgers became one"
 """Who set a cap that is the lower one of two ledgers."""
@@ -199,7 +198,7 @@ class LedgerMerge(LedgerFigures):
             if dataset in known and dataset in own and filter_of(e.body) is None and filter_of(own[dataset].body):
                 self._append("count", dataset, {**_taken_over(e, source), "method": SUM})
 
-    def _take_names(self, theirs: Accounts) -> None:
+    def _take_names(self, theirs: State) -> None:
         for name, dataset in theirs.names.items():
             standing = self.accounts().named(name)
             if standing:

@@ -11,7 +11,7 @@ from workbench.params import BudgetRefusedError
 from workbench.params.remedies import SPEND_LESS, Remedy, raise_cap
 from workbench.privacy.accounting.event import Cost
 from workbench.release.ledger.counting import Count
-from workbench.release.ledger.exact import Amount, decimal_text, minus, plus
+from workbench.release.ledger.entry import Amount, decimal_text, minus, plus
 
 Cap = tuple[Decimal, Decimal | None]
 """(ε, δ) of a cap; δ is ``None`` until a release with δ > 0 or the steward sets it."""
@@ -115,7 +115,7 @@ class Account:
 
 
 def _too_much(short: list[str], wanted: Amount, left: Amount) -> str:
-    """Return what a release needs of that which is ``short``, and what is left of it."""
+    """Return what a release needs of that which is ``short``, and what is left of it: whole sentences, to translate."""
     epsilon, remaining = map(decimal_text, (wanted[0], left[0]))
     delta, delta_left = f"{float(wanted[1]):g}", f"{float(left[1]):g}"
     if "delta" not in short:

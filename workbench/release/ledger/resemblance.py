@@ -48,12 +48,7 @@ def in_doubt(new: ColumnMarks, old: ColumnMarks) -> bool:
 
 
 def log_evidence(new: ColumnMarks, old: ColumnMarks) -> float:
-    """Return the logarithm of the evidence that columns of ``new`` come from ``old``, or the other way round.
-
-    Args:
-        new: the marks of a table that was just read, or of one in the ledger.
-        old: the marks of one in the ledger.
-    """
+    """Return the logarithm of the evidence that columns of ``new`` come from ``old``, or the other way round."""
     if new.empty or old.empty:
         return -math.inf
     whole = -math.inf

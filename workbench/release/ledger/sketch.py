@@ -162,14 +162,6 @@ class Sketcher:
     """
 
     def __init__(self, some: pl.DataFrame, rows: int, key: bytes, hashing: CellHash) -> None:
-        """Prepare them.
-
-        Args:
-            some: :data:`LOOK` rows of the table, evenly spaced.
-            rows: the number of its rows.
-            key: 32 bytes.
-            hashing: under that key.
-        """
         self._some, self._rows, self._key, self._hashing = some, rows, key, hashing
         self._look = _Look(some, hashing, rows)
         width, keys = some.width, self._look.keys
@@ -192,12 +184,7 @@ class Sketcher:
             kept.take(rows, low)
 
     def made(self, listed: Collection[int], table: Table) -> Sketches:
-        """Return the sketches.
-
-        Args:
-            listed: the positions of columns that are alike in many unrelated tables.
-            table: the rows, which are read again where most of them share a few ranks.
-        """
+        """Return the sketches."""
         telling = [kept for kept in self._kept if self._look.telling(kept.without, listed)]
         made = []
         for kept in telling:

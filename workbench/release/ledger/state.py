@@ -1,6 +1,8 @@
-"""The present state of a ledger, from its entries: accounts, the status of every release, what each account has left.
+"""The present state of a ledger: what its entries say of accounts, releases and caps, and the methods that read it.
 
-The status and cost of a release are those of its last entry; its body is merged from all of its entries.
+Every table that was seen has a *dataset* in the ledger, a random name with its marks; a dataset is its own account or
+shares that of another, whose version it is. The status and cost of a release are those of its last entry; its body is
+merged from all of its entries.
 """
 
 from __future__ import annotations
@@ -8,22 +10,26 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import TypeVar
 
 from workbench.data.table import Table
 from workbench.params import CheckFailedError
-from workbench.release.ledger.account_finder import SKETCH, Accounts, Match
 from workbench.release.ledger.book import LedgerBook
 from workbench.release.ledger.column_marks import ColumnMarks
 from workbench.release.ledger.counting import Count, Counted, event_of_release, filter_of
-from workbench.release.ledger.entry import Entry, start_of
-from workbench.release.ledger.exact import minus, total
+from workbench.release.ledger.entry import Entry, minus, start_of, total
 from workbench.release.ledger.identity import Identity, Marking, identify
-from workbench.release.ledger.records import CERTIFY, COUNTED, STATUS, Account, Release
-from workbench.release.ledger.sketch import Sketches
+from workbench.release.ledger.records import CERTIFY, CLAIM, COUNTED, PAUSE, STATUS, Account, Release
+from workbench.release.ledger.resemblance import in_doubt
+from workbench.release.ledger.sketch import SHARED, Sketches
+
+NEW, SKETCH, STEWARD, NAMED, MERGED, GROUP = "new", "sketch", "steward", "name", "merged", "group"
+"""Why a dataset has its account: it is new, its rows are those of a known one, a person said so, a plan named the
+account, a table was found in several accounts, which became one, or it is about the same people as another table."""
 
 SHORT_ID = 6
 """The fewest digits of an account's id by which a person may name it."""
@@ -31,25 +37,205 @@ SHORT_ID = 6
 T = TypeVar("T")
 
 
+@dataclasses.dataclass(frozen=True)
+class Match:
+    """The accounts and datasets that match the marks of a table.
+
+    Attributes:
+        dataset: the dataset with the same bytes or content; empty where there is none.
+        accounts: the accounts that the table belongs to, the one that stays first; several become one when it is used.
+        share: for a version found by its rows, the share of its unique rows that are known; else 0.
+        doubts: other accounts, from whose tables its columns seem to come; a person decides.
+    """
+
+    dataset: str = ""
+    accounts: tuple[str, ...] = ()
+    share: float = 0.0
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def account(self) -> str:
+        """The account, or empty for a table that is not known."""
+        return self.accounts[0] if self.accounts else ""
+
+
+class State:
+    """What the entries of a ledger say, taken one after the other.
+
+    Attributes:
+        datasets: every dataset, the oldest first, with its place in that order.
+        origins: why a dataset shares the account of another.
+        names: the dataset of each public name.
+        sketches: the dataset of each digest of marks of rows.
+        columns: the dataset of each digest of marks of columns.
+        separations: the pairs of datasets that a person has declared to be different tables.
+        releases: every release by its id, with present status and cost.
+        steps: how many steps of each release were taken, or may have been.
+        caps: the entries that set a cap, by dataset.
+        counts: the entries that chose how releases are counted, by dataset.
+    """
+
+    def __init__(self) -> None:
+        self.datasets: dict[str, int] = {}
+        self.origins: dict[str, str] = {}
+        self.names: dict[str, str] = {}
+        self.sketches: dict[str, str] = {}
+        self.columns: dict[str, str] = {}
+        self.separations: list[tuple[str, str]] = []
+        self.releases: dict[str, Release] = {}
+        self.steps: defaultdict[str, int] = defaultdict(int)
+        self.caps: defaultdict[str, list[Entry]] = defaultdict(list)
+        self.counts: defaultdict[str, list[Entry]] = defaultdict(list)
+        self._parents: dict[str, str] = {}
+        self._exact: dict[str, str] = {}
+
+    def take(self, entry: Entry) -> None:
+        """Take the next entry of the ledger into account."""
+        dataset, body = entry.dataset, entry.body
+        self._take_release(entry)
+        if not dataset:  # an entry about the ledger itself
+            return
+        self.datasets.setdefault(dataset, len(self.datasets))
+        if entry.kind == "mark":
+            kept = {"content": self._exact, "file": self._exact, "sketch": self.sketches, "columns": self.columns}
+            for key, marks in kept.items():
+                if body.get(key):
+                    marks[body[key]] = dataset
+        elif entry.kind == "version" and body.get("of"):
+            self._parents[dataset] = body["of"]
+            self.origins[dataset] = body.get("origin", STEWARD)
+        elif entry.kind == "separate" and body.get("from"):
+            self._parents.pop(dataset, None)
+            self.separations.append((dataset, body["from"]))
+        elif entry.kind == "name" and body.get("name"):
+            self.names[body["name"]] = dataset
+        elif entry.kind in ("cap", "count"):
+            (self.caps if entry.kind == "cap" else self.counts)[dataset].append(entry)
+
+    def _take_release(self, entry: Entry) -> None:
+        name, kind = entry.release_id, entry.kind
+        before = self.releases.get(name)
+        body = {**(before.body if before else {}), **entry.body}
+        if kind == CLAIM:
+            self.steps[name] += entry.body.get("steps", 0)
+        elif kind == PAUSE:
+            self.steps[name] -= entry.body.get("given_back", 0)
+        if kind == CERTIFY and before is not None:
+            self.releases[name] = dataclasses.replace(before, body=body)
+        elif kind in STATUS:
+            time = before.time if before else entry.first_time
+            self.releases[name] = Release(name, entry.dataset, *entry.cost, STATUS[kind], time, body)
+
+    def of(self, dataset: str) -> str:
+        """Return the account of a dataset: its own, or that of the one whose version it is."""
+        seen = {dataset}
+        while dataset in self._parents and self._parents[dataset] not in seen:
+            dataset = self._parents[dataset]
+            seen.add(dataset)
+        return dataset
+
+    def parent(self, dataset: str) -> str:
+        """Return the dataset whose version it is; empty where it is its own account."""
+        return self._parents.get(dataset, "")
+
+    def name_of(self, *accounts: str) -> str:
+        """Return the public name of the first account that has one; empty where none has."""
+        named = {self.of(dataset): name for name, dataset in reversed(self.names.items())}
+        return next((named[account] for account in accounts if account in named), "")
+
+    def named(self, name: str) -> str:
+        """Return the account of that name; empty where there is none."""
+        return self.of(self.names[name]) if name in self.names else ""
+
+    def grouped(self, account: str) -> bool:
+        """Return whether tables that are about the same people share this account, as a person declared."""
+        return any(o == GROUP and self.of(dataset) == account for dataset, o in self.origins.items())
+
+    def paying(self) -> set[str]:
+        """Return the accounts that have a cap, a charge or a public name; any other one counts as new."""
+        charged = {r.dataset for r in self.releases.values() if r.status != "refused"}
+        return {self.of(dataset) for dataset in (*self.caps, *charged, *self.names.values())}
+
+    def separate(self, account: str, others: Iterable[str]) -> bool:
+        """Return whether a person has declared that an account belongs to another table than one of ``others``."""
+        apart = [{self.of(a), self.of(b)} for a, b in self.separations]
+        return any({account, other} in apart and account != other for other in others)
+
+    def knows(self, identity: Identity) -> bool:
+        """Return whether every mark of a table is recorded; those of an earlier version are none of its columns."""
+        if not all(mark in self._exact for mark in identity.exact):
+            return False
+        return identity.columns.empty or any(self._exact[m] in self.columns.values() for m in identity.exact)
+
+    def match(self, identity: Identity, sketches: Iterable[tuple[str, Sketches]]) -> Match:
+        """Return the accounts of a table whose rows are known, by its marks and those of the datasets."""
+        stated = (identity, *identity.others)
+        former = [marks.former for marks in stated if marks.former in self.datasets]
+        exact = [self._exact[mark] for marks in stated for mark in marks.exact if mark in self._exact]
+        same = list(dict.fromkeys([*exact, *former]))
+        kept = list(dict.fromkeys(self.of(dataset) for dataset in same))
+        shares: dict[str, float] = {}
+        for dataset, theirs in sketches:
+            account = self.of(dataset)
+            if account not in kept:
+                shared = max(marks.sketches.shared(theirs) for marks in stated)
+                shares[account] = max(shares.get(account, 0.0), shared)
+        best = 0.0
+        for account, share in sorted(shares.items(), key=lambda pair: -pair[1]):
+            if share > SHARED and not self.separate(account, kept):
+                best = best or (0.0 if same else share)
+                kept.append(account)
+        # A named account stays, then the oldest.
+        accounts = sorted(kept, key=lambda account: (not self.name_of(account), self._age(account)))
+        return Match(same[0] if same else "", tuple(accounts), best)
+
+    def doubts(
+        self, identity: Identity, match: Match, columns: Iterable[tuple[str, ColumnMarks]], paying: set[str]
+    ) -> tuple[str, ...]:
+        """Return the paying accounts from whose tables the columns of a table seem to come, the oldest first.
+
+        A table that pays nothing yet (it was studied, or refused) leads to the accounts of which it has columns: two
+        projections without a column in common meet in the whole.
+        """
+        stated, known = (identity, *identity.others), [(self.of(dataset), marks) for dataset, marks in columns]
+        near = [
+            (account, marks)
+            for account, marks in known
+            if account not in match.accounts
+            and not self.separate(account, match.accounts)
+            and any(in_doubt(own.columns, marks) for own in stated)
+        ]
+        found = {account for account, _ in near} & paying
+        between = [(account, marks) for account, marks in near if account not in paying]
+        for account, theirs in known if between else ():
+            if account not in paying - found - {*match.accounts}:
+                continue
+            if any(in_doubt(m, theirs) and not self.separate(account, (own, *match.accounts)) for own, m in between):
+                found.add(account)
+        return tuple(sorted(found, key=self._age))
+
+    def _age(self, account: str) -> int:
+        return self.datasets.get(account, 0)
+
+
 class LedgerState(LedgerBook):
     """The part of the ledger that reads: the methods that change an account or a release are in its subclasses."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         super().__init__(path, connection)
-        self._read_so_far: tuple[int, int, Accounts, dict[str, Release]] = -1, 0, Accounts(), {}
-        """The generation of the chain, how many of its entries were read, and what they give."""
+        self._read_so_far: tuple[int, int, State] = -1, 0, State()
+        """The generation of the chain, how many of its entries were read, and what they say."""
 
-    def _accounts_and_releases(self) -> tuple[Accounts, dict[str, Release]]:
-        """Return the accounts, and every release by its id; each call reads only the entries that are new."""
+    def accounts(self) -> State:
+        """Return what the entries say; the same object takes up those that are appended later."""
         entries, generation = self._chain.all(), self._chain.generation
-        known, done, accounts, releases = self._read_so_far
+        known, done, state = self._read_so_far
         if known != generation:  # the chain was read again, so its entries may be others
-            done, accounts, releases = 0, Accounts(), {}
+            done, state = 0, State()
         for entry in entries[done:]:
-            accounts.take(entry)
-            _take_release(entry, releases)
-        self._read_so_far = generation, len(entries), accounts, releases
-        return accounts, releases
+            state.take(entry)
+        self._read_so_far = generation, len(entries), state
+        return state
 
     # -- tables and their accounts --------------------------------------------------------------------------------
 
@@ -69,36 +255,31 @@ class LedgerState(LedgerBook):
         """Return what makes the marks of a table of its parts, under the ledger's own key, for :meth:`identify`."""
         return Marking(table, self.keys[0], former=self._first_format_entries() > 0)
 
-    def accounts(self) -> Accounts:
-        """Return the datasets and their accounts; the same object takes up what is appended later."""
-        return self._accounts_and_releases()[0]
-
     def account_of(self, dataset: str) -> str:
         """Return the account that pays for ``dataset``: its own, or that of the table it is a version of."""
         return self.accounts().of(dataset)
 
     def find(self, identity: Identity) -> Match:
         """Return the account of a table, and others it may belong to (``doubts``), without recording anything."""
-        accounts = self.accounts()
-        match = accounts.match(identity, self._sketches())
-        # An account pays if it has a cap or a public name. A table that has one is in no doubt; doubts are about these.
-        paying = {accounts.of(e.dataset) for e in self.entries("cap")} | set(accounts.named_accounts())
-        if identity.columns.empty or accounts.parent(match.dataset) or paying.intersection(match.accounts):
+        state = self.accounts()
+        match = state.match(identity, self._sketches())
+        # A table that pays is in no doubt; doubts are about these accounts.
+        paying = state.paying()
+        if identity.columns.empty or state.parent(match.dataset) or paying.intersection(match.accounts):
             return match
         keys = self.keys
         columns = (
             (dataset, self._decoded(lambda data: ColumnMarks.decode(data, keys), digest))
-            for digest, dataset in accounts.columns.items()
+            for digest, dataset in state.columns.items()
         )
-        return dataclasses.replace(match, doubts=accounts.doubts(identity, match, columns, paying))
+        return dataclasses.replace(match, doubts=state.doubts(identity, match, columns, paying))
 
     def taken_as_version(self, identity: Identity) -> str:
         """Return the account that a table shares by the likeness of its rows alone; empty where a person said so."""
-        match = self.find(identity)
+        match, state = self.find(identity), self.accounts()
         if not match.dataset:
             return match.account if match.share else ""
-        accounts = self.accounts()
-        by_rows = accounts.origins.get(match.dataset) == SKETCH and accounts.of(match.dataset) != match.dataset
+        by_rows = state.origins.get(match.dataset) == SKETCH and state.of(match.dataset) != match.dataset
         return match.account if by_rows else ""
 
     def called(self) -> dict[str, str]:
@@ -107,51 +288,59 @@ class LedgerState(LedgerBook):
         Its public name, else the file by which its table was first seen; in a ledger of a former version, which has
         not recorded that, the newest released file.
         """
-        accounts = self.accounts()
+        state = self.accounts()
         stated: dict[str, str] = {}
         for release in self.releases():
             output = release.body.get("output")
             if output and release.status in COUNTED:
-                stated[accounts.of(release.dataset)] = f"released as {Path(output).name}"
+                stated[state.of(release.dataset)] = f"released as {Path(output).name}"
         tables: dict[str, str] = {}
         for entry in self.entries("mark"):
             if entry.body.get("title"):
-                tables.setdefault(accounts.of(entry.dataset), str(entry.body["title"]))
-        return stated | tables | {accounts.named(name): name for name in accounts.names}
+                tables.setdefault(state.of(entry.dataset), str(entry.body["title"]))
+        return stated | tables | {state.named(name): name for name in state.names}
 
     def called_by(self, text: str) -> str:
-        """Return the account that a person names by ``text``: its public name, or the first digits of its id.
+        """Return the account with the public name ``text``, or whose id begins with these digits.
 
         Returns:
             the account; empty where none or several match, or where fewer than :data:`SHORT_ID` digits are given.
         """
-        accounts = self.accounts()
-        if accounts.named(text):
-            return accounts.named(text)
-        found = {accounts.of(d) for d in accounts.datasets if len(text) >= SHORT_ID and d.startswith(text)}
+        state = self.accounts()
+        if state.named(text):
+            return state.named(text)
+        found = {state.of(d) for d in state.datasets if len(text) >= SHORT_ID and d.startswith(text)}
         return found.pop() if len(found) == 1 else ""
 
     # -- releases and budgets -------------------------------------------------------------------------------------
 
     def releases(self, dataset: str | None = None) -> list[Release]:
         """Return every release in order, or those of the account of ``dataset``, with present status and cost."""
-        accounts, found = self._accounts_and_releases()
-        own = None if dataset is None else accounts.of(dataset)
-        return [release for release in found.values() if own is None or accounts.of(release.dataset) == own]
+        state = self.accounts()
+        own = None if dataset is None else state.of(dataset)
+        return [release for release in state.releases.values() if own is None or state.of(release.dataset) == own]
 
     def release(self, release_id: str) -> Release | None:
         """Return one release, or ``None``."""
-        return self._accounts_and_releases()[1].get(release_id)
+        return self.accounts().releases.get(release_id)
+
+    def steps_taken(self, release_id: str) -> int:
+        """Return how many steps of a training were taken, or may have been."""
+        return max(0, self.accounts().steps.get(release_id, 0))
 
     def account(self, dataset: str) -> Account:
         """Return the budget of the account that ``dataset`` is charged to."""
-        dataset = self.account_of(dataset)
-        caps = [e for e in self.entries("cap") if e.dataset == dataset]
+        state = self.accounts()
+        dataset = state.of(dataset)
+        caps = state.caps.get(dataset, [])
         counted = [r for r in self.releases(dataset) if r.status in COUNTED]
         spent = total(r.cost for r in counted if r.status != "reserved")
         reserved = total(r.cost for r in counted if r.status == "reserved")
-        count = self._count(dataset, counted)
-        if count is not None:  # the account counts by a filter instead of the plain sum
+        chosen = filter_of(state.counts[dataset][-1].body) if dataset in state.counts else None
+        count = None
+        if chosen is not None:  # the account counts by a filter instead of the plain sum
+            parts = (Counted(r.release_id, r.cost, event_of_release(r.status, r.cost, r.body)) for r in counted)
+            count = Count(chosen, tuple(parts))
             final = {r.release_id for r in counted if r.status != "reserved"}
             spent, used = count.amount(r for r in count.releases if r.release_id in final), count.amount()
             reserved = minus(used[0], spent[0]), minus(used[1], spent[1])
@@ -161,18 +350,10 @@ class LedgerState(LedgerBook):
 
     def caps(self) -> dict[str, Decimal]:
         """Return the present ε cap of every account."""
-        accounts = self.accounts()
-        return {e.dataset: e.cost[0] for e in self.entries("cap") if accounts.of(e.dataset) == e.dataset}
+        state = self.accounts()
+        return {dataset: caps[-1].cost[0] for dataset, caps in state.caps.items() if state.of(dataset) == dataset}
 
     # -- helpers ---------------------------------------------------------------------------------------------------
-
-    def _count(self, dataset: str, counted: list[Release]) -> Count | None:
-        """Return the filter by which an account counts its releases; ``None`` where it counts their plain sum."""
-        chosen = [filter_of(e.body) for e in self.entries("count") if e.dataset == dataset]
-        if not chosen or chosen[-1] is None:
-            return None
-        parts = (Counted(r.release_id, r.cost, event_of_release(r.status, r.cost, r.body)) for r in counted)
-        return Count(chosen[-1], tuple(parts))
 
     def _first_format_entries(self) -> int:
         """Return the number of entries in the first format, which named datasets by fingerprint.
@@ -202,14 +383,3 @@ class LedgerState(LedgerBook):
             str(self.path),
             "put back a copy",
         )
-
-
-def _take_release(entry: Entry, found: dict[str, Release]) -> None:
-    """Add an entry to the release it is about, if it is about one."""
-    before = found.get(entry.release_id)
-    body = {**(before.body if before else {}), **entry.body}
-    if entry.kind == CERTIFY and before is not None:
-        found[entry.release_id] = dataclasses.replace(before, body=body)
-    elif entry.kind in STATUS:
-        time = before.time if before else entry.first_time
-        found[entry.release_id] = Release(entry.release_id, entry.dataset, *entry.cost, STATUS[entry.kind], time, body)

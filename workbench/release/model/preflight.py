@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from workbench.learners import Learner
 from workbench.params import ParameterError, Parameters
 from workbench.release.delta_limit import require_small_cost
-from workbench.release.ledger.exact import decimal_text
+from workbench.release.ledger.entry import decimal_text
 from workbench.release.model.release_learner import columns_of, fit_cost, outside, unfitted
 from workbench.sanitize.learnable import require_learnable
 from workbench.sanitize.plan import Plan

@@ -21,7 +21,7 @@ from workbench.privacy.accounting.event import Charge, Cost
 from workbench.release.card import MODEL, model_bytes
 from workbench.release.certificate import query_facts
 from workbench.release.delta_limit import require_small_cost
-from workbench.release.ledger.exact import decimal_text
+from workbench.release.ledger.entry import decimal_text
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.model import ModelRelease, Trained, card_facts, drawn_by, model_folder, release_model
 from workbench.release.path import ReleaseRequest

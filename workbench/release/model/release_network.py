@@ -22,7 +22,7 @@ from workbench.params.extras import require
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, RowsPerPerson, exact
 from workbench.release.delta_limit import require_small_cost, require_small_delta
 from workbench.release.kept_run import KeptRun, was_watched
-from workbench.release.ledger.exact import EXACT
+from workbench.release.ledger.entry import EXACT
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.model import ModelRelease, Trained, card_facts, drawn_by, model_folder, release_model
 from workbench.release.model.network_task import Checkpoints, NetworkTask, TestSet

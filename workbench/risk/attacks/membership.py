@@ -132,7 +132,7 @@ def retrain(model: OpenedModel, people: People, cancel: CancelToken) -> Retrain 
         return likelihood(fitted, target, people.X, people.y)[0]
 
     if "queries" not in card["training"]:
-        from workbench.deep.again import trained_again  # only a network needs what it loads
+        from workbench.deep.accuracy_study import trained_again  # only a network needs what it loads
 
         def network(rows: NDArray[np.int64], generator: np.random.Generator) -> Likelihood:
             seed = int(generator.integers(2**32))

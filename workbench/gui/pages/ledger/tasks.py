@@ -107,7 +107,8 @@ def ledger_view(emit: Emit) -> LedgerView:
             )
             for r in reversed(releases)
         ]
-        datasets = dict.fromkeys([*(known.of(r.dataset) for r in releases), *book.caps(), *known.named_accounts()])
+        named = map(known.of, known.names.values())
+        datasets = dict.fromkeys([*(known.of(r.dataset) for r in releases), *book.caps(), *named])
         accounts = []
         for dataset in datasets:
             account = book.account(dataset)
@@ -227,7 +228,7 @@ def join_group(session: Session, jobs: JobCenter, dataset: str, other: str) -> N
     """Let ``dataset`` share the account of ``other``, whose table is about the same people."""
 
     def change(book: Ledger) -> None:
-        from workbench.release.ledger.account_finder import GROUP
+        from workbench.release.ledger.state import GROUP
 
         book.link_version(dataset, other, GROUP)
 

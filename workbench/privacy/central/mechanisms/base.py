@@ -83,14 +83,7 @@ class Card:
 
 @dataclass(frozen=True, kw_only=True)
 class CentralMechanism:
-    """The descriptor of a central mechanism.
-
-    Attributes:
-        name: the word used on the command line.
-        title: the name in the literature.
-        summary: one sentence for a person who chooses.
-        recipe: computes the card.
-    """
+    """The descriptor of a central mechanism."""
 
     name: str
     title: str

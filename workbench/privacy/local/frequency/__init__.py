@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from workbench.privacy.local.frequency.base import Frequency, FrequencyOracle, OracleKind, frequencies, variance
 from workbench.privacy.local.frequency.olh import OLH
-from workbench.privacy.local.frequency.oue import OUE
-from workbench.privacy.local.frequency.sue import SUE
+from workbench.privacy.local.frequency.unary import OUE, SUE
 
 ORACLES: tuple[OracleKind, ...] = (OUE, SUE, OLH)
 

@@ -62,14 +62,7 @@ class FrequencyOracle(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class OracleKind:
-    """The descriptor of a frequency oracle.
-
-    Attributes:
-        name: the word used on the command line.
-        title: the name in the literature.
-        report: what one report is, in words, for k values.
-        build: makes the oracle for k values and ε.
-    """
+    """The descriptor of a frequency oracle."""
 
     name: str
     title: str

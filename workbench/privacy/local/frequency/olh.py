@@ -20,7 +20,7 @@ from workbench.params import ParameterError
 from workbench.privacy.entropy import Entropy
 from workbench.privacy.local.frequency.base import OracleKind
 from workbench.privacy.local.mechanism_table import log_at_most, log_up, served
-from workbench.privacy.local.mechanisms.grr import integer_probabilities
+from workbench.privacy.local.mechanisms.grr import answered, integer_probabilities
 from workbench.privacy.local.sampler import TOTAL
 
 MODULUS = (1 << 31) - 1
@@ -64,12 +64,7 @@ class LocalHashing:
         drawn = (entropy.words(2 * values.size) >> np.uint64(1)).reshape(values.size, 2) % np.uint64(MODULUS)
         functions = drawn.astype(np.int64)
         cells = self.hashed(functions, values)
-        words = entropy.words(values.size) >> np.uint64(1)
-        keep = words < np.uint64(self._p)
-        # Beyond p the word falls into one of g − 1 equal stretches of q: the other cells, in order, the own skipped.
-        other = ((words - np.uint64(self._p)) // np.uint64(self._q)).astype(np.int64)
-        other += other >= cells
-        return np.column_stack([functions, np.where(keep, cells, other)])
+        return np.column_stack([functions, answered(cells, self._p, self._q, entropy)])
 
     def hashed(self, functions: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the cell, (n,), to which each of (n, 2) functions sends its value."""

@@ -68,8 +68,8 @@ class Mechanism:
         name: the word used in plans and on the command line.
         title: the name in the literature.
         summary: one sentence for a person who chooses.
-        parameters: its parameter class.
         recipe: makes the calibrated randomiser for some cells.
+        parameters: its parameter class, where it has more than ε.
         line_only: whether cells must stand for numbers.
         two_values: whether it takes exactly two cells.
         most_cells: most cells that it can be made for; ``None`` where there is no such limit.
@@ -79,8 +79,8 @@ class Mechanism:
     name: str
     title: str
     summary: str
-    parameters: type[LocalParameters]
     recipe: Callable[[Any, Cells], Randomiser]
+    parameters: type[LocalParameters] = LocalParameters
     line_only: bool = False
     two_values: bool = False
     most_cells: int | None = None

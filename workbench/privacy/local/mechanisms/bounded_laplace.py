@@ -8,8 +8,6 @@ smaller "sensitivity" is not: 1 on [0, 10] at ε = 1 has true ε 1.490 (Holohan,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,12 +17,7 @@ from workbench.privacy.local.mechanism_table import MechanismTable, served
 from workbench.privacy.local.mechanisms.base import LocalParameters, Mechanism
 
 
-@dataclass(frozen=True, kw_only=True)
-class BoundedLaplaceParameters(LocalParameters):
-    """The scale follows from ε and the public bounds; there is nothing else to choose."""
-
-
-def bounded_laplace(parameters: BoundedLaplaceParameters, cells: Cells) -> MechanismTable:
+def bounded_laplace(parameters: LocalParameters, cells: Cells) -> MechanismTable:
     """Return the table calibrated to ``parameters.epsilon``."""
     base = cells.base()
 
@@ -38,7 +31,6 @@ BOUNDED_LAPLACE = Mechanism(
     name="bounded-laplace",
     title="bounded Laplace",
     summary="Answers near the value more often than far from it, always inside the bounds.",
-    parameters=BoundedLaplaceParameters,
     recipe=bounded_laplace,
     line_only=True,
 )

@@ -12,17 +12,10 @@ A missing value is a third answer (randomised response over three).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.mechanism_table import MechanismTable, served
 from workbench.privacy.local.mechanisms.base import LocalParameters, Mechanism
 from workbench.privacy.local.sliding_window import places, spread_to, window_weights
-
-
-@dataclass(frozen=True, kw_only=True)
-class DuchiParameters(LocalParameters):
-    """Duchi's mechanism has no parameter but ε."""
 
 
 def ends(cells: Cells) -> tuple[int, ...]:
@@ -30,7 +23,7 @@ def ends(cells: Cells) -> tuple[int, ...]:
     return (0, cells.size - 1, *((cells.size,) if cells.missing else ()))
 
 
-def duchi(parameters: DuchiParameters, cells: Cells) -> MechanismTable:
+def duchi(parameters: LocalParameters, cells: Cells) -> MechanismTable:
     """Return the table, of which only the columns of the two bounds (and of a missing value) are used."""
     epsilon = served(parameters.epsilon)
     weights = window_weights(places(cells), 2, 1, epsilon, missing=cells.missing)
@@ -41,7 +34,6 @@ DUCHI = Mechanism(
     name="duchi",
     title="Duchi mechanism",
     summary="Answers one of the two bounds: the least noise in a mean at small ε; nothing else can be read from it.",
-    parameters=DuchiParameters,
     recipe=duchi,
     line_only=True,
 )

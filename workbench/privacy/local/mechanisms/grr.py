@@ -6,9 +6,9 @@ q = ⌈2^63 / (e^ε + k − 1)⌉ and p is the rest of 2^63, so that p/q ≤ e^�
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Decimal, localcontext
+import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,23 +21,25 @@ from workbench.privacy.local.limits import MOST_CELLS
 from workbench.privacy.local.mechanism_table import MechanismTable, log_at_most, log_up, served
 from workbench.privacy.local.mechanisms.base import LocalParameters, Mechanism, Randomiser
 from workbench.privacy.local.sampler import TOTAL
-
-
-@dataclass(frozen=True, kw_only=True)
-class GrrParameters(LocalParameters):
-    """Randomised response has no parameter but ε."""
+from workbench.privacy.local.sliding_window import odds
 
 
 def integer_probabilities(epsilon: float, size: int) -> tuple[int, int]:
     """Return (p, q) as integers with p + (size−1)·q = 2^63 and p/q ≤ e^epsilon, as near as integers allow."""
-    with localcontext() as context:
-        context.prec, context.rounding = 60, ROUND_FLOOR
-        odds = Fraction(Decimal(epsilon).exp() * (1 - Decimal(10) ** -50))
-    q = -((-TOTAL * odds.denominator) // (odds.numerator + (size - 1) * odds.denominator))
+    q = math.ceil(TOTAL / (odds(epsilon) + size - 1))
     return TOTAL - (size - 1) * q, q
 
 
-def randomised_response(parameters: GrrParameters, cells: Cells) -> Randomiser:
+def answered(cells: NDArray[Any], p: int, q: int, entropy: Entropy) -> NDArray[np.int64]:
+    """Return an answer for each of the (n,) cells, which have chances p and q of 2^63: one word each, constant work."""
+    words = entropy.words(cells.size) >> np.uint64(1)
+    # Beyond p the word falls into one of size−1 equal stretches of q: the others, in order, the own skipped.
+    other = ((words - np.uint64(p)) // np.uint64(q)).astype(np.int64)
+    other += other >= cells
+    return np.where(words < np.uint64(p), cells, other)
+
+
+def randomised_response(parameters: LocalParameters, cells: Cells) -> Randomiser:
     """Return the exact table, or beyond 4,096 values its closed form."""
     epsilon = served(parameters.epsilon)
     p, q = integer_probabilities(epsilon, cells.total)
@@ -49,12 +51,7 @@ def randomised_response(parameters: GrrParameters, cells: Cells) -> Randomiser:
 
 
 class ClosedFormResponse:
-    """Randomised response over a domain too large for a table, sampled from the same kind of integers.
-
-    Attributes:
-        exact_ratio: p/q.
-        exact_epsilon: ln(p/q), rounded up.
-    """
+    """Randomised response over a domain too large for a table, sampled from the same kind of integers."""
 
     def __init__(self, p: int, q: int, size: int, claim: float) -> None:
         """Check p + (size−1)·q = 2^63 and p/q ≤ e^claim."""
@@ -76,10 +73,6 @@ class ClosedFormResponse:
         """Number of values."""
         return self._size
 
-    def keep_and_other(self) -> tuple[float, float]:
-        """Return the probabilities (p, q) as doubles."""
-        return self._p / TOTAL, self._q / TOTAL
-
     def probabilities(self, rows: slice = WHOLE) -> NDArray[np.float64]:
         """Refuse: the matrix of a domain this large would not fit into memory."""
         raise ParameterError(
@@ -88,7 +81,7 @@ class ClosedFormResponse:
 
     def channel(self) -> TwoChances:
         """Return p and q as a map."""
-        return TwoChances(*self.keep_and_other(), self._size)
+        return TwoChances(self._p / TOTAL, self._q / TOTAL, self._size)
 
     def sample(self, cells: NDArray[np.uint32], entropy: Entropy) -> NDArray[np.uint32]:
         """Draw an output value for each of the (n,) input values: one word each, constant work.
@@ -98,12 +91,7 @@ class ClosedFormResponse:
         """
         if cells.size and int(cells.max()) >= self._size:
             raise IndexError("a cell is outside the mechanism's domain")
-        words = entropy.words(cells.size) >> np.uint64(1)
-        keep = words < np.uint64(self._p)
-        # Beyond p the word falls into one of size−1 equal stretches of q: the others, in order, the own skipped.
-        other = ((words - np.uint64(self._p)) // np.uint64(self._q)).astype(np.int64)
-        other += other >= cells
-        return np.where(keep, cells, other).astype(np.uint32)
+        return answered(cells, self._p, self._q, entropy).astype(np.uint32)
 
     def digest(self) -> str:
         """Return the integers themselves, which determine the mechanism."""
@@ -114,6 +102,5 @@ GRR = Mechanism(
     name="grr",
     title="k-ary randomised response",
     summary="Keeps the value with a known probability, otherwise draws another at random; best for few values.",
-    parameters=GrrParameters,
     recipe=randomised_response,
 )

@@ -11,12 +11,11 @@ exact. The parts are tables of exactly ε, in integers, and so is their sum.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.mechanism_table import MechanismTable, served
 from workbench.privacy.local.mechanisms.base import LocalParameters, Mechanism
-from workbench.privacy.local.mechanisms.duchi import DuchiParameters, duchi
+from workbench.privacy.local.mechanisms.duchi import duchi
 from workbench.privacy.local.mechanisms.piecewise import farthest, piece
 from workbench.privacy.local.sampler import TOTAL
 from workbench.privacy.local.sliding_window import places, spread_to, width_of, window_weights
@@ -26,22 +25,17 @@ DUCHI_UPTO = math.log((2 * _ROOTS - 5) / 27)
 """ε*, 0.6094 (Wang et al. 2019, eq. 8)."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class HybridParameters(LocalParameters):
-    """The mixture follows from ε; there is nothing else to choose."""
-
-
 def part_of_piecewise(epsilon: float) -> float:
     """Return α: the probability that the piecewise mechanism answers."""
     return 0.0 if epsilon <= DUCHI_UPTO else -math.expm1(-epsilon / 2)
 
 
-def hybrid(parameters: HybridParameters, cells: Cells) -> MechanismTable:
+def hybrid(parameters: LocalParameters, cells: Cells) -> MechanismTable:
     """Return the table on the grid's own cells."""
     epsilon = served(parameters.epsilon)
     part = part_of_piecewise(epsilon)
     if part == 0.0 or cells.size == 2:  # of two cells both mechanisms are randomised response
-        return duchi(DuchiParameters(epsilon=parameters.epsilon), cells)
+        return duchi(parameters, cells)
     at, missing = places(cells), cells.missing
     of_piecewise = int(part * TOTAL)
     width = width_of(piece(epsilon), cells.size)
@@ -69,7 +63,6 @@ HYBRID = Mechanism(
     name="hybrid",
     title="hybrid mechanism",
     summary="Sometimes piecewise, sometimes Duchi's: the least noise in a mean wherever the values lie.",
-    parameters=HybridParameters,
     recipe=hybrid,
     line_only=True,
 )

@@ -12,7 +12,6 @@ truth and has, as a rule, no unbiased estimator of anything.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,11 +31,6 @@ _SOLVED_FROM, _SOLVED_UPTO = 1e-2, 12.0
 
 _UNUSED = 1e-7
 _HARDLY = 2.0**-10
-
-
-@dataclass(frozen=True, kw_only=True)
-class OptimalParameters(LocalParameters):
-    """The programme has no parameter but ε."""
 
 
 def _solution(cells: Cells, epsilon: float) -> tuple[tuple[int, ...], NDArray[np.float64], NDArray[np.float64]]:
@@ -83,7 +77,7 @@ def _all_but_constant(cell: int, size: int) -> tuple[NDArray[np.float64], NDArra
     return levels, own
 
 
-def optimal(parameters: OptimalParameters, cells: Cells) -> MechanismTable:
+def optimal(parameters: LocalParameters, cells: Cells) -> MechanismTable:
     """Return the table; columns that the programme does not use are never answered."""
     epsilon = served(parameters.epsilon)
     used, levels, above = _solution(cells, min(max(epsilon, _SOLVED_FROM), _SOLVED_UPTO))
@@ -100,7 +94,6 @@ OPTIMAL = Mechanism(
     name="optimal",
     title="optimal table",
     summary="Of all mechanisms the one whose answers are nearest to the value on average; for at most 32 cells.",
-    parameters=OptimalParameters,
     recipe=optimal,
     line_only=True,
     most_cells=MOST,

@@ -10,17 +10,11 @@ window (:mod:`workbench.privacy.local.sliding_window`) of 1/(1 + s) of them, rou
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.mechanism_table import MechanismTable, served
 from workbench.privacy.local.mechanisms.base import LocalParameters, Mechanism
 from workbench.privacy.local.sliding_window import places, width_of, window_weights
-
-
-@dataclass(frozen=True, kw_only=True)
-class PiecewiseParameters(LocalParameters):
-    """The piece follows from ε; there is nothing else to choose."""
 
 
 def farthest(epsilon: float) -> float:
@@ -33,7 +27,7 @@ def piece(epsilon: float) -> float:
     return 1 / (1 + math.exp(epsilon / 2))
 
 
-def piecewise(parameters: PiecewiseParameters, cells: Cells) -> MechanismTable:
+def piecewise(parameters: LocalParameters, cells: Cells) -> MechanismTable:
     """Return the table on the grid's own cells."""
     epsilon = served(parameters.epsilon)
     width = width_of(piece(epsilon), cells.size)
@@ -46,7 +40,6 @@ PIECEWISE = Mechanism(
     name="piecewise",
     title="piecewise mechanism",
     summary="Answers in a wide window about the value more often than elsewhere; made for means.",
-    parameters=PiecewiseParameters,
     recipe=piecewise,
     line_only=True,
 )

@@ -10,7 +10,6 @@ rounded to whole cells.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.mechanism_table import MechanismTable, served
@@ -18,11 +17,6 @@ from workbench.privacy.local.mechanisms.base import LocalParameters, Mechanism
 from workbench.privacy.local.sliding_window import places, width_of, window_weights
 
 _SMALL = 1e-3
-
-
-@dataclass(frozen=True, kw_only=True)
-class SquareWaveParameters(LocalParameters):
-    """The wave follows from ε; there is nothing else to choose."""
 
 
 def half_wave(epsilon: float) -> float:
@@ -33,7 +27,7 @@ def half_wave(epsilon: float) -> float:
     return (epsilon - 1 + shrunk) * shrunk / (2 * (1 - shrunk * (1 + epsilon)))
 
 
-def square_wave(parameters: SquareWaveParameters, cells: Cells) -> MechanismTable:
+def square_wave(parameters: LocalParameters, cells: Cells) -> MechanismTable:
     """Return the table on the grid's own cells."""
     epsilon = served(parameters.epsilon)
     wave = 2 * half_wave(epsilon)
@@ -47,7 +41,6 @@ SQUARE_WAVE = Mechanism(
     name="square-wave",
     title="square wave",
     summary="Answers in a window about the value more often than elsewhere; made for the shape of a distribution.",
-    parameters=SquareWaveParameters,
     recipe=square_wave,
     line_only=True,
 )

@@ -15,23 +15,17 @@ C from the table.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.mechanism_table import MechanismTable, served
 from workbench.privacy.local.mechanisms.base import LocalParameters, Mechanism
-from workbench.privacy.local.mechanisms.duchi import DuchiParameters, duchi, ends
+from workbench.privacy.local.mechanisms.duchi import duchi, ends
 from workbench.privacy.local.sampler import TOTAL
 from workbench.privacy.local.sliding_window import places, spread_to, window_weights
 
 DUCHI_UPTO, MOST_FROM = math.log(2), math.log(5.53)
 _LEAST = 2.0**-20
 """A part that is smaller, or that leaves less, could not have weights of its own."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ThreeOutputsParameters(LocalParameters):
-    """How often the middle is answered follows from ε; there is nothing else to choose."""
 
 
 def chance_of_middle(epsilon: float) -> float:
@@ -47,13 +41,13 @@ def chance_of_middle(epsilon: float) -> float:
     return (e**2 + 4 * e + 5 - 2 * math.sqrt(zeroth) * math.cos(angle)) / 6
 
 
-def three_outputs(parameters: ThreeOutputsParameters, cells: Cells) -> MechanismTable:
+def three_outputs(parameters: LocalParameters, cells: Cells) -> MechanismTable:
     """Return the table, of which only the columns of the bounds, the middle (and of a missing value) are used."""
     epsilon = served(parameters.epsilon)
     part = min(chance_of_middle(epsilon) * (1 + 2 * math.exp(-epsilon)), 1.0)
     part = 0.0 if part < _LEAST else 1.0 if part > 1 - _LEAST else part
     if part == 0.0 or cells.size == 2:
-        return duchi(DuchiParameters(epsilon=parameters.epsilon), cells)
+        return duchi(parameters, cells)
     at, missing = places(cells), cells.missing
     outer = ends(cells)
     of_three = TOTAL if part == 1.0 else int(part * TOTAL)
@@ -72,7 +66,6 @@ THREE_OUTPUTS = Mechanism(
     name="three-outputs",
     title="three outputs",
     summary="Answers one of the two bounds or the middle: little noise in a mean at ε about 2, for most values.",
-    parameters=ThreeOutputsParameters,
     recipe=three_outputs,
     line_only=True,
 )

@@ -8,16 +8,10 @@ heads and "yes" on tails has no finite ε, because a "no" is then certainly true
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from workbench.params import ParameterError
-from workbench.privacy.local.mechanisms.base import LocalParameters, Mechanism
+from workbench.privacy.local.mechanisms.base import Mechanism
 from workbench.privacy.local.mechanisms.grr import randomised_response
-
-
-@dataclass(frozen=True, kw_only=True)
-class WarnerParameters(LocalParameters):
-    """Warner's response has no parameter but ε."""
 
 
 def epsilon_of_truth(probability: float) -> float:
@@ -31,7 +25,6 @@ WARNER = Mechanism(
     name="warner",
     title="Warner's randomised response",
     summary="Tells the truth more often than not; for questions with two answers.",
-    parameters=WarnerParameters,
     recipe=randomised_response,
     two_values=True,
 )

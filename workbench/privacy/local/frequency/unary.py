@@ -1,7 +1,14 @@
-"""Unary encoding: a report of k bits, each drawn by itself; what the oracles ``oue`` and ``sue`` share."""
+"""Unary encoding: a report of k bits, each drawn by itself (Wang, Blocki, Li & Jha 2017).
+
+* ``oue``, optimised (sec. 4.3): p = 1/2, q = 1/(e^ε + 1). Variance of a rare value's frequency: 4e^ε/(e^ε − 1)² from
+  one record, whatever the number of values.
+* ``sue``, symmetric (sec. 4.2), which is basic one-time RAPPOR (Erlingsson, Pihur & Korolova 2014):
+  p = e^(ε/2)/(e^(ε/2) + 1), q = 1 − p. That variance is e^(ε/2)/(e^(ε/2) − 1)², which is more.
+"""
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -9,8 +16,10 @@ from numpy.typing import NDArray
 
 from workbench.params import ParameterError
 from workbench.privacy.entropy import Entropy
-from workbench.privacy.local.mechanism_table import log_at_most, log_up
+from workbench.privacy.local.frequency.base import OracleKind
+from workbench.privacy.local.mechanism_table import log_at_most, log_up, served
 from workbench.privacy.local.sampler import TOTAL
+from workbench.privacy.local.sliding_window import odds
 
 _BITS_AT_ONCE = 1 << 20
 
@@ -60,3 +69,20 @@ class UnaryEncoding:
         """Return how many reports have each bit, (k,)."""
         out: NDArray[np.int64] = reports.sum(axis=0, dtype=np.int64)
         return out
+
+
+def optimised(size: int, epsilon: float) -> UnaryEncoding:
+    """Return the encoding of ``size`` values; q is rounded up, so that ε is not exceeded."""
+    used = served(epsilon)
+    return UnaryEncoding(size, TOTAL // 2, math.ceil(TOTAL / (odds(used) + 1)), used)
+
+
+def symmetric(size: int, epsilon: float) -> UnaryEncoding:
+    """Return the encoding of ``size`` values; q is rounded up, so that ε is not exceeded."""
+    used = served(epsilon)
+    q = math.ceil(TOTAL / (odds(used / 2) + 1))
+    return UnaryEncoding(size, TOTAL - q, q, used)
+
+
+OUE = OracleKind(name="oue", title="optimised unary encoding", report="a vector of {k} bits", build=optimised)
+SUE = OracleKind(name="sue", title="symmetric unary encoding", report="a vector of {k} bits", build=symmetric)

@@ -1,0 +1,91 @@
+"""A ``SELECT`` becomes the statistics it asks for, or is refused with what cannot be bounded."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sqlglot")
+
+from statistics_cases import people, plan_of
+
+from workbench.cli import main
+from workbench.params import ParameterError
+from workbench.statistics.sql import asked_in_sql
+
+
+@pytest.mark.parametrize(
+    ("query", "asked"),
+    [
+        ("SELECT AVG(age) FROM people", ["mean of age"]),
+        (
+            "select city, count(*), stddev(pay) as s from t group by city",
+            ["count by city", "std of pay by city"],
+        ),
+        ('select sum("my pay"), variance(age), count(age), mode(city)', None),
+        ("select median(age) from t", ["quantiles of age"]),
+    ],
+)
+def test_aggregates_become_statistics(query: str, asked: list[str] | None) -> None:
+    found = asked_in_sql(query)
+    assert [one.called for one in found] == (
+        asked or ["sum of my pay", "variance of age", "count of age", "mode of city"]
+    )
+
+
+def test_quantiles_of_a_column_are_one_statistic() -> None:
+    (one,) = asked_in_sql(
+        "SELECT MEDIAN(age), QUANTILE(age, 0.9), PERCENTILE_CONT(0.1) WITHIN GROUP (ORDER BY age) FROM t"
+    )
+    assert one.at == (0.1, 0.5, 0.9)
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("SELECT MAX(age) FROM t", "value of one person"),
+        ("SELECT COUNT(DISTINCT age) FROM t", "one row alone"),
+        ("SELECT SUM(DISTINCT age) FROM t", "one row alone"),
+        ("SELECT COUNT(*) FROM t", "the number of rows is public"),
+        ("SELECT * FROM t", "the rows themselves"),
+        ("SELECT age, AVG(pay) FROM t GROUP BY city", "the rows themselves"),
+        ("SELECT AVG(age + pay) FROM t", "no declared bounds"),
+        ("SELECT AVG(age) FROM t WHERE pay > 3", "GROUP BY"),
+        ("SELECT AVG(age) FROM t JOIN u ON t.a = u.a", "many pairs"),
+        ("SELECT AVG(age) FROM t, u", "many pairs"),
+        ("SELECT AVG(age) FROM (SELECT * FROM t)", "query within a query"),
+        ("WITH x AS (SELECT 1) SELECT AVG(age) FROM x", "WITH"),
+        ("SELECT AVG(age) FROM t GROUP BY city HAVING COUNT(*) > 5", "HAVING"),
+        ("SELECT AVG(age) FROM t GROUP BY ROLLUP (city)", "no declared bounds"),
+        ("SELECT AVG(age) FROM t LIMIT 1", "LIMIT"),
+        ("SELECT AVG(age) OVER (PARTITION BY city) FROM t", "no figure"),
+        ("SELECT AVG(age) FILTER (WHERE pay > 3) FROM t", "no figure"),
+        ("SELECT QUANTILE(age, pay) FROM t", "no share"),
+        ("SELECT city FROM t GROUP BY city", "no figure"),
+        ("SELECT AVG(age) FROM t UNION SELECT 1", "not one SELECT"),
+        ("SELECT AVG(age) FROM t; SELECT 1", "not one SELECT"),
+        ("DROP TABLE t", "not one SELECT"),
+        ("", "not one SELECT"),
+        ("SELECT AVG(age FROM t", "cannot be read"),
+    ],
+)
+def test_what_nothing_bounds_is_refused_with_its_reason(query: str, why: str) -> None:
+    with pytest.raises(ParameterError, match=why):
+        asked_in_sql(query)
+
+
+def test_a_query_is_released_charged_and_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, out, ledger = (str(tmp_path / name) for name in ("people.csv", "out.csv", "l.sqlite"))
+    people(300).frame.write_csv(data)
+    (tmp_path / "plan.toml").write_text(plan_of().to_toml(), "utf-8")
+    words = [data, "--plan", str(tmp_path / "plan.toml"), "--epsilon", "2", "-o", out, "--ledger", ledger, "--json"]
+    assert main(["sql", "SELECT MAX(age) FROM people", *words]) == 2
+    assert not Path(ledger).exists()
+    capsys.readouterr()
+    assert main(["sql", "SELECT city, AVG(age), COUNT(*) FROM people GROUP BY city", *words]) == 0
+    assert json.loads(capsys.readouterr().out)["epsilon_charged"] == 2
+    rows = Path(out).read_text("utf-8").splitlines()
+    assert sum(row.startswith("mean,age,city=") for row in rows) == 3
+    assert main(["verify", out, "--ledger", ledger]) == 0

@@ -1,0 +1,31 @@
+"""``workbench sql``: statistics that a ``SELECT`` of aggregates asks for."""
+
+from __future__ import annotations
+
+import argparse
+
+from workbench.cli.statistics import StatisticsCommand
+from workbench.release.kinds import kind
+from workbench.statistics.asked import Asked
+from workbench.statistics.sql import asked_in_sql
+
+
+class _Sql(StatisticsCommand):
+    name = 'sql "SELECT sex, AVG(age), COUNT(*) FROM people GROUP BY sex"'
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        stated = (
+            "a SELECT of COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE(column, 0.9) or MODE, of all rows or "
+            "GROUP BY one or two columns; what no declared bound limits is refused with its reason"
+        )
+        parser.add_argument("query", metavar="SELECT", help=stated)
+        super().configure(parser)
+
+    def add_request(self, parser: argparse.ArgumentParser) -> None:
+        """Add nothing: the query asks."""
+
+    def request(self, options: argparse.Namespace) -> Asked:
+        return Asked(figure=asked_in_sql(options.query))
+
+
+COMMAND = _Sql(kind("statistics")).command()

@@ -1,0 +1,124 @@
+"""A ``SELECT`` as a request for statistics; what no public bound limits is refused with its reason."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from workbench.params import ParameterError, WorkbenchError
+from workbench.statistics.asked import COUNT, MEAN, MODE, QUANTILES, STD, SUM, VARIANCE, Statistic
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+_OF_COLUMN = {"Avg": MEAN, "Sum": SUM, "Variance": VARIANCE, "VariancePop": VARIANCE, "Mode": MODE, "Count": COUNT}
+_OF_COLUMN |= dict.fromkeys(("Stddev", "StddevPop", "StddevSamp"), STD)
+_QUANTILES = ("PercentileCont", "PercentileDisc", "Quantile", "ApproxQuantile")
+_NAMES = "COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE(column, 0.9), MODE"
+
+_CLAUSES = {
+    "with_": "a WITH has no declared columns",
+    "joins": "one person may be in many pairs of rows of a JOIN, so that nothing limits what she changes",
+    "where": "a condition is not a declared group; GROUP BY the column gives the figure of each of its values",
+    "having": "groups are released whatever they have; leave out those that you do not need afterwards",
+    "qualify": "groups are released whatever they have",
+    "distinct": "how many different values there are may depend on one row alone",
+    "limit": "which groups there are is declared, and all of them are released",
+    "order": "the file has every declared group; sort it afterwards, at no cost",
+    "windows": "a window depends on rows that are neighbours",
+}
+"""Why a clause is refused, by its name in the parsed query."""
+
+
+def asked_in_sql(query: str) -> tuple[Statistic, ...]:
+    """Return the statistics that a ``SELECT`` of aggregates asks for, of all rows or by one or two columns.
+
+    The name of the table is not looked at: there is one. Variances are those of these very rows (divided by n).
+
+    Raises:
+        ParameterError: it is no such query, or asks for something that no public bound limits.
+        WorkbenchError: the parser is not installed.
+    """
+    try:
+        import sqlglot
+        from sqlglot import exp
+    except ImportError:
+        hint = 'pip install "privacy-workbench[sql]"'
+        raise WorkbenchError("queries need the library sqlglot", hint=hint) from None
+    try:
+        statements = sqlglot.parse(query)
+    except sqlglot.errors.SqlglotError as error:
+        said = str(error).split(". Line")[0].splitlines()[0]
+        raise _refused(f"the query cannot be read: {said}", 'such as "SELECT AVG(age) FROM people"') from None
+    tree = statements[0] if len(statements) == 1 else None
+    if not isinstance(tree, exp.Select):
+        raise _refused("this is not one SELECT of figures of one table")
+    for clause, why in _CLAUSES.items():
+        if tree.args.get(clause):
+            raise _refused(f"{clause.strip('_').removesuffix('s').upper()} cannot be released: {why}")
+    group = tree.args.get("group")
+    used = {name for name, value in tree.args.items() if value} - {"expressions", "from", "from_", "group"}
+    if used or (group is not None and len([value for value in group.args.values() if value]) > 1):
+        raise _refused("only SELECT, FROM and GROUP BY columns can be released")
+    source = tree.args.get("from_") or tree.args.get("from")
+    if source is not None and not isinstance(source.this, exp.Table):
+        raise _refused("a query within a query cannot be released: nothing limits what one row changes in it")
+    by = tuple(_column(one) for one in (group.expressions if group is not None else ()))
+    asked: dict[tuple[str, str | None], dict[str, Any]] = {}
+    for selected in tree.expressions:
+        whole = selected.unalias()
+        if isinstance(whole, exp.Column) and whole.name in by:
+            continue
+        keys = _statistic(whole)
+        former = asked.setdefault((keys["statistic"], keys["column"]), keys)
+        if "at" in keys:
+            former["at"] = tuple(sorted({*former["at"], *keys["at"]}))
+    if not asked:
+        raise _refused("the query asks for no figure", f"ask for {_NAMES}")
+    if (COUNT, None) in asked and not by:
+        raise _refused("COUNT(*) is known: the number of rows is public", "ask for it by groups, or leave it out")
+    return tuple(Statistic(**keys, by=by or None) for keys in asked.values())
+
+
+def _statistic(whole: exp.Expression) -> dict[str, Any]:
+    """Return the statistic that a selected expression asks for."""
+    from sqlglot import exp
+
+    stated, name = whole.sql(), type(whole).__name__
+    if isinstance(whole, exp.WithinGroup):  # PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY pay)
+        ordered, part = whole.expression.expressions[0].this, whole.this.this
+        return {"statistic": QUANTILES, "column": _column(ordered), "at": (_number(part),)}
+    if isinstance(whole, exp.Median):
+        return {"statistic": QUANTILES, "column": _column(whole.this), "at": (0.5,)}
+    if name in _QUANTILES and whole.args.get("quantile") is not None:
+        return {"statistic": QUANTILES, "column": _column(whole.this), "at": (_number(whole.args["quantile"]),)}
+    if isinstance(whole, exp.Min | exp.Max):
+        hint = f"ask for QUANTILE({whole.this.sql()}, {'0.01' if isinstance(whole, exp.Min) else '0.99'})"
+        raise _refused(f"{stated} cannot be released: it is the value of one person", hint)
+    if isinstance(whole.this, exp.Distinct):
+        raise _refused(f"{stated} cannot be released: {_CLAUSES['distinct']}", "ask for a histogram")
+    if isinstance(whole, exp.Count) and (whole.this is None or isinstance(whole.this, exp.Star)):
+        return {"statistic": COUNT, "column": None}
+    if name in _OF_COLUMN:
+        return {"statistic": _OF_COLUMN[name], "column": _column(whole.this)}
+    if isinstance(whole, exp.Column | exp.Star):
+        raise _refused(f"{stated} is the rows themselves, which are not released by a query", "use sanitize")
+    raise _refused(f"{stated} is no figure that can be released", f"ask for {_NAMES}")
+
+
+def _column(named: exp.Expression) -> str:
+    from sqlglot import exp
+
+    if not isinstance(named, exp.Column):
+        raise _refused(f"{named.sql()} is computed from columns, and has no declared bounds", "name a column")
+    return str(named.name)
+
+
+def _number(stated: exp.Expression) -> float:
+    try:
+        return float(stated.name or stated.sql())
+    except ValueError:
+        raise _refused(f"{stated.sql()} is no share of the rows", "write a number between 0 and 1") from None
+
+
+def _refused(what: str, hint: str = "") -> ParameterError:
+    return ParameterError(what, hint=hint, field="sql")
