@@ -31,7 +31,7 @@ from workbench.learners.setting import FitSetting
 from workbench.learners.tasks import EMPTY, task
 from workbench.params import InputError, ParameterError, Parameters
 from workbench.privacy.accounting.event import Composed, Cost, PureDp
-from workbench.privacy.central.share import GAUSSIAN, LAPLACE, Budget, QueryEvent
+from workbench.privacy.central.share import Budget, QueryEvent
 from workbench.work.ask import Ask
 from workbench.work.noise import Exact, Noise
 
@@ -275,6 +275,11 @@ def composed(events: tuple[QueryEvent, ...], learner: str, whole: Budget | None 
     )
 
 
+_LAPLACE_NOISE, _GAUSSIAN_NOISE = (
+    "exact discrete Laplace on integers (OpenDP) from OpenSSL's cryptographic generator, seeded by the system",
+    "exact discrete Gaussian on integers (OpenDP) from OpenSSL's cryptographic generator, seeded by the system",
+)
+
 Released = TypeVar("Released", bound=Model[Any])
 
 
@@ -335,8 +340,7 @@ class PrivateEstimator(Fitted, Generic[Released]):
     @property
     def randomness(self) -> str:
         """Where the randomness of a released model comes from, for its card."""
-        noise = GAUSSIAN if self.gaussian else LAPLACE
-        return f"exact {noise} on integers (OpenDP) from OpenSSL's cryptographic generator, seeded by the system"
+        return _GAUSSIAN_NOISE if self.gaussian else _LAPLACE_NOISE
 
     def __init__(self, attributes: Sequence[Attribute], target: Attribute, parameters: Any, noise: Noise) -> None:
         self.attributes = attributes
