@@ -55,7 +55,7 @@ RECORDED = {
     "release/statements.py",
     "release/choosing.py",
     "release/kinds.py",
-    "release/bundle/write_bundle.py",
+    "release/bundle.py",
     "release/documents/release_document.py",
     "release/model/release_network.py",
 }

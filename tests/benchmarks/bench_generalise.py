@@ -16,10 +16,7 @@ import pytest
 from workbench.data.table import Table
 from workbench.risk.generalise.generalised import METHODS, Generalised, Method, generalise
 from workbench.risk.generalise.losses import LOSSES
-from workbench.risk.generalise.models import PrivacyModel
-from workbench.risk.generalise.models.closeness import Closeness
-from workbench.risk.generalise.models.distinct_diversity import DistinctDiversity
-from workbench.risk.generalise.models.k_anonymity import KAnonymity
+from workbench.risk.generalise.models import Closeness, DistinctDiversity, KAnonymity, PrivacyModel
 from workbench.risk.generalise.problem import Asked
 from workbench.risk.hierarchies import Hierarchy, builder
 

@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from workbench.data.read import read_table
-from workbench.data.samples.synthetic_people import ZIPS
+from workbench.data.samples.sample_tables import ZIPS
 from workbench.data.table import Table
 from workbench.sanitize.plan import Column, Plan
 from workbench.studies.regimes import StudyData

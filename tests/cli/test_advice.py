@@ -149,7 +149,7 @@ def test_documents_are_made_later_by_the_hint(folder: Path, run: Run, monkeypatc
         raise WorkbenchError("no printer")
 
     with monkeypatch.context() as broken:
-        broken.setattr("workbench.release.bundle.write_bundle.write_bundle", failed)
+        broken.setattr("workbench.release.bundle.write_bundle", failed)
         refused = run(*sanitize("my release.csv", "--bundle", "b"))
     assert advised(refused) == ["certificate", "my release.csv", *LEDGERS]
 

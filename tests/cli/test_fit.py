@@ -11,7 +11,7 @@ import pytest
 from command_cases import Run
 
 from workbench.cli import main
-from workbench.data.columns.matrix import matrix
+from workbench.data.columns.grid import matrix
 from workbench.data.columns.values import codes
 from workbench.data.samples.sample_tables import sample_table
 from workbench.learners.naive_bayes.estimator import NaiveBayes

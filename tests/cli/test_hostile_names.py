@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tomli_w
 from command_cases import Run
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 from test_progress_bar import Terminal
 
 from workbench.cli.catalogue import COMMANDS
 from workbench.cli.console import ProgressBar
+from workbench.data.read import read_table
 from workbench.params.errors import visible
 from workbench.release.certificate import checksum
 from workbench.risk.hierarchies import file_name
@@ -175,6 +180,39 @@ WALK: list[tuple[list[str], int]] = [
     (["gui", f"--sample={CLEAR}"], 2),
     ([f"sani{CLEAR}tize"], 2),
 ]  # fmt: skip
+
+
+PATTERNS = st.sampled_from(["*", "^a$", "^.*$", "a", "*a*", "^(a|b)$"]) | st.text(
+    "^$.*ab|[]() \\", min_size=1, max_size=5
+)
+
+
+NAMES = st.lists(PATTERNS.filter(str.strip), min_size=3, max_size=3, unique_by=str.strip)
+
+
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(["^a$", "a", "*"], "jsonl")
+@given(NAMES, st.sampled_from(("csv", "parquet", "jsonl")))
+def test_a_column_may_have_the_name_of_a_pattern(folder: Path, run: Run, names: list[str], form: str) -> None:
+    where = Path(tempfile.mkdtemp(dir=folder))
+    rows = "".join(f"{20 + i},{'xy'[i % 2]},free {i}\n" for i in range(30))
+    (where / "t.csv").write_text(",".join(f'"{name}"' for name in names) + "\n" + rows, "utf-8")
+    kinds: list[dict[str, Any]] = [
+        {"kind": "integer", "lower": 0, "upper": 120},
+        {"kind": "category", "domain": ["x", "y"]},
+        {"action": "keep"},
+    ]
+    columns = [{"name": name, **kind} for name, kind in zip(names, kinds, strict=True)]
+    (where / "p.toml").write_text(tomli_w.dumps({"version": 1, "epsilon": 100.0, "column": columns}), "utf-8")
+    shown = run("describe", f"{where}/t.csv", *READING, "--json").done["columns"]
+    assert [(c["name"], c["distinct"]) for c in shown] == list(zip(names, (30, 2, 30), strict=True))
+    ledger = ["--ledger", f"{where}/l.sqlite"]
+    words = ["--plan", f"{where}/p.toml", "-o", f"{where}/o.{form}", *READING, *ledger]
+    assert run("sanitize", f"{where}/t.csv", *words).code == 0
+    assert run("verify", f"{where}/o.{form}", *ledger, "--json").done["ok"]
+    out = read_table(where / f"o.{form}")
+    assert out.names == tuple(names)
+    assert sorted(out.column(names[2])) == sorted(f"free {i}" for i in range(30))
 
 
 @pytest.mark.parametrize("more", [[], ["--json"]], ids=["text", "json"])

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from command_cases import Run
 
-from workbench.data.columns.matrix import matrix
+from workbench.data.columns.grid import matrix
 from workbench.data.samples.sample_tables import sample_table
 from workbench.learners import LEARNERS
 from workbench.release.certificate import CARD, checksum

@@ -114,7 +114,7 @@ def test_papers_that_cannot_be_written_leave_the_release_and_say_so(
     def failed(told: object, target: Path, ledger: object, **_: bool) -> None:
         raise WorkbenchError("Qt cannot print the PDF: libGL.so.1")
 
-    monkeypatch.setattr("workbench.release.bundle.write_bundle.write_bundle", failed)
+    monkeypatch.setattr("workbench.release.bundle.write_bundle", failed)
     said = run(*SANITIZE, "--bundle", "b").error()
     assert "the release is at out.csv and stays charged; `workbench certificate out.csv --ledger l.sqlite`" in said
     assert run("verify", "out.csv", *LEDGER).code == 0

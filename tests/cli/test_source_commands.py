@@ -6,6 +6,7 @@ import gzip
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from command_cases import Run
 
@@ -103,3 +104,34 @@ def test_a_member_of_an_archive_is_named_in_the_plan(folder: Path, run: Run) -> 
     planned(run, "two.zip", "--member", "b.csv")
     assert 'member = "b.csv"' in (folder / "plan.toml").read_text("utf-8")
     done(run, "sanitize", "two.zip", "--plan", "plan.toml", "-o", "out.csv")
+
+
+@pytest.mark.parametrize(
+    ("data", "option", "refused"),
+    [
+        ("people.csv", ["--sheet", "x"], "--sheet is not for text files"),
+        ("people.csv", ["--labels"], "--labels is not for text files"),
+        ("people.csv.gz", ["--member", "x"], "--member is not for packed files other than zip"),
+        ("people.parquet", ["--delimiter", ";"], "--delimiter is not for Parquet files"),
+        ("sample:people", ["--missing", "NA"], "--missing is not for a sample table"),
+        ("people.csv.gz", ["--delimiter", ","], ""),
+        ("people.parquet", ["--missing", "Graz"], ""),
+    ],
+)
+def test_an_option_that_means_nothing_for_a_table_is_refused(
+    folder: Path, run: Run, data: str, option: list[str], refused: str
+) -> None:
+    pl.read_csv("people.csv").write_parquet("people.parquet")
+    Path("people.csv.gz").write_bytes(gzip.compress(Path("people.csv").read_bytes()))
+    answer = run("describe", data, *option)
+    if refused:
+        assert answer.error() == f"{refused} ({data}); leave it out"
+    else:
+        assert answer.code == 0
+
+
+def test_an_option_may_be_for_another_of_the_tables(folder: Path, run: Run) -> None:
+    pl.read_csv("people.csv").write_parquet("people.parquet")
+    words = ["risk", "people.csv", "--quasi", "city", "--population", "people.parquet", "--ledger", "l.sqlite"]
+    assert run(*words, "--delimiter", ",").code == 0
+    assert "--sheet is not for" in run(*words, "--sheet", "x").refused()

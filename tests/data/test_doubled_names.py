@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 
-from workbench.data.csv.header_guess import different_names
+from workbench.data.csv.dialect_guess import different_names
 from workbench.data.read import ReadOptions, read_table
 from workbench.data.reading import reading_of
 from workbench.sanitize.plan import Plan

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from workbench.data.images.image_set import ImageSet, ImageShape
+from workbench.data.images.image_set import EXAMPLES, MOST_CLASSES, ImageSet, ImageShape, overview, small
 from workbench.data.images.loose import is_loose, read_loose
-from workbench.data.images.overview import EXAMPLES, MOST_CLASSES, overview, small
 from workbench.params import InputError
 
 GREY, COLOUR = ImageShape(1, 8, 8), ImageShape(3, 8, 8)

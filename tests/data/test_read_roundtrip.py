@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.data.csv.dialect import DOUBLED, Dialect
 from workbench.data.csv.file import DelimitedFile
-from workbench.data.csv.options import ReadOptions
+from workbench.data.csv.options import DOUBLED, Dialect, ReadOptions
 from workbench.data.csv.precheck import regular_shape
 from workbench.data.csv.strict_reader import records
 from workbench.data.read import read_table

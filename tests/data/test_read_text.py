@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from workbench.data.csv import file as delimited
-from workbench.data.csv.dialect import Dialect
-from workbench.data.csv.options import ReadOptions
+from workbench.data.csv.options import Dialect, ReadOptions
 from workbench.data.read import read_table
 from workbench.data.table import Table
 from workbench.params import CancelledError, InputError, ParameterError

@@ -11,11 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_row_independence import DAYS, FIGURES
 
-from workbench.data.columns.grid import grid
-from workbench.data.columns.matrix import matrix
+from workbench.data.columns.grid import grid, matrix
 from workbench.data.columns.values import codes, numbers
-from workbench.data.csv.dialect import Dialect
-from workbench.data.csv.options import ReadOptions
+from workbench.data.csv.options import Dialect, ReadOptions
 from workbench.data.read import read_table
 from workbench.data.schema import Attribute
 from workbench.data.table import Table

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.data.columns.values import codes, numbers
-from workbench.data.csv.dialect import Dialect
+from workbench.data.csv.options import Dialect
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError

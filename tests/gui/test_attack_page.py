@@ -151,17 +151,17 @@ def test_releases_of_the_ledger_are_listed(window, press, idle, tmp_path):
 
 
 def test_a_release_is_attacked_from_its_card(people, press, idle, tmp_path):
-    people.session.ask_to_attack(tmp_path / "else.csv")
+    people.session.to_attack.make(tmp_path / "else.csv")
     assert people.page.form.target == "else.csv"
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "card.json").write_text("{}", "utf-8")
-    people.session.ask_to_attack(tmp_path / "model")
+    people.session.to_attack.make(tmp_path / "model")
     assert people.page.form.attack.name == "membership"
     assert people.page.form.target == "model"
 
 
 def test_what_is_aimed_at_is_the_target_of_every_attack_on_it(people, released):
-    people.session.ask_to_attack(released / "out.csv")
+    people.session.to_attack.make(released / "out.csv")
     for name in ("inference", "singling-out", "link"):
         choose(people, name)
         assert people.page.form.given()["release"] == released / "out.csv"

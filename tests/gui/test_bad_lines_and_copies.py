@@ -109,7 +109,7 @@ def test_copied_rows_begin_with_the_badge(people, press, qtbot):
 
 
 def test_a_copy_that_would_hold_up_the_window_is_refused(people, press, qtbot, monkeypatch):
-    monkeypatch.setattr("workbench.gui.widgets.copy_rows.MOST", 13_999)
+    monkeypatch.setattr("workbench.gui.widgets.table_view.MOST_COPIED", 13_999)
     press(people, "view_rows")
     view = people.findChild(QTableView, "rows_table")
     QApplication.clipboard().setText("before")

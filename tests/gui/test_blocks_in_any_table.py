@@ -165,7 +165,7 @@ def test_a_table_of_lines_is_sorted_by_its_headings_as_numbers(qtbot, window):
 def test_a_click_on_a_row_chooses_it_and_sets_nothing_else(hands):
     """ε, plan, way, target and what Train offers are set by cells that are edited and by buttons that say so."""
     session, window = hands.window.session, hands.window
-    state = lambda: (session.plan, session.way, session.training, session.questions, session.undo_stack.count())  # noqa: E731
+    state = lambda: (session.plan, session.way, session.to_train.value, session.questions, session.undo_stack.count())  # noqa: E731
     pages = "questions", "data", "ways", "protect", "release", "compare", "memory", "released", "ledger"
     clicked = set()
     for page in pages:

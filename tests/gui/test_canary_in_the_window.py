@@ -66,7 +66,7 @@ def test_a_canary_in_a_cell_is_written_nowhere(
         idle(window)
         assert project.exists()
         assert not found_in((window.windowTitle() + QApplication.applicationDisplayName()).encode())
-        assert not found_in("\n".join(window.settings.recent).encode())
+        assert not found_in("\n".join(window.session.recent.paths).encode())
     assert not any(found_in(arguments.encode()) for arguments in told)
     assert hunted(places, [data]) == []
 

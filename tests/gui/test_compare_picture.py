@@ -43,7 +43,7 @@ def test_hover_says_the_nearest_point_and_a_click_asks_what_to_do_with_it(compar
     qtbot.mouseClick(page.plot.view.viewport(), LEFT, pos=point_at(page, 2, 0))
     press(compare, "compare_point_train")
     assert compare.page.objectName() == "page_train"
-    assert compare.session.training == ("naive-bayes", Decimal("0.1")), (
+    assert compare.session.to_train.value == ("naive-bayes", Decimal("0.1")), (
         "a private model's ε is for Train, as on Utility"
     )
     assert compare.session.plan.epsilon == 1

@@ -12,7 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QWidget
 from released import release_table
 
-from workbench.gui.project.project_file import project_text, read_project
+from workbench.gui.project.project_file import Planned, project_text, read_project
 from workbench.gui.session.draft import DraftColumn, DraftPlan
 from workbench.params import InputError
 from workbench.release.ledger.ledger import Ledger
@@ -158,12 +158,12 @@ def test_the_project_keeps_each_mark(hands, tmp_path):
     hands.pick("attribute_table", "visits", "Kind", "real")
     session = hands.window.session
     file = tmp_path / "people.workbench.toml"
-    file.write_text(project_text(session.opened, session.plan, tmp_path), "utf-8")
+    file.write_text(project_text(Planned.of(session), tmp_path), "utf-8")
     raw = tomllib.loads(file.read_text("utf-8"))
     assert [c.get("origin") for c in raw["column"]] == ["guess"] * 4
     assert read_project(file).plan == session.plan
     hands.click("data_onward")
-    assert "guess" not in project_text(session.opened, session.plan, tmp_path)
+    assert "guess" not in project_text(Planned.of(session), tmp_path)
 
 
 def test_a_project_is_opened_with_its_marks(hands, tmp_path):

@@ -12,7 +12,7 @@ from test_release_page import answer, ready, release, target  # noqa: F401 - fix
 
 from workbench.gui.pages.curve_actions import CURVE_FILES, save_curve
 from workbench.release.documents import written_document
-from workbench.release.signature.signing_key import make_key
+from workbench.release.signature import make_key
 from workbench.release.verify_any import signatures, verify_any
 from workbench.render.values import PRIVATE_BADGE, CurveFigure, Series
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QLabel
 
-from workbench.gui.session.session import ReleasedStep
+from workbench.gui.session.account_view import ReleasedStep
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def test_release_asks_once_and_writes_a_file_that_is_verified(searched, press, i
     assert verify_release(path) == []
     assert json.loads(Path(f"{path}.certificate.json").read_text("utf-8"))["k"] == 2
     assert not searched.session.released  # it costs nothing and is no release with a guarantee
-    assert searched.session.to_attack == path
+    assert searched.session.to_attack.value == path
     press(searched, "generalise_attack")
     idle(searched)
     assert searched.page.objectName() == "page_attack"

@@ -17,8 +17,8 @@ from workbench.data.images.read import ImageOptions
 from workbench.deep.plan import DpSgdPlan
 from workbench.gui.pages.data.start import reasons
 from workbench.gui.project.autosave import claim
-from workbench.gui.project.open_images import load_images
-from workbench.gui.project.project_file import project_text, read_project
+from workbench.gui.project.open_table import load_images
+from workbench.gui.project.project_file import Planned, project_text, read_project
 from workbench.gui.session.draft import DraftPlan
 from workbench.params import WorkbenchError
 from workbench.paths import user_state
@@ -90,7 +90,7 @@ def test_a_project_of_images_brings_back_what_was_declared_and_planned(scans, pr
     assert scans.isWindowModified()
     save(scans, qtbot, idle)
     assert not scans.isWindowModified()
-    assert scans.settings.recent[0] == str(project)
+    assert scans.session.recent.paths[0] == str(project)
     planned, declared = scans.session.network.plan, scans.session.images.options
     scans.open("sample:iris")
     idle(scans)
@@ -121,14 +121,15 @@ def test_names_that_nobody_declared_are_not_in_the_file(tmp_path) -> None:
     folder = write_folders(tmp_path / "scans")
     opened = load_images(str(folder), ImageOptions(image_size=4), ignore, CancelToken())
     plan = DpSgdPlan(network="mlp", epsilon=1.0, delta=1e-3, batch=5, epochs=7, lr=0.1, clip=1.0)
-    text = project_text(opened, DraftPlan(), tmp_path, plan)
+    text = project_text(Planned(opened.source, DraftPlan(), declared=opened.options, network=plan), tmp_path)
     assert opened.table.classes == CLASSES
     assert not any(word in text for word in (*CLASSES, "24", ".png"))
     (tmp_path / "scans.workbench.toml").write_text(text, "utf-8")
     found = read_project(tmp_path / "scans.workbench.toml")
     assert (found.source, found.declared, found.network) == (str(folder), ImageOptions(image_size=4), plan)
     declared = dataclasses.replace(opened, options=ImageOptions(classes=CLASSES))
-    assert all(name in project_text(declared, DraftPlan(), tmp_path) for name in CLASSES)
+    text = project_text(Planned(declared.source, DraftPlan(), declared=declared.options), tmp_path)
+    assert all(name in text for name in CLASSES)
 
 
 @pytest.mark.slow  # the cost of a network is worked out
@@ -206,7 +207,7 @@ def test_a_folder_is_a_recent_file_that_opens(scans, idle, press) -> None:
     source = scans.session.images.source
     scans.open("sample:iris")
     idle(scans)
-    assert scans.settings.recent[0] == source
+    assert scans.session.recent.paths[0] == source
     assert reasons([source], CancelToken()) == {source: ""}
 
 

@@ -10,8 +10,7 @@ from PySide6.QtCore import QBuffer
 from PySide6.QtGui import QColor, QImage, QPainter, QPdfWriter
 
 from workbench.params import InputError
-from workbench.release.documents.study_report import study_report
-from workbench.release.documents.written_document import check_document_path
+from workbench.release.documents.written_document import check_document_path, study_report
 from workbench.render.document import Bullets, Document, FactList, Grid, Paragraph, Picture, Section
 from workbench.render.document_html import page_html
 from workbench.render.document_pdf import RESOLUTION, dated, drawn_pictures, laid_out, paint_page, pdf_bytes

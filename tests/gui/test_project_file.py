@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import tomllib
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -13,7 +14,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel
 from workbench.data.csv.options import ReadOptions
 from workbench.gui.pages.ways.table import FIRST_WAY
 from workbench.gui.project.open_table import open_table
-from workbench.gui.project.project_file import project_of, project_raw, project_text, read_project
+from workbench.gui.project.project_file import Planned, project_of, project_raw, project_text, read_project
 from workbench.gui.widgets.way_bar import ways
 from workbench.params import InputError, ParameterError, WorkbenchError
 from workbench.release import atomic
@@ -71,7 +72,7 @@ def test_a_project_is_saved_by_keys_and_brings_everything_back(town, project, qt
     assert town.isWindowModified()
     save(town, qtbot, idle)
     assert not town.isWindowModified()
-    assert town.settings.recent[0] == str(project)
+    assert town.session.recent.paths[0] == str(project)
     town.open("sample:iris")
     idle(town)
     assert town.project.path is None
@@ -238,15 +239,14 @@ def test_a_damaged_project_is_refused_with_its_place(tmp_path, text, error, word
 
 def test_what_is_written_is_what_is_read(town, tmp_path):
     path = tmp_path / "again.toml"
-    path.write_text(project_text(town.session.opened, town.session.plan, tmp_path), "utf-8")
+    path.write_text(project_text(Planned.of(town.session), tmp_path), "utf-8")
     assert read_project(path).plan == town.session.plan
 
 
 def test_a_file_with_facts_from_the_rows_says_that_it_is_private(town, tmp_path):
-    opened = town.session.opened
-    assert "PRIVATE" not in project_text(opened, town.session.plan, tmp_path)
+    assert "PRIVATE" not in project_text(Planned.of(town.session), tmp_path)
     taken = town.session.plan.with_column("town", domain=("a", "b"), bounds_origin="data")
-    text = project_text(opened, taken, tmp_path)
+    text = project_text(replace(Planned.of(town.session), plan=taken), tmp_path)
     assert text.startswith("# ")
     assert "PRIVATE" in text
     assert "no value" not in text
@@ -305,13 +305,13 @@ def test_the_way_that_was_chosen_and_the_answers_come_back_with_the_project(town
 
 def test_a_project_without_a_way_is_read_and_one_with_an_unknown_way_is_refused(town, tmp_path):
     path = tmp_path / "one.workbench.toml"
-    text = project_text(town.session.opened, town.session.plan, tmp_path)
+    text = project_text(Planned.of(town.session), tmp_path)
     assert "way =" not in text
     path.write_text(text, "utf-8")
     assert read_project(path).way == ""
-    path.write_text(project_text(town.session.opened, town.session.plan, tmp_path, way="statistics"), "utf-8")
+    path.write_text(project_text(replace(Planned.of(town.session), way="statistics"), tmp_path), "utf-8")
     assert read_project(path).way == "statistics"
-    path.write_text(project_text(town.session.opened, town.session.plan, tmp_path, way="gossip"), "utf-8")
+    path.write_text(project_text(replace(Planned.of(town.session), way="gossip"), tmp_path), "utf-8")
     with pytest.raises(ParameterError, match="gossip"):
         read_project(path)
 
@@ -328,7 +328,7 @@ def test_a_project_without_a_way_is_read_and_one_with_an_unknown_way_is_refused(
     ],
 )
 def test_settings_of_generalise_that_are_unknown_are_refused(town, tmp_path, more, refused):
-    raw = project_raw(town.session.opened, town.session.plan, tmp_path)
+    raw = project_raw(Planned.of(town.session), tmp_path)
     path = tmp_path / "one.workbench.toml"
     assert project_of(raw, path).generalised is None
     with pytest.raises(ParameterError, match=refused):

@@ -12,8 +12,9 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QSlider, QWidget
 
-from workbench.gui.pages.rappor.live_plots import BarsPicture, HeatPicture, RocPicture, Setting, plots
+from workbench.gui.pages.rappor.live_plots import Setting, plots
 from workbench.gui.pages.rappor.parameters_card import LINES
+from workbench.gui.widgets.chart import Chart
 from workbench.privacy.rappor.account import cost
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.release.ledger.ledger import Ledger
@@ -146,10 +147,10 @@ def test_a_simulation_is_free_and_drawn(ready, press, idle, qtbot) -> None:
     idle(ready)
     told = ready.findChild(QLabel, "rappor_found").text()
     assert told.startswith("20,000 reports, ")
-    bars = ready.findChild(BarsPicture, "rappor_bars")
+    bars = ready.findChild(Chart, "rappor_bars")
     assert "60 candidates" in bars.accessibleName()
     assert "true" in bars.words_at(bars.width() / 2)
-    heat = ready.findChild(HeatPicture, "rappor_heat")
+    heat = ready.findChild(Chart, "rappor_heat")
     assert "128 bits in 16 cohorts" in heat.accessibleName()
     assert "bit" in heat.words_at(heat.width() / 2)
     for part in (bars, heat):
@@ -171,7 +172,7 @@ def test_a_simulation_of_a_column_is_private_and_has_a_roc(ready, press, idle, q
     assert "column age" in ready.findChild(QLabel, "rappor_found_title").text()
     with Ledger.read() as book:
         assert [figures.study for figures in book.figures()] == ["rappor"]
-    roc = ready.findChild(RocPicture, "rappor_roc")
+    roc = ready.findChild(Chart, "rappor_roc")
     assert roc.accessibleName() == "ROC of 100,000 reports, 10,000 reports, 1,000 reports"
     assert "false alarms" in roc.words_at(roc.width() / 2)
     found = ready.page._results._found

@@ -11,9 +11,9 @@ from PySide6.QtGui import QColor, QWheelEvent
 from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QStyleOptionViewItem, QWidget
 
 from workbench.gui.pages.data.attribute_model import KIND, LOWER, NAME, ROLE
-from workbench.gui.pages.protect.detail import Becoming
 from workbench.gui.pages.protect.share_model import ACTION, ERROR, SHARE
 from workbench.gui.project.open_table import open_table
+from workbench.gui.widgets.chart import Chart
 
 # Said by the platform without a screen whenever a list opens: there is nothing that it could raise or grab.
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support (raise|grabbing the keyboard)")
@@ -220,7 +220,7 @@ def test_every_guess_stands_whole_beside_the_button_that_confirms_it(doubtful):
 
 def test_what_a_value_can_become_is_in_sight_in_a_small_window(protect):
     assert (protect.width(), protect.height()) == (1280, 800)
-    picture = protect.findChild(Becoming)
+    picture = protect.findChild(Chart, "share_becoming")
     assert picture.isVisible()
     assert picture.height() >= 90
     assert protect.page.detail.rect().contains(picture.mapTo(protect.page.detail, picture.rect().bottomRight()))

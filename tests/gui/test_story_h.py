@@ -10,7 +10,7 @@ from hands import Hands
 from mishaps import statuses
 from PySide6.QtWidgets import QComboBox, QFileDialog
 
-from workbench.data.samples import synthetic_people
+from workbench.data.samples import sample_tables
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify_any import verify_any
 
@@ -25,7 +25,7 @@ def hands(people, qtbot) -> Hands:
 def others(path: Path) -> Path:
     """Write people of the same town who are not in the sample."""
     draw = random.Random(77)
-    rows = [synthetic_people._person(at, draw) for at in range(5000, 6000)]
+    rows = [sample_tables._person(at, draw) for at in range(5000, 6000)]
     path.write_text("\n".join(["id,name,age,sex,zip,income,label", *(",".join(row) for row in rows)]) + "\n", "utf-8")
     return path
 

@@ -156,7 +156,7 @@ def test_models_that_cannot_learn_the_target_are_not_offered(iris, press, idle, 
     assert not problem.isVisible()
     press(iris, "tab_train")
     assert iris.findChild(QWidget, "train_model_bin-means") is None
-    iris.session.ask_for_training("bin-means", Decimal(1))  # as a point of an older curve does
+    iris.session.to_train.make(("bin-means", Decimal(1)))  # as a point of an older curve does
     refused = iris.findChild(QLabel, "train_problem")
     qtbot.waitUntil(refused.isVisible)
     assert "not as numbers" in refused.text()

@@ -124,7 +124,7 @@ def test_a_click_on_a_point_says_what_it_is_and_sets_nothing(utility, qtbot, pre
     assert f"ε = 10:  accuracy {line.mean[1]:.3f} ± " in utility.findChild(QLabel, "curve_point_figure").text()
     assert not utility.findChild(QLabel, "curve_point_warning").isVisible()
     assert not utility.findChild(QWidget, "curve_point_train").isVisible(), "no private model is here"
-    assert (utility.session.plan, utility.session.training) == (before, None)
+    assert (utility.session.plan, utility.session.to_train.value) == (before, None)
     qtbot.keyClick(utility.focusWidget(), Qt.Key.Key_Escape)
     assert not panel.isVisible()
     assert utility.session.plan == before
@@ -244,7 +244,7 @@ def test_the_arrow_keys_go_to_a_point_and_return_takes_it(utility, qtbot, press,
     assert utility.focusWidget().objectName() == "curve_point_train"
     qtbot.keyClick(utility.focusWidget(), Qt.Key.Key_Space)
     assert utility.session.plan.epsilon == 10
-    assert utility.session.training is not None
+    assert utility.session.to_train.value is not None
 
 
 def test_a_point_of_the_private_model_goes_to_train_and_leaves_the_plan_alone(utility, qtbot, press, idle):
@@ -252,7 +252,7 @@ def test_a_point_of_the_private_model_goes_to_train_and_leaves_the_plan_alone(ut
     click_point(page, qtbot, 1, 1)
     press(utility, "curve_point_train")
     assert utility.session.plan == before
-    assert utility.session.training == ("logistic-regression", Decimal("10.0"))
+    assert utility.session.to_train.value == ("logistic-regression", Decimal("10.0"))
     assert utility.page.objectName() == "page_train"
     assert utility.page.forms.value().epsilon == 10
     assert utility.page.forms.model == "logistic-regression"
@@ -333,7 +333,7 @@ def test_one_click_draws_the_standard_comparison_in_one_picture_with_the_persons
     at = names.index("Naive Bayes: private model")
     click_point(utility.page, qtbot, at, 1)
     press(utility, "curve_point_train")
-    assert utility.session.training == ("naive-bayes", Decimal("10.0"))
+    assert utility.session.to_train.value == ("naive-bayes", Decimal("10.0"))
 
 
 def test_another_model_is_added_and_only_its_own_is_trained_anew(utility, qtbot, press, idle):

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from fake_noise import Scripted
 
-from workbench.data.columns.matrix import matrix
+from workbench.data.columns.grid import matrix
 from workbench.data.table import Table
 from workbench.learners.naive_bayes.estimator import NaiveBayes
 from workbench.learners.naive_bayes.parameters import NaiveBayesParameters

@@ -16,13 +16,13 @@ import pytest
 from release_cases import names_in, release
 
 from workbench.params import CheckFailedError, InputError
-from workbench.release.bundle import write_bundle as writing
-from workbench.release.bundle.write_bundle import write_bundle
+from workbench.release import bundle as writing
+from workbench.release import signature
+from workbench.release.bundle import write_bundle
 from workbench.release.described_release import stated
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.manifest import MANIFEST, is_inside, read_manifest
-from workbench.release.signature import signing_key, trusted_keys
-from workbench.release.signature.signature_file import sign, signature_of
+from workbench.release.signature import sign, signature_of
 from workbench.release.verify_any import ledger_claims, signatures, verify_any
 
 needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
@@ -35,7 +35,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_DATA_HOME", str(folder / "data"))
         patch.setenv("HOME", str(folder))
-        signing_key.make_key()
+        signature.make_key()
         release(folder / "l.sqlite", folder / "people.csv", account="people")
         with Ledger.read(folder / "l.sqlite") as ledger:
             write_bundle(stated(folder / "people.csv"), folder / "signed", ledger, signed=True)
@@ -126,9 +126,9 @@ def test_a_forged_ledger_entry_is_found_by_both(bundle):
 
 @needs_openssl
 def test_a_forger_who_signs_anew_has_another_key(bundle, original):
-    key = signing_key.fingerprint(signatures_key(original / "signed"))
+    key = signature.fingerprint(signatures_key(original / "signed"))
     forge(bundle, "plan.toml", b"epsilon = 1\n")
-    signing_key.make_key()  # in this test's own home
+    signature.make_key()  # in this test's own home
     sign(bundle / MANIFEST)
     done = checked(bundle, "--key", key)
     assert done.returncode == 1
@@ -221,54 +221,54 @@ def test_no_path_of_a_manifest_leads_out_of_the_bundle(bundle, name):
 
 
 def test_the_key_is_made_once_and_is_its_owners_alone():
-    assert signing_key.own_public_key() is None
-    public = signing_key.make_key()
-    assert signing_key.own_public_key() == public
+    assert signature.own_public_key() is None
+    public = signature.make_key()
+    assert signature.own_public_key() == public
     with pytest.raises(InputError, match="there is a signing key already"):
-        signing_key.make_key()
-    path = signing_key.signing_key_path()
+        signature.make_key()
+    path = signature.signing_key_path()
     if os.name != "nt":
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         path.chmod(0o644)
         with pytest.raises(InputError, match="other users may read"):
-            signing_key.signing_key()
+            signature.signing_key()
 
 
 def test_a_public_key_is_read_as_it_is_printed():
-    public = signing_key.make_key()
+    public = signature.make_key()
     import base64
 
-    for text in (base64.b64encode(public).decode(), signing_key.public_pem(public)):
-        assert signing_key.public_key_in(text) == public
+    for text in (base64.b64encode(public).decode(), signature.public_pem(public)):
+        assert signature.public_key_in(text) == public
     for text in ("", "nonsense", base64.b64encode(b"x" * 31).decode(), "-----BEGIN PUBLIC KEY-----"):
         with pytest.raises(InputError, match="not an Ed25519 public key"):
-            signing_key.public_key_in(text)
+            signature.public_key_in(text)
 
 
 def test_a_signature_says_who_issued_the_release(tmp_path):
     release(tmp_path / "l.sqlite", tmp_path / "a.csv")
-    public = signing_key.make_key()
+    public = signature.make_key()
     certificate = tmp_path / "a.csv.certificate.json"
     sign(certificate)
     assert verify_any(tmp_path / "a.csv") == []
     found = signatures(tmp_path / "a.csv")
     assert found is not None
     assert (found.issuer, found.known) == ("your own key", True)
-    signing_key.signing_key_path().unlink()
+    signature.signing_key_path().unlink()
     stranger = signatures(tmp_path / "a.csv")
     assert stranger is not None
     assert not stranger.known
-    assert signing_key.fingerprint(public) in stranger.issuer
-    trusted_keys.trust(public, "the office")
+    assert signature.fingerprint(public) in stranger.issuer
+    signature.trust(public, "the office")
     friend = signatures(tmp_path / "a.csv")
     assert friend is not None
     assert (friend.issuer, friend.known) == ("the trusted key of the office", True)
-    trusted_keys.forget("the office")
-    assert trusted_keys.trusted_keys() == {}
+    signature.forget("the office")
+    assert signature.trusted_keys() == {}
 
 
 def test_a_signature_of_another_file_is_a_fault(tmp_path):
-    signing_key.make_key()
+    signature.make_key()
     for name in ("a.csv", "b.csv"):
         release(tmp_path / f"{name}.sqlite", tmp_path / name)
     sign(tmp_path / "a.csv.certificate.json")

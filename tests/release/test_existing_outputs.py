@@ -16,7 +16,7 @@ from workbench.learners import learner
 from workbench.params import InputError
 from workbench.params.remedies import REPLACE_OUTPUT
 from workbench.release import parts
-from workbench.release.bundle.write_bundle import write_bundle
+from workbench.release.bundle import write_bundle
 from workbench.release.certificate import certificate_path
 from workbench.release.described_release import stated
 from workbench.release.ledger.ledger import Ledger

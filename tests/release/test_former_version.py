@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.release.bundle.verify_bundle import bundle_cannot_know
+from workbench.release.bundle import bundle_cannot_know
 from workbench.release.manifest import MANIFEST, read_manifest
 from workbench.release.verify_any import verify_any
 

@@ -15,7 +15,7 @@ import pytest
 from release_cases import certificate_of, die_at, names_in, plan_of, release, run_to_exit, table_of
 from released import release_table
 
-from workbench.data.columns.matrix import matrix
+from workbench.data.columns.grid import matrix
 from workbench.data.read import read_table
 from workbench.data.table import Table
 from workbench.learners import DBSCAN, LINEAR_REGRESSION, NAIVE_BAYES, Learner

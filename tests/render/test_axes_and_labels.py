@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.render.palette import FREE_STYLES, STYLES, THEMES
-from workbench.render.scaffold import spread
-from workbench.render.ticks import linear_ticks, log_ticks, nice_step, plain_number
+from workbench.render.scaffold import linear_ticks, log_ticks, nice_step, plain_number, spread
 
 
 def texts(ticks: list[tuple[float, str]]) -> list[str]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from workbench.data.table import Table
-from workbench.risk.classes import classes, coded
+from workbench.risk.distances import classes, coded
 
 
 @given(arrays(np.int64, st.tuples(st.integers(0, 40), st.integers(0, 4)), elements=st.integers(0, 3)))

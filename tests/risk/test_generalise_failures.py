@@ -8,11 +8,9 @@ from workbench.data.samples.sample_tables import sample_table
 from workbench.params import InputError, ParameterError
 from workbench.risk.generalise.failures import failures
 from workbench.risk.generalise.generalised import Generalised, Method, generalise
-from workbench.risk.generalise.models.closeness import Closeness
-from workbench.risk.generalise.models.distinct_diversity import DistinctDiversity
-from workbench.risk.generalise.models.k_anonymity import KAnonymity
+from workbench.risk.generalise.models import Closeness, DistinctDiversity, KAnonymity
 from workbench.risk.generalise.problem import Asked
-from workbench.risk.hierarchies.folder import made, way_of
+from workbench.risk.hierarchies.builders import made, way_of
 
 ASKED = Asked(("age", "town"), ("diagnosis",))
 

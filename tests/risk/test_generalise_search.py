@@ -10,20 +10,22 @@ import pytest
 
 from workbench.params import InputError
 from workbench.risk.distances import DISTANCES
+from workbench.risk.generalise.generalised import cells, local
 from workbench.risk.generalise.losses import LOSSES, loss
-from workbench.risk.generalise.models import MODELS
-from workbench.risk.generalise.models.average_risk import AverageRisk
-from workbench.risk.generalise.models.base import PrivacyModel
-from workbench.risk.generalise.models.closeness import Closeness
-from workbench.risk.generalise.models.distinct_diversity import DistinctDiversity
-from workbench.risk.generalise.models.entropy_diversity import EntropyDiversity
-from workbench.risk.generalise.models.k_anonymity import KAnonymity
-from workbench.risk.generalise.models.k_map import KMap
-from workbench.risk.generalise.models.likeness import Likeness
-from workbench.risk.generalise.models.presence import Presence
-from workbench.risk.generalise.models.recursive_diversity import RecursiveDiversity
+from workbench.risk.generalise.models import (
+    MODELS,
+    AverageRisk,
+    Closeness,
+    DistinctDiversity,
+    EntropyDiversity,
+    KAnonymity,
+    KMap,
+    Likeness,
+    Presence,
+    PrivacyModel,
+    RecursiveDiversity,
+)
 from workbench.risk.generalise.problem import Problem
-from workbench.risk.generalise.recoding import cells, local
 from workbench.risk.generalise.search import Goal, Search, greedy, optimal
 
 SEEDS = range(200)

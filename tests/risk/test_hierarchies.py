@@ -10,7 +10,7 @@ import pytest
 from workbench.data.samples.sample_tables import sample_table
 from workbench.params import InputError, ParameterError
 from workbench.risk.hierarchies import BUILDERS, Hierarchy, builder, file_name, read_hierarchy
-from workbench.risk.hierarchies.folder import made, way_of
+from workbench.risk.hierarchies.builders import made, way_of
 
 CASES: dict[str, tuple[list[str], dict[str, Any], list[str]]] = {
     "intervals": (

@@ -17,11 +17,10 @@ from scipy.stats import nbinom
 from workbench.data.read import read_table
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
-from workbench.risk.distances import equal, hierarchical, ordered
+from workbench.risk.distances import SensitiveCounts, equal, hierarchical, ordered, sensitive_counts
 from workbench.risk.measures import MEASURES, RiskOptions, Subject, measured
+from workbench.risk.measures.class_measures import class_risk
 from workbench.risk.measures.hipaa import HIPAA, hints
-from workbench.risk.measures.reidentification import class_risk
-from workbench.risk.sensitive_counts import SensitiveCounts, sensitive_counts
 
 AGE, TOWN, ILLNESS = "age", "town", "diagnosis"
 SIX = {

@@ -10,9 +10,17 @@ from scipy.stats import beta, norm, t
 
 from workbench.params import InputError
 from workbench.risk.attacks.bound import NOTHING, Guarantee, most
-from workbench.risk.membership import GUESSES, guess
-from workbench.risk.membership.base import Seen, Shadows, cast_shadows, log_odds
-from workbench.risk.membership.figures import Allowed, allowed_by, separated
+from workbench.risk.membership import (
+    GUESSES,
+    Allowed,
+    Seen,
+    Shadows,
+    allowed_by,
+    cast_shadows,
+    guess,
+    log_odds,
+    separated,
+)
 from workbench.risk.roc import area, area_interval, best_threshold, caught_at
 
 LOCAL = Guarantee(epsilon=1.0, replaced=(1.0, 0.0))

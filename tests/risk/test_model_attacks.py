@@ -17,9 +17,7 @@ from workbench.risk.attacks.bound import NOTHING, Guarantee, most
 from workbench.risk.attacks.inversion import Inversion
 from workbench.risk.attacks.membership import Membership, People
 from workbench.risk.attacks.outcome import Outcome
-from workbench.risk.membership import GUESSES
-from workbench.risk.membership.base import Seen, cast_shadows
-from workbench.risk.membership.figures import separated
+from workbench.risk.membership import GUESSES, Seen, cast_shadows, separated
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
 

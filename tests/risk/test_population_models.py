@@ -10,9 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.risk.measures.population import PITMAN, POPULATION_MODELS, SNB, ZAYATZ, Estimate, Sample, chosen
-from workbench.risk.measures.population.pitman import log_likelihood
-from workbench.risk.measures.population.snb import classes_in_population, expected
+from workbench.risk.measures.population import (
+    PITMAN,
+    POPULATION_MODELS,
+    SNB,
+    ZAYATZ,
+    Estimate,
+    Sample,
+    chosen,
+    classes_in_population,
+    expected,
+    log_likelihood,
+)
 
 # The classes of Adult (UCI, 30,162 complete rows) over the nine columns of ARX's adult.csv: sex, age, race,
 # marital-status, education, native-country, workclass, occupation, salary-class. How many have 1, 2, 3 … rows.

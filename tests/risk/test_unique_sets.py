@@ -15,7 +15,7 @@ from hypothesis.extra.numpy import arrays
 from workbench.data.table import Table
 from workbench.params import CancelledError
 from workbench.risk.measures import RiskOptions, Subject
-from workbench.risk.measures.special_uniques import intrusion, scores, special_uniques
+from workbench.risk.measures.unique_measures import intrusion, scores, special_uniques
 from workbench.risk.measures.unique_sets import MOST_SETS, MOST_WORK, reachable, unique_sets
 from workbench.signals.cancel import CancelToken
 

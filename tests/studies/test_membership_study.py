@@ -11,7 +11,7 @@ import pytest
 from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.risk.attacks.outcome import Outcome
-from workbench.risk.membership.figures import Allowed
+from workbench.risk.membership import Allowed
 from workbench.sanitize.plan import Column, Plan
 from workbench.studies.curve import CurvePlan
 from workbench.studies.membership import of_study

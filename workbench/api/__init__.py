@@ -56,15 +56,14 @@ from workbench.params.field import did_you_mean
 
 if TYPE_CHECKING:
     from workbench.api import rappor
-    from workbench.api.attacks import attack
     from workbench.api.central import publish, statistics, synthesize
     from workbench.api.generalized import generalize
     from workbench.api.ledgers import ledger
-    from workbench.api.measures import anonymity, risk
     from workbench.api.models import total_epsilon
     from workbench.api.networks import train
     from workbench.api.released import Released, fit_on_release, load_model
     from workbench.api.reports import quality, report
+    from workbench.api.risks import anonymity, attack, risk
 
 __all__ = [
     "Plan",
@@ -100,8 +99,8 @@ __all__ = [
 
 _LATER = {
     "Released": "released",
-    "attack": "attacks",
-    "anonymity": "measures",
+    "attack": "risks",
+    "anonymity": "risks",
     "fit_on_release": "released",
     "generalize": "generalized",
     "ledger": "ledgers",
@@ -109,7 +108,7 @@ _LATER = {
     "publish": "central",
     "quality": "reports",
     "report": "reports",
-    "risk": "measures",
+    "risk": "risks",
     "statistics": "central",
     "synthesize": "central",
     "total_epsilon": "models",

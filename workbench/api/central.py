@@ -10,9 +10,8 @@ from typing import Any
 import pandas as pd
 
 from workbench.api.datasets import warn_of_study
-from workbench.api.frames import frame_of, restored
+from workbench.api.frames import Place, frame_of, restored
 from workbench.api.handed import Handed
-from workbench.api.places import Place
 from workbench.params import ParameterError
 from workbench.privacy.accounting.event import exact
 from workbench.release import kinds

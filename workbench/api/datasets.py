@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.api.frames import frame_of_table, readable_part
-from workbench.api.places import Place, asked_for, path_of
-from workbench.data.read import ReadOptions, read_table
+from workbench.api.frames import Place, asked_for, frame_of_table, path_of, readable_part
+from workbench.data.read import ReadOptions, read_table, require_options
 from workbench.params import BudgetRefusedError, InputError, ParameterError
 from workbench.params.remedies import CHARGE_ACCOUNT, NAME_ACCOUNT, OTHER_TABLE, RAISE_CAP, STATE_ACCOUNT, Remedy
 from workbench.release.ledger.ledger import Ledger
@@ -101,7 +100,9 @@ def dataset(
     else:
         if not isinstance(rows, str | Path) and not hasattr(rows, "__fspath__"):
             raise InputError(f"the {type(rows).__name__} is not a table", "dataset", "give a DataFrame or a path")
-        table = read_table(os.fspath(rows), ReadOptions.from_plain(reading or {}, "reading"))
+        how = ReadOptions.from_plain(reading or {}, "reading")
+        require_options({name: name for name in reading or {}}, os.fspath(rows))
+        table = read_table(os.fspath(rows), how)
         frame = frame_of_table(table)
     if not asked_for(ledger):
         return Mark(name).on(frame)

@@ -1,4 +1,4 @@
-"""A pandas DataFrame as the program's table, and back.
+"""A pandas DataFrame as the program's table, and back; how paths are given, and how results are shown.
 
 A cell's text follows from that cell alone, never from the others of its column: whether a column of numbers happens to
 hold whole numbers only would be a fact about the rows. The way back gives each column the dtype that it had.
@@ -11,19 +11,78 @@ import datetime
 import decimal
 import math
 import numbers
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 
-from workbench.data.columns.numerals import doubles
 from workbench.data.columns.source_types import as_type
+from workbench.data.columns.values import doubles
+from workbench.data.databases.address import as_path
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
-from workbench.params import InputError
+from workbench.params import InputError, ParameterError
+
+Place = str | os.PathLike[str]
+
+
+def path_of(place: Any) -> Path:
+    """Return a path that was given as text or as a ``Path``, or the address of a table in a database.
+
+    Raises:
+        ParameterError: it is neither.
+    """
+    try:
+        return as_path(os.fspath(place))
+    except TypeError:
+        raise ParameterError(f"the {type(place).__name__} is not a path", hint="give text or a Path") from None
+
+
+def asked_for(ledger: Place | bool | None) -> bool:
+    """Return whether a ledger was given."""
+    return ledger is not None and ledger is not False
+
+
+def place_of(ledger: Place | bool | None) -> Path | None:
+    """Return the ledger's file; ``None`` for the user's own."""
+    return None if ledger is True or not asked_for(ledger) else path_of(ledger)
+
+
+def short(value: Any) -> str:
+    """Return a value as it is shown: a float in at most ten digits, 3 for 3.0."""
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+class Shown:
+    """Something with a short ``repr`` and an HTML form; it says what is shown in :meth:`facts_shown`."""
+
+    def facts_shown(self) -> tuple[str, Mapping[str, Any], list[dict[str, Any]]]:
+        """Return a heading, a few facts by name, and the rows of a table (each the same keys)."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        heading, facts, _ = self.facts_shown()
+        line = ", ".join(f"{name} = {short(value)}" for name, value in facts.items())
+        return f"<{heading}: {line}>" if len(line) <= 200 else f"<{heading}: {line[:199]}…>"
+
+    def _repr_html_(self) -> str:
+        heading, facts, rows = self.facts_shown()
+        lines = [f"<b>{escape(heading)}</b>", "<table>"]
+        lines += [f"<tr><th>{escape(str(k))}</th><td>{escape(short(v))}</td></tr>" for k, v in facts.items()]
+        lines.append("</table>")
+        if rows:
+            head = "".join(f"<th>{escape(key)}</th>" for key in rows[0])
+            lines += ["<table>", f"<tr>{head}</tr>"]
+            lines += ["<tr>" + "".join(f"<td>{escape(short(v))}</td>" for v in row.values()) + "</tr>" for row in rows]
+            lines.append("</table>")
+        return "\n".join(lines)
+
 
 _WHOLE = 2**53
 _TRUTH = {"true": True, "false": False}

@@ -8,8 +8,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.api.datasets import PRIVATE, note, opened, paid, warn_of_study
-from workbench.api.frames import frame_of, table_of
-from workbench.api.places import Place, path_of
+from workbench.api.frames import Place, frame_of, path_of, table_of
 from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
@@ -21,7 +20,7 @@ from workbench.risk.generalise.generalised import Generalised, Method, generalis
 from workbench.risk.generalise.models import MODELS, PrivacyModel, models_of
 from workbench.risk.generalise.problem import Asked
 from workbench.risk.hierarchies import Hierarchy, read_hierarchy
-from workbench.risk.hierarchies.folder import made, read_hierarchies, way_of
+from workbench.risk.hierarchies.builders import made, read_hierarchies, way_of
 
 
 def generalize(

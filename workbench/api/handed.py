@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.api.datasets import PRIVATE, Paid, note, opened, paid
-from workbench.api.frames import table_of
-from workbench.api.places import Place
+from workbench.api.frames import Place, table_of
 from workbench.api.plans import for_frame
 from workbench.data.databases.address import shown
 from workbench.data.table import Table

@@ -8,9 +8,7 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from workbench.api.datasets import mark_of
-from workbench.api.frames import frame_of, table_of
-from workbench.api.places import Place, path_of
-from workbench.api.shown import Shown
+from workbench.api.frames import Place, Shown, frame_of, path_of, table_of
 from workbench.data.databases.address import address_of
 from workbench.data.read import read_table
 from workbench.data.table import Table

@@ -21,9 +21,8 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from workbench import learners
 from workbench.api.datasets import mark_of
-from workbench.api.made_columns import MadeColumns, values_of
 from workbench.api.plans import categories, numeric
-from workbench.api.private_model import PrivateModel
+from workbench.api.private_model import MadeColumns, PrivateModel, values_of
 from workbench.data.schema import Attribute
 from workbench.learners import Learner
 from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, REDUCTION, REGRESSION, SCALING

@@ -8,9 +8,8 @@ from typing import Any
 import pandas as pd
 
 from workbench.api.datasets import opened
-from workbench.api.frames import table_of
+from workbench.api.frames import Place, path_of, table_of
 from workbench.api.handed import Handed
-from workbench.api.places import Place, path_of
 from workbench.api.released import Released
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import ParameterError

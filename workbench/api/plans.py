@@ -5,15 +5,13 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Self
 
 import pandas as pd
 
 from workbench.api.datasets import mark_of
-from workbench.api.frames import cell_text, frame_of
-from workbench.api.places import Place, path_of
-from workbench.api.shown import Shown, short
+from workbench.api.frames import Place, Shown, cell_text, frame_of, path_of, short
 from workbench.data.schema import OWN_VALUE
 from workbench.params import ParameterError
 from workbench.params.field import IntegerField, did_you_mean, plain_scalar
@@ -156,55 +154,34 @@ def plan(
         ParameterError: a column is named twice, not in the frame or not declared, or a fact is not one that a plan
             can hold.
     """
-    pairs, values, dropped, kept = (
-        _by_column(bounds, "bounds"),
-        _by_column(domains, "domains"),
-        _names(drop),
-        _names(keep),
-    )
     questions = _questions(recipient, ask, want, target) if recipient or ask or want or need is not None else None
     target = questions.target if questions is not None else target
-    if need is not None:
-        wanted = _needed(need, target, frame)
-        dropped = [name for name in (map(str, frame.columns) if frame is not None else dropped) if name not in wanted]
-        pairs, values = ({n: v for n, v in given.items() if n in wanted} for given in (pairs, values))
-    _check_once({"bounds": pairs, "domains": values, "drop": dropped, "keep": kept})
-    stated = _by_column(kinds, "kinds")
-    dtypes = {} if frame is None else {str(name): frame[name].dtype for name in frame.columns}
-    for name in dtypes:
-        if pd.api.types.is_bool_dtype(dtypes[name]) and name not in {*pairs, *values, *dropped, *kept}:
-            stated.setdefault(name, "boolean")
-    flags = [n for n, kind in stated.items() if kind == "boolean" and n not in values]
-    named = [*pairs, *values, *(n for n in flags if n not in pairs), *dropped, *kept]
-    if frame is not None:
-        _check_names(list(dtypes), named)
-        named.sort(key=list(dtypes).index)
-    may_miss = _names(missing)
-    mechanisms = {} if isinstance(mechanism, str) else dict(mechanism)
-    protected = {*pairs, *values, *flags}
-    _check_declared({"missing": may_miss, "mechanism": mechanisms, "kinds": stated}, protected)
-    if target is not None and target not in protected:
+    dropped, wanted = _names(drop), None if need is None else _needed(need, target, frame)
+    if wanted is not None and frame is not None:
+        dropped = [str(name) for name in frame.columns if str(name) not in wanted]
+    elif wanted is not None:
+        dropped = [name for name in dropped if name not in wanted]
+    facts = _Facts.of(frame, bounds, domains, kinds, dropped, _names(keep), wanted)
+    may_miss, mechanisms = _names(missing), {} if isinstance(mechanism, str) else dict(mechanism)
+    named = facts.named()
+    _check_declared({"missing": may_miss, "mechanism": mechanisms, "kinds": facts.kinds}, facts.protected)
+    if target is not None and target not in facts.protected:
         near = did_you_mean(target, named)
         raise ParameterError(f"the target {target!r} is not declared{near}", "target", "give its bounds or domain")
 
     def column(name: str) -> Column:
-        if name not in protected:
+        if name not in facts.protected:
             return Column(name=name, action="drop" if name in dropped else "keep")
-        if name in pairs:
-            facts = numeric(name, pairs[name], stated.get(name) or kind_of(dtypes.get(name), pairs[name]))
-        else:
-            facts = categories(name, values[name]) if name in values else {}
-            facts["kind"] = _one_of(stated.get(name, "category"), NAMED, name)
-        facts |= {"missing": OWN_VALUE} if name in may_miss else {}
+        stated = facts.column(name)
+        stated |= {"missing": OWN_VALUE} if name in may_miss else {}
         if name == target:
-            facts["role"] = "target"
-            facts |= {"weight": target_weight(epsilon, len(protected) - 1)} if name not in pairs else {}
-        facts |= {"purpose": questions.purpose} if questions is not None else {}
+            weight = {} if name in facts.pairs else {"weight": target_weight(epsilon, len(facts.protected) - 1)}
+            stated |= {"role": "target", **weight}
+        stated |= {"purpose": questions.purpose} if questions is not None else {}
         chosen = mechanism if isinstance(mechanism, str) else mechanisms.get(name, AUTO)
-        return Column(name=name, action="protect", mechanism=chosen, **facts)
+        return Column(name=name, action="protect", mechanism=chosen, **stated)
 
-    mark = mark_of(frame)
-    columns = tuple(map(column, named))
+    columns, mark = tuple(map(column, named)), mark_of(frame)
     if questions is not None:
         questions.require_offered(epsilon)
         for wish in questions.wishes:
@@ -216,8 +193,68 @@ def plan(
         invalid=invalid,
         rows_per_person=rows_per_person,
         account=mark.account if account is None and mark is not None else account,
-        follows=tuple(n for n in pairs if n not in stated) if frame is None else (),
+        follows=tuple(n for n in facts.pairs if n not in facts.kinds) if frame is None else (),
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Facts:
+    """What is declared of columns, each of which is named once; dtypes are those of the frame, where there is one."""
+
+    dtypes: dict[str, Any]
+    pairs: dict[str, Any]
+    values: dict[str, Any]
+    kinds: dict[str, str]
+    dropped: list[str]
+    kept: list[str]
+
+    @classmethod
+    def of(
+        cls,
+        frame: pd.DataFrame | None,
+        bounds: Bounds | None,
+        domains: Domains | None,
+        kinds: Mapping[str, str] | None,
+        dropped: list[str],
+        kept: list[str],
+        wanted: Collection[str] | None,
+    ) -> Self:
+        pairs, values = (
+            {n: v for n, v in _by_column(given, argument).items() if wanted is None or n in wanted}
+            for given, argument in ((bounds, "bounds"), (domains, "domains"))
+        )
+        _check_once({"bounds": pairs, "domains": values, "drop": dropped, "keep": kept})
+        stated = _by_column(kinds, "kinds")
+        dtypes = {} if frame is None else {str(name): frame[name].dtype for name in frame.columns}
+        for name in dtypes:
+            if pd.api.types.is_bool_dtype(dtypes[name]) and name not in {*pairs, *values, *dropped, *kept}:
+                stated.setdefault(name, "boolean")
+        return cls(dtypes, pairs, values, stated, dropped, kept)
+
+    @property
+    def _flags(self) -> list[str]:
+        return [n for n, kind in self.kinds.items() if kind == "boolean" and n not in self.values]
+
+    @property
+    def protected(self) -> set[str]:
+        return {*self.pairs, *self.values, *self._flags}
+
+    def named(self) -> list[str]:
+        """Return the columns in the order of the frame, which must have each of them and no other."""
+        flags = (n for n in self._flags if n not in self.pairs)
+        named = [*self.pairs, *self.values, *flags, *self.dropped, *self.kept]
+        if self.dtypes:
+            _check_names(list(self.dtypes), named)
+            named.sort(key=list(self.dtypes).index)
+        return named
+
+    def column(self, name: str) -> dict[str, Any]:
+        """Return what is declared of a protected column."""
+        if name in self.pairs:
+            kind = self.kinds.get(name) or kind_of(self.dtypes.get(name), self.pairs[name])
+            return numeric(name, self.pairs[name], kind)
+        facts = categories(name, self.values[name]) if name in self.values else {}
+        return {**facts, "kind": _one_of(self.kinds.get(name, "category"), NAMED, name)}
 
 
 def _questions(who: str | None, ask: Iterable[str], want: Iterable[str], target: str | None) -> Questions:

@@ -13,9 +13,8 @@ from typing import Any
 import pandas as pd
 
 from workbench.api.datasets import warn_of_study
-from workbench.api.frames import cell_text, frame_of
+from workbench.api.frames import Place, cell_text, frame_of, path_of
 from workbench.api.handed import Handed
-from workbench.api.places import Place, path_of
 from workbench.params import ParameterError
 from workbench.privacy.rappor.account import cost
 from workbench.privacy.rappor.bloom import BasicBits, Bits, BloomBits

@@ -11,11 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import accuracy_score, r2_score
 
 from workbench import learners
-from workbench.api.frames import cell_text, table_of
-from workbench.api.made_columns import MadeColumns, values_of
-from workbench.api.places import Place, path_of
-from workbench.api.private_model import frame_of_rows, unreadable_rows
-from workbench.api.shown import Shown
+from workbench.api.frames import Place, Shown, cell_text, path_of, table_of
+from workbench.api.private_model import MadeColumns, frame_of_rows, unreadable_rows, values_of
 from workbench.data.table import Table
 from workbench.learners.tasks import CLASSIFICATION, REGRESSION
 from workbench.params import ParameterError

@@ -9,8 +9,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.api.datasets import PRIVATE, note, warn_of_study
-from workbench.api.frames import frame_of, table_of
-from workbench.api.places import Place
+from workbench.api.frames import Place, frame_of, table_of
 from workbench.api.plans import for_frame
 from workbench.data.columns.profile import profile
 from workbench.learners import learner

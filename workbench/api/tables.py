@@ -11,11 +11,10 @@ import pandas as pd
 import polars as pl
 
 from workbench.api.datasets import PRIVATE, warn_of_study
-from workbench.api.frames import restored
+from workbench.api.frames import Place, path_of, place_of, restored
 from workbench.api.handed import Handed, facts_of
-from workbench.api.places import Place, path_of, place_of
 from workbench.privacy.entropy import KeyedEntropy, SeededEntropy
-from workbench.release.bundle.write_bundle import write_bundle
+from workbench.release.bundle import write_bundle
 from workbench.release.estimates import estimates_of
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.open_release import certified_rows

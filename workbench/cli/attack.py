@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.tables import add_ledger, add_reading
+from workbench.cli.tables import add_ledger, add_reading, require_used
 from workbench.data.read import ReadOptions
 from workbench.params import Parameters
 from workbench.release import attacked
@@ -44,6 +44,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         if value is not None
     }
     reading = read_options(options, ReadOptions)
+    require_used(options, *(str(value) for name, value in named.items() if value is not None and name != MODEL))
     outcome = attacked.attack(
         chosen, request, given, ledger=options.ledger, options=reading, emit=context.emit, cancel=context.cancel
     )

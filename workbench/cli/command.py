@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -71,6 +71,7 @@ def add_options(
     *names: str,
     prefix: str | None = None,
     listed: Mapping[str, str] | None = None,
+    required: Sequence[str] = (),
 ) -> None:
     """Add an option for each of ``names`` (all declared attributes where none is named).
 
@@ -80,6 +81,7 @@ def add_options(
         names: attributes of it.
         prefix: what the parsed options are called by; the class's name where none is given.
         listed: what an attribute can be, where its list lies above ``cls``, by its name.
+        required: attributes that must be given although they have a default.
     """
     prefix = cls.__name__ if prefix is None else prefix
     declared = cls.declared()
@@ -98,7 +100,7 @@ def add_options(
             dest=f"{prefix}.{name}",
             metavar=spec.symbol or name.upper(),
             action="append" if isinstance(spec, TextsField) and spec.repeated else "store",
-            required=default is dataclasses.MISSING,
+            required=default is dataclasses.MISSING or name in required,
             help=", ".join([spec.help, *filter(None, [(listed or {}).get(name)])]).replace("%", "%%") + unit + stated,
         )
 

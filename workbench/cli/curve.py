@@ -17,8 +17,7 @@ from workbench.cli.tables import add_data, add_ledger, add_output, columns_text,
 from workbench.params import InputError, ParameterError
 from workbench.paths import user_data
 from workbench.release.atomic import PartFile, remove_stale_parts, write_error
-from workbench.release.documents.study_report import study_report
-from workbench.release.documents.written_document import check_document_path, write_document
+from workbench.release.documents.written_document import check_document_path, study_report, write_document
 from workbench.render.curve_figure import curve_figure
 from workbench.render.offscreen import write_figure
 from workbench.sanitize.plan import load_plan

@@ -9,7 +9,7 @@ from typing import Any
 from workbench.cli.command import Command, Context
 from workbench.cli.tables import add_data, columns_text, read_data
 from workbench.data.columns.profile import ColumnProfile, profile
-from workbench.data.csv.dialect import Dialect
+from workbench.data.csv.options import Dialect
 from workbench.data.table import Doubt, FileFacts
 from workbench.params.errors import one_line
 

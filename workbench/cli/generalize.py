@@ -25,12 +25,11 @@ from workbench.release.path import destination
 from workbench.release.statements import PROMISES_NOTHING
 from workbench.release.table_formats import SUFFIXES
 from workbench.risk.attacks.outcome import percent
-from workbench.risk.generalise.accuracy import accuracy
-from workbench.risk.generalise.generalised import Generalised, Method, answerable, generalise
+from workbench.risk.generalise.generalised import Generalised, Method, accuracy, answerable, generalise
 from workbench.risk.generalise.models import MODELS
 from workbench.risk.generalise.problem import Asked
 from workbench.risk.hierarchies import BUILDERS, file_name
-from workbench.risk.hierarchies.folder import absent, made, read_hierarchies, way_of
+from workbench.risk.hierarchies.builders import absent, made, read_hierarchies, way_of
 from workbench.risk.hierarchies.hierarchy import semicolons
 from workbench.sanitize.plan import load_plan
 from workbench.signals import Notice

@@ -11,7 +11,7 @@ from typing import Any
 from workbench.cli.command import Command, Context
 from workbench.params import ParameterError
 from workbench.params.codec import read_text
-from workbench.release.signature import signing_key, trusted_keys
+from workbench.release import signature
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -26,28 +26,28 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.act in ("trust", "forget") and options.name is None:
         raise ParameterError(f"`key {options.act}` needs --name", hint="give the name of who holds the key")
     if options.act == "make":
-        signing_key.make_key()
+        signature.make_key()
     elif options.act == "trust":
         if options.key is None:
             raise ParameterError("`key trust` needs a public key", hint="give it, or a file that holds it")
         path = Path(options.key)
         text = read_text(path, "public key") if path.is_file() else options.key
-        trusted_keys.trust(signing_key.public_key_in(text), options.name)
+        signature.trust(signature.public_key_in(text), options.name)
     elif options.act == "forget":
         if options.key is not None:
             raise ParameterError("`key forget` takes a name alone", hint="give --name NAME")
-        trusted_keys.forget(options.name)
-    own = signing_key.own_public_key()
-    trusted = [{"name": name, **_stated(key)} for key, name in trusted_keys.trusted_keys().items()]
+        signature.forget(options.name)
+    own = signature.own_public_key()
+    trusted = [{"name": name, **_stated(key)} for key, name in signature.trusted_keys().items()]
     return {
-        "key": None if own is None else {**_stated(own), "pem": signing_key.public_pem(own)},
-        "file": str(signing_key.signing_key_path()),
+        "key": None if own is None else {**_stated(own), "pem": signature.public_pem(own)},
+        "file": str(signature.signing_key_path()),
         "trusted": sorted(trusted, key=lambda entry: entry["name"]),
     }
 
 
 def _stated(public: bytes) -> dict[str, str]:
-    return {"public_key": base64.b64encode(public).decode(), "fingerprint": signing_key.fingerprint(public)}
+    return {"public_key": base64.b64encode(public).decode(), "fingerprint": signature.fingerprint(public)}
 
 
 def _text(result: Mapping[str, Any]) -> str:

@@ -40,7 +40,6 @@ class Asked:
 
     Attributes:
         request: the options of the kind.
-        plan: declares the columns.
         epsilon: of one row; 0 where it follows from the request.
         delta: of one row.
         rows: the number of rows as the plan reads them.

@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.cli.command import Command, Context, read_options
 from workbench.cli.studying import note_study
-from workbench.cli.tables import add_data, add_ledger, add_output, noticed
+from workbench.cli.tables import add_data, add_ledger, add_output, noticed, require_used
 from workbench.cli.training_data import import_trusted
 from workbench.data.images.image_set import CLASS, ImageSet
 from workbench.data.images.loose import is_picture
@@ -69,6 +69,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 
 def _table(opened: OpenModel, options: argparse.Namespace, context: Context) -> Table:
+    require_used(options, options.data)
     return read_table(
         options.data,
         read_options(options, ReadOptions),

@@ -10,8 +10,8 @@ from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.studying import note_study
 from workbench.cli.tables import add_ledger, add_reading, columns_text, noticed, read_as
 from workbench.data.read import ReadOptions
+from workbench.release.attacked import rows_of_release
 from workbench.release.own_release import note_unless_released
-from workbench.release.rows_beside import rows_of_release
 from workbench.studies.quality.study import SCORES, QualityRequest, quality
 
 _WORST = 3

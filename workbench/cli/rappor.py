@@ -10,8 +10,9 @@ from typing import Any
 from workbench.cli.command import Command, Context, add_options, given_options, read_options
 from workbench.cli.kind_command import Asked, KindCommand
 from workbench.cli.studying import note_study
-from workbench.cli.tables import add_ledger, columns_text, figure, filled, read_data
-from workbench.data.read import SAMPLE_PREFIX, ReadOptions, read_table
+from workbench.cli.tables import add_ledger, columns_text, figure, filled, noticed, read_data, require_used
+from workbench.data.read import ReadOptions, read_table
+from workbench.data.reading import over
 from workbench.data.table import Table
 from workbench.privacy.rappor.account import cost, epsilons
 from workbench.privacy.rappor.bloom import BasicBits, Bits, BloomBits
@@ -32,7 +33,7 @@ from workbench.signals import Notice
 
 _TOP = 20
 
-_PUBLISHED = {"encoding": "utf-8", "delimiter": ",", "quote": '"', "decimal": ".", "header": "yes"}
+_PUBLISHED = ReadOptions(encoding="utf-8", delimiter=",", quote='"', decimal=".", header="yes")
 """How a file is read for which neither a plan nor an option says otherwise: as the published files are written."""
 
 ENCODE, SUM, MAP, DECODE, SIMULATE = "encode", "sum", "map", "decode", "simulate"
@@ -41,12 +42,11 @@ ENCODE, SUM, MAP, DECODE, SIMULATE = "encode", "sum", "map", "decode", "simulate
 class _Encode(KindCommand):
     def table(self, options: argparse.Namespace, context: Context, plan: Plan | None) -> Table:
         """Return the table; without a plan it is read as the published files are, where no option says otherwise."""
-        stated = read_options(options, ReadOptions)
-        if plan is None and not options.data.startswith(SAMPLE_PREFIX):
-            for name, usual in _PUBLISHED.items():
-                if getattr(stated, name) is None:
-                    setattr(options, f"{ReadOptions.__name__}.{name}", usual)
-        return read_data(options, context, plan)
+        if plan is not None:
+            return read_data(options, context, plan)
+        require_used(options, options.data)
+        how = over(read_options(options, ReadOptions), _PUBLISHED)
+        return noticed(read_table(options.data, how, cancel=context.cancel), context)
 
     def facts(self, asked: Asked, done: Released | None, context: Context) -> dict[str, Any]:
         assert done is not None

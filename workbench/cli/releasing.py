@@ -29,8 +29,7 @@ from workbench.release.path import (
     release_prepared,
     verdict_on,
 )
-from workbench.release.signature.signature_file import sign
-from workbench.release.signature.signing_key import signing_key
+from workbench.release.signature import sign, signing_key
 from workbench.release.table_formats import FORMATS
 from workbench.signals import Notice, Progress
 
@@ -69,10 +68,6 @@ def asks_for_documents(options: argparse.Namespace) -> bool:
 def check_documents(options: argparse.Namespace, *inputs: str | Path | None) -> None:
     """Refuse, before anything is charged, places that cannot be written, and a signature without a key.
 
-    Args:
-        options: the command's.
-        inputs: files that no document may replace.
-
     Raises:
         ParameterError: two outputs have one name, or an output would replace an input.
         InputError: a place cannot be written, or there is no key.
@@ -80,7 +75,7 @@ def check_documents(options: argparse.Namespace, *inputs: str | Path | None) -> 
     if not asks_for_documents(options):
         return
     # Documents know every kind of release, model and figure: a release without one waits for none of them.
-    from workbench.release.bundle.write_bundle import check_bundle_place
+    from workbench.release.bundle import check_bundle_place
     from workbench.release.documents.written_document import check_document_path
 
     for name, suffix in (("pdf", ".pdf"), ("html", ".html")):
@@ -103,11 +98,6 @@ def check_documents(options: argparse.Namespace, *inputs: str | Path | None) -> 
 def write_documents(options: argparse.Namespace, release: Path, context: Context) -> dict[str, Any]:
     """Write what the options ask for of a complete release; return it as part of the command's result.
 
-    Args:
-        options: the command's.
-        release: the released file, or the folder of a model.
-        context: of the command.
-
     Raises:
         WorkbenchError: something cannot be written; the release and its charge stay, and the message says so.
     """
@@ -126,7 +116,7 @@ def write_documents(options: argparse.Namespace, release: Path, context: Context
 
 def documents_of(release: Any, options: argparse.Namespace, context: Context) -> dict[str, Any]:
     """Write what the options ask for of a :class:`DescribedRelease`; return it as part of a result."""
-    from workbench.release.bundle.write_bundle import write_bundle
+    from workbench.release.bundle import write_bundle
     from workbench.release.documents.written_document import write_document
 
     made: dict[str, Any] = {}
@@ -153,13 +143,7 @@ def documents_text(result: Any) -> str:
 
 
 def place(options: argparse.Namespace, *more: str | Path | None, formats: Mapping[str, str] = FORMATS) -> Destination:
-    """Return where the release goes, after all that can be refused before plan and table are read.
-
-    Args:
-        options: the command's.
-        more: files that it reads besides data, plan and ledger.
-        formats: the format of each suffix that its file may have.
-    """
+    """Return where the release goes, after all that can be refused before plan and table are read."""
     sources = (options.data, options.plan, options.ledger, *more)
     certificate = getattr(options, "certificate", None)
     to = destination(options.output, *sources, formats=formats, replace=options.replace, certificate=certificate)

@@ -10,12 +10,12 @@ from typing import Any
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.tables import add_ledger, add_output, add_reading, noticed, read_as
 from workbench.params import ParameterError
-from workbench.release.bundle.with_report import write_bundle_with_report
-from workbench.release.bundle.write_bundle import check_bundle_place
+from workbench.release.bundle import check_bundle_place
 from workbench.release.documents.risk_document import in_short, risk_document
 from workbench.release.documents.written_document import check_document_path, write_document
 from workbench.release.parts import keep_inputs
 from workbench.release.risk_report import ReportRequest, risk_report
+from workbench.release.verify_any import write_bundle_with_report
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +13,16 @@ from workbench.cli.tables import add_data, add_ledger, columns_text, read_as, re
 from workbench.params.errors import one_line
 from workbench.release.own_release import is_release
 from workbench.risk import measures
-from workbench.risk.hierarchies.folder import read_hierarchies
+from workbench.risk.hierarchies.builders import read_hierarchies
 from workbench.risk.measures import RiskOptions, Subject, measured
 
 _WIDEST = 60
 
 
-def configure(parser: argparse.ArgumentParser, *names: str) -> None:
-    """Add DATA, the population's table, and the options ``names`` of what is measured."""
+def configure(parser: argparse.ArgumentParser, *names: str, required: Sequence[str] = ()) -> None:
+    """Add DATA, the population's table, and the options ``names`` of what is measured; some are ``required``."""
     add_data(parser)
-    add_options(parser, RiskOptions, *names)
+    add_options(parser, RiskOptions, *names, required=required)
     parser.add_argument(
         "--population", metavar="FILE", help="the table of the whole population, in place of --sample-fraction"
     )

@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.command import READING, Context, add_options, read_options
+from workbench.cli.command import READING, Context, add_options, flag_of, given_options, read_options
 from workbench.data.databases.address import as_path
-from workbench.data.read import ReadOptions, read_table
+from workbench.data.read import ReadOptions, read_table, require_options
 from workbench.data.reading import over
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
@@ -55,7 +55,18 @@ def read_as(data: str, options: argparse.Namespace, context: Context, plan: Plan
     names = None if plan is None else [c.name for c in plan.columns]
     replace_invalid = plan is not None and plan.replaces_invalid
     reading = how_to_read(options, plan)
+    require_used(options, data)
     return read_table(data, reading, names, cancel=context.cancel, replace_invalid=replace_invalid)
+
+
+_OTHER_TABLES = ("data", "original", "control", "population", "test", "known", "members", "nonmembers")
+
+
+def require_used(options: argparse.Namespace, *tables: str) -> None:
+    """Refuse a reading option that means nothing for ``tables`` and the others that the command names."""
+    named = (getattr(options, name, None) for name in _OTHER_TABLES)
+    stated = {name: flag_of(ReadOptions, name) for name in given_options(options, ReadOptions)}
+    require_options(stated, *tables, *(str(table) for table in named if table is not None))
 
 
 def how_to_read(options: argparse.Namespace, plan: Plan | None) -> ReadOptions:
@@ -65,10 +76,6 @@ def how_to_read(options: argparse.Namespace, plan: Plan | None) -> ReadOptions:
 
 def load_confirmed(path: Path, account: str | None = None) -> Plan:
     """Return the plan in ``path`` for a release: one with unconfirmed guesses is refused before the table is read.
-
-    Args:
-        path: the plan.
-        account: the account that ``--account`` names.
 
     Raises:
         ParameterError: it is not that of the plan.

@@ -55,11 +55,6 @@ def read_isolated(file: SourceFile, format_name: str, module: str) -> Table:
     Whole numbers are written ``1``, reals in their shortest exact form, dates ``2024-01-31``, times of day after
     a space, truth values ``true`` and ``false``; nulls and empty strings are missing.
 
-    Args:
-        file: the file.
-        format_name: what a person calls a file of its format.
-        module: where its function ``opened`` is.
-
     Raises:
         InputError: the file is damaged, needs more memory or time than a file of its size may take, or a column holds
             lists, records or bytes.

@@ -66,14 +66,7 @@ def refuse_address(source: str) -> None:
 
 
 def refuse_other_formats(view: AnyBytes, source: str, found: Source, *, stated: bool = False) -> None:
-    """Raise :class:`InputError` where a file is of a well-known format that is no table which can be read here.
-
-    Args:
-        view: the bytes of the file.
-        source: its name.
-        found: what would read it.
-        stated: whether a person said how its cells are separated, so that it is a table of text.
-    """
+    """Raise :class:`InputError` where a file is of a well-known format that is no table which can be read here."""
     head = view[:HEAD].tobytes()
     if found.mark is not None and found.mark.match(head):
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +15,11 @@ from workbench.data.csv.options import ReadOptions
 from workbench.data.databases.access import read_database
 from workbench.data.databases.address import address_of
 from workbench.data.other_formats import refuse_address, refuse_other_formats
-from workbench.data.sources import folder_source, source_of
+from workbench.data.sources.catalogue import folder_source, source_of
+from workbench.data.sources.compressed import COMPRESSED, kind_of
 from workbench.data.sources.source import HEAD, SourceFile
 from workbench.data.table import Table
-from workbench.params import InputError
+from workbench.params import InputError, ParameterError
 from workbench.signals.cancel import CancelToken
 
 SAMPLE_PREFIX = "sample:"
@@ -26,7 +27,7 @@ SAMPLE_PREFIX = "sample:"
 IN_PARTS_FROM = 64 * 1024 * 1024
 """Size in bytes above which a file of text is read in parts instead of into memory."""
 
-__all__ = ["SAMPLE_PREFIX", "ReadOptions", "read_table"]
+__all__ = ["SAMPLE_PREFIX", "ReadOptions", "read_table", "require_options"]
 
 
 def read_table(
@@ -84,6 +85,44 @@ def read_table(
         if isinstance(each, FileBytes):
             each.require_unchanged()
     return table
+
+
+def require_options(stated: Mapping[str, str], *tables: str | Path) -> None:
+    """Raise :class:`ParameterError` for a stated reading option that means nothing for any of ``tables``.
+
+    Args:
+        stated: the attributes of :class:`ReadOptions`, each with what a person calls it.
+        tables: what is read with them; one that cannot be opened is reported where it is read.
+    """
+    if not stated:
+        return
+    known = [_options_of(str(table), text="delimiter" in stated) for table in tables]
+    for name, called in stated.items():
+        if not any(name in options for _, options in known):
+            raise ParameterError(f"{called} is not for {known[0][0]}", str(tables[0]), "leave it out", field=name)
+
+
+def _options_of(source: str, *, text: bool) -> tuple[str, tuple[str, ...]]:
+    """Return what a table is, and the reading options that mean something for it."""
+    if source.startswith(SAMPLE_PREFIX):
+        return "a sample table", ()
+    if address_of(source) is not None:
+        return "a table of a database", ("missing",)
+    file = Path(source)
+    folder = folder_source(file)
+    try:
+        head = b"" if folder is not None else _head(file)
+    except (OSError, ValueError):
+        return "", tuple(ReadOptions.declared())
+    found = source_of(file, head, stated=text) if folder is None else folder[0]
+    if found is COMPRESSED and kind_of(head) != "zip":
+        return "packed files other than zip", tuple(name for name in found.options if name != "member")
+    return f"{found.name} files", (*found.options, "missing")
+
+
+def _head(file: Path) -> bytes:
+    with file.open("rb") as stream:
+        return stream.read(HEAD)
 
 
 def _open(file: Path, source: str) -> AnyBytes:

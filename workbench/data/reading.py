@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from workbench.data.csv.dialect import Dialect
-from workbench.data.csv.options import NO_DELIMITER, NO_QUOTE, ReadOptions
+from workbench.data.csv.options import NO_DELIMITER, NO_QUOTE, Dialect, ReadOptions
 from workbench.data.schema import DECLARED, GUESS
 from workbench.params import choice, texts
 

@@ -37,7 +37,6 @@ class Rows(ABC):
     """Rows of text cells that are not in memory.
 
     Attributes:
-        height: how many there are.
         columns: the names of their columns.
     """
 
@@ -73,7 +72,6 @@ class Part(Rows):
     """Some rows, which are read when they are used.
 
     Attributes:
-        height: how many.
         columns: their columns.
         read: reads them.
     """
@@ -143,6 +141,19 @@ class WithEmptyRows(Rows):
             some = min(left, at_once)
             yield pl.DataFrame({name: [None] * some for name in self.columns}, dict.fromkeys(self.columns, pl.String))
             left -= some
+
+
+def cells_of(frame: pl.DataFrame, name: str) -> pl.Series:
+    """Return a column without its name: polars takes a name such as ``*`` or ``^a$`` for a pattern.
+
+    Many methods of a Series look it up by its name once more, so that one of such a name would be empty.
+    """
+    return frame.get_column(name).alias("")
+
+
+def each_column(frame: pl.DataFrame) -> Iterator[pl.Series]:
+    """Yield the columns of a frame in order, each without its name (:func:`cells_of`)."""
+    return (cells.alias("") for cells in frame.iter_columns())
 
 
 def with_empty_rows(frame: pl.DataFrame, before: Index) -> pl.DataFrame:

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.csv.dialect import Dialect
-from workbench.data.rows_in_parts import Rewritten, Rows, WithEmptyRows, with_empty_rows
+from workbench.data.csv.options import Dialect
+from workbench.data.rows_in_parts import Rewritten, Rows, WithEmptyRows, cells_of, with_empty_rows
 from workbench.params import InputError
 from workbench.params.field import did_you_mean
 
@@ -281,13 +281,13 @@ class Table:
         return InputError(what, self.source, f"state {each}", code="doubtful-file")
 
     def column(self, name: str) -> pl.Series:
-        """Return the cells of one column, shape (n,).
+        """Return the cells of one column, shape (n,), as a Series without a name (:func:`cells_of`).
 
         Raises:
             InputError: there is no such column; the message names the nearest one.
         """
         self.require([name])
-        return self.frame.get_column(name)
+        return cells_of(self.frame, name)
 
     def require(self, names: Sequence[str]) -> None:
         """Raise :class:`InputError` for the first of ``names`` that is not a column."""

@@ -11,7 +11,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workbench.data.columns.matrix import matrix
+from workbench.data.columns.grid import matrix
 from workbench.data.images.image_set import BRIGHTEST, ImageSet, ImageShape, class_attribute, pixel_attribute
 from workbench.data.schema import Attribute
 from workbench.data.table import Table

@@ -174,14 +174,7 @@ def output_facts(
 
 
 def file_facts(work: Work, plan: Plan, rows: int, method: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the certificate of a released file says, except for its output and the account that pays.
-
-    Args:
-        work: what was released.
-        plan: declares the columns.
-        rows: number of rows, public under zero-out neighbours.
-        method: how it was made, as its kind states it; for noisy rows, what was done with each column.
-    """
+    """Return what the certificate of a released file says, except for its output and the account that pays."""
     published = plan.published()
     if work.kind == ROWS:
         own = {"format": ROWS_FORMAT, "rows": rows, "guarantee": guarantee(published), **method}
@@ -375,11 +368,6 @@ def outside(plan: Plan, columns: Iterable[str]) -> list[str]:
 
 def require_format(document: dict[str, Any], output: Path, formats: Mapping[str, str]) -> None:
     """Refuse a certificate whose format is not that of the file's suffix.
-
-    Args:
-        document: the certificate.
-        output: the released file.
-        formats: the formats of its kind, by suffix.
 
     Raises:
         InputError: the stated format is another one.

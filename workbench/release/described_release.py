@@ -20,8 +20,7 @@ from workbench.release.certificate import (
     read_card,
     read_document,
 )
-from workbench.release.documents.generalised_document import generalised_document
-from workbench.release.documents.release_document import release_document
+from workbench.release.documents.release_document import generalised_document, release_document
 from workbench.release.manifest import is_bundle, released_in
 from workbench.release.open_release import located
 from workbench.render.document import Document

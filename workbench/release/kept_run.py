@@ -228,12 +228,7 @@ class PausedRun:
 
 
 def paused_runs(ledger: Ledger, content: str) -> tuple[PausedRun, ...]:
-    """Return the runs on a table among the program's own files that can go on, newest first; changes nothing.
-
-    Args:
-        ledger: where they are reserved.
-        content: its mark of the table.
-    """
+    """Return the runs on a table among the program's own files that can go on, newest first; changes nothing."""
     found = []
     for path in runs_folder().glob(f"*/{STATE}"):
         with contextlib.suppress(WorkbenchError):  # a damaged one is nothing to go on from

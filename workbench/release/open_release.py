@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 
 from workbench.data.columns.grid import Grid
 from workbench.data.rows_in_parts import each_part
@@ -37,12 +38,6 @@ def certified_rows(
 ) -> tuple[Plan, Table]:
     """Return plan and rows of a release, without rebuilding a mechanism.
 
-    Args:
-        path: the released file.
-        document: its certificate.
-        certificate: where that was read from.
-        cancel: looked at while the file is read.
-
     Raises:
         InputError: the file is not the one that was certified, or they do not belong together.
     """
@@ -65,7 +60,7 @@ def _with_points(plan: Plan, table: Table) -> Table:
     real = [c.name for c in plan.protected if c.kind == "real"] if table.decimal == "," else []
     if not real:
         return table
-    return table.rewritten(lambda frame: frame.with_columns(pl.col(real).str.replace(",", ".", literal=True)))
+    return table.rewritten(lambda frame: frame.with_columns(cs.by_name(real).str.replace(",", ".", literal=True)))
 
 
 def _with_released_values(plan: Plan, table: Table) -> Plan:
@@ -75,10 +70,10 @@ def _with_released_values(plan: Plan, table: Table) -> Plan:
         InputError: the table has more different values than the certificate counts.
     """
     counted = [c.name for c in plan.columns if c.counted]
-    values = {name: [pl.Series(name, [], pl.String)] for name in counted}
-    for part in each_part(table, lambda part: [part.column(name).drop_nulls().unique() for name in counted]):
-        for found in part:
-            values[found.name].append(found)
+    values = {name: [pl.Series([], dtype=pl.String)] for name in counted}
+    for part in each_part(table, lambda part: [(name, part.column(name).drop_nulls().unique()) for name in counted]):
+        for name, found in part:
+            values[name].append(found)
     try:
         columns = tuple(c.with_values_of(pl.concat(values[c.name])) if c.counted else c for c in plan.columns)
     except ParameterError as error:

@@ -182,7 +182,6 @@ class Prepared:
     :func:`release_prepared` makes the :class:`ReleaseRequest` of it.
 
     Attributes:
-        plan: declares the columns.
         table: the table as it was read, by which the account is found.
         rows: the same table as the plan reads it.
         to: where it is written.
@@ -213,12 +212,6 @@ class Prepared:
 
 def prepare(plan: Plan, table: Table, to: Destination, work: Work | Callable[[Table], Work]) -> Prepared:
     """Return the release of ``table``, checked once for all that follows.
-
-    Args:
-        plan: declares the columns.
-        table: the table.
-        to: where to.
-        work: what is released, or a function that makes it from the rows as the plan reads them.
 
     Raises:
         InputError: the plan contains unconfirmed guesses, plan and table do not fit each other, or one row could change

@@ -26,15 +26,7 @@ class Reservation:
     """The charge of one release: its call is the one durable reservation."""
 
     def __init__(self, ledger: Ledger, dataset: str, work: str, details: dict[str, Any], resumes: str = "") -> None:
-        """Prepare it; nothing is reserved yet.
-
-        Args:
-            ledger: the account.
-            dataset: who pays.
-            work: the kind of work.
-            details: what the ledger's record of it says besides.
-            resumes: the release that goes on, which is reserved already; empty for one that begins.
-        """
+        """Prepare it; nothing is reserved yet."""
         self._ledger, self._dataset, self._work, self._details = ledger, dataset, work, details
         self._resumes = resumes
         self._reserved: tuple[Cost, str] | None = None

@@ -15,11 +15,10 @@ from workbench.data.read import ReadOptions
 from workbench.data.schema import QUASI, SENSITIVE
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, integer, real, text, texts
-from workbench.release.attacked import attack, guarantee_of
+from workbench.release.attacked import ReleasedRows, attack, described, guarantee_of, holds_rows, rows_of_release
 from workbench.release.certificate import is_model
 from workbench.release.ledger.study_note import note_study
 from workbench.release.own_release import note_unless_released
-from workbench.release.rows_beside import ReleasedRows, described, holds_rows, rows_of_release
 from workbench.risk.attacks import ATTACKS, MODEL, RELEASE, Attack
 from workbench.risk.attacks.bound import NOTHING, Guarantee
 from workbench.risk.attacks.outcome import Outcome

@@ -57,7 +57,7 @@ def rows_work(
             column.grid.encode(table)  # raises at an invalid value
         for kept in (c for c in plan.columns if c.action == "keep"):
             cancel.check()
-            form.require_kept(plan, table, defused(plan, table.column(kept.name)))
+            form.require_kept(plan, table, kept.name, defused(plan, table.column(kept.name)))
 
     def files(drawn: Draw | DrawnInParts, cancel: CancelToken) -> Made:
         published = plan.published()
@@ -86,18 +86,11 @@ def rows_work(
 
 
 def most_bytes(plan: Plan, columns: tuple[ProtectedColumn, ...], table: Table, kept_text: int | None = None) -> int:
-    """Return an upper bound on the size of a draw of ``plan`` on ``table`` in any format.
-
-    Args:
-        plan: what is done with each column.
-        columns: the protected ones.
-        table: the rows.
-        kept_text: bytes of the text of columns that are published as they are, where that is known.
-    """
+    """Return an upper bound on the size of a draw of ``plan`` on ``table`` in any format."""
     longest = sum(2 * max((len(text.encode()) for text in c.grid.labels), default=0) + 4 for c in columns)
     kept = [c.name for c in plan.columns if c.action == "keep"]
     if kept_text is None:
-        kept_text = sum(int(table.frame[name].str.len_bytes().sum() or 0) for name in kept)
+        kept_text = sum(int(table.column(name).str.len_bytes().sum() or 0) for name in kept)
     # A cell that returns to its type takes up to eight bytes, however short its text.
     bytes_kept = 2 * kept_text + 12 * table.rows * len(kept)
     header = sum(2 * len(name.encode()) + 4 for name in table.names)

@@ -137,10 +137,10 @@ class _Block:
 
 
 class Spill:
-    """Rows in a file, in blocks of one or more buckets."""
+    """Rows in a file, in blocks of one or more buckets; ``kept`` names the columns that are published as they are."""
 
     def __init__(self, file: SpillFile, packed: np.dtype[np.void], kept: Sequence[str], buckets: int = 1) -> None:
-        self._file, self._packed, self._kept, self.buckets = file, packed, kept, buckets
+        self._file, self._packed, self.kept, self.buckets = file, packed, kept, buckets
         self._blocks: list[_Block] = []
 
     def __len__(self) -> int:
@@ -181,7 +181,7 @@ class Spill:
 
     def _read(self, places: list[tuple[_Block, int]]) -> Rows:
         width, cells = self._packed.itemsize, []
-        texts: list[list[tuple[bytes, bytes]]] = [[] for _ in self._kept]
+        texts: list[list[tuple[bytes, bytes]]] = [[] for _ in self.kept]
         for block, bucket in places:
             first, last = (int(edge) for edge in block.edges[bucket : bucket + 2])
             cells.append(self._file.read(block.cells + first * width, (last - first) * width))
@@ -193,10 +193,7 @@ class Spill:
                         self._file.read(data + start, stop - start),
                     )
                 )
-        kept = (
-            _series(name, b"".join(a for a, _ in found), b"".join(b for _, b in found))
-            for name, found in zip(self._kept, texts, strict=True)
-        )
+        kept = (_series(b"".join(a for a, _ in found), b"".join(b for _, b in found)) for found in texts)
         return Rows(np.frombuffer(b"".join(cells), self._packed), tuple(kept))
 
 
@@ -212,21 +209,13 @@ class SpilledRows(ReadByColumns):
     def __init__(
         self, plan: Plan, columns: tuple[ProtectedColumn, ...], table: Table, folder: Path, form: TableFormat
     ) -> None:
-        """Prepare it.
-
-        Args:
-            plan: what is done with each column.
-            columns: the protected ones.
-            table: the rows as the plan reads them.
-            folder: where the file without a name is.
-            form: what they are released as.
-        """
+        """Prepare it."""
         self._plan, self._columns, self._table, self._folder = plan, columns, table, folder
         self._kept = [c.name for c in plan.columns if c.action == "keep"]
 
         def kept_column(part: Table, name: str) -> pl.Series:
             cells = defused(plan, part.column(name))
-            form.require_kept(plan, part, cells)
+            form.require_kept(plan, part, name, cells)
             return cells
 
         kept_readers = [partial(kept_column, name=name) for name in self._kept]
@@ -252,7 +241,8 @@ class SpilledRows(ReadByColumns):
         for position, own in enumerate(columns[:protected]):
             cells[f"{position}"] = own
         kept = tuple(columns[protected:])
-        fit = tuple(returns_to(k, self._table.types[k.name]) for k in kept if k.name in self._table.types)
+        types = self._table.types
+        fit = tuple(returns_to(k, types[name]) for name, k in zip(self._kept, kept, strict=True) if name in types)
         return _OfPart(Rows(cells, kept), fit)
 
     def keep(self, made: _OfPart) -> None:
@@ -374,11 +364,11 @@ class DrawnInParts:
         else:
             rows = self._spill.bucket(number)
             rows = rows.ordered(permutation(len(rows.cells), self._order))
-        series = {s.name: s for s in rows.kept}
+        series = dict(zip(self._spill.kept, rows.kept, strict=True))
         for position, column in enumerate(self.columns):
             cells: Any = rows.cells[f"{position}"].astype(column.grid.dtype)
             series[column.column.name] = column.grid.decode(self._drawn(position, column, cells))
-        return pl.DataFrame([series[name] for name in self.names])
+        return pl.DataFrame([series[name].alias(name) for name in self.names])
 
     def _drawn(self, position: int, column: ProtectedColumn, cells: CellArray) -> CellArray:
         """Return a draw of the cells of a column."""
@@ -400,11 +390,11 @@ def _bytes_of(series: pl.Series) -> tuple[NDArray[np.uint32], memoryview]:
     return lengths, memoryview(b"" if data is None else data)[int(ends[0]) : int(ends[-1])]
 
 
-def _series(name: str, lengths: bytes, data: bytes) -> pl.Series:
+def _series(lengths: bytes, data: bytes) -> pl.Series:
     """Return the column of text that :func:`_bytes_of` made into bytes."""
     sizes = np.frombuffer(lengths, np.uint32)
     missing = sizes == _MISSING
     ends = np.append(0, np.cumsum(np.where(missing, 0, sizes), dtype=np.int64))
     valid = pa.py_buffer(np.packbits(~missing, bitorder="little").tobytes())
     array = pa.LargeStringArray.from_buffers(len(sizes), pa.py_buffer(ends.tobytes()), pa.py_buffer(data), valid)
-    return pl.Series(name, array, pl.String)
+    return pl.Series(array, dtype=pl.String)

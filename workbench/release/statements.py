@@ -70,13 +70,7 @@ def table_statement(plan: Plan) -> str:
 
 
 def model_statement(rows_per_person: int, *, replaces_invalid: bool, delta: bool = False) -> str:
-    """Return what the release of a model guarantees.
-
-    Args:
-        rows_per_person: maximum rows per person.
-        replaces_invalid: whether the plan replaces invalid values.
-        delta: whether the guarantee can fail with probability δ.
-    """
+    """Return what the release of a model guarantees."""
     return _central("models and cards", rows_per_person, replaces_invalid, delta, "like any row without a valid class")
 
 

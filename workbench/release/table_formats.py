@@ -18,9 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+import polars.selectors as cs
 
 from workbench.data.columns.source_types import as_type, word_of
 from workbench.data.read import ReadOptions, read_table
+from workbench.data.rows_in_parts import cells_of, each_column
 from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.sanitize.plan import Plan
@@ -45,7 +47,6 @@ class ReleasedText:
 
     Attributes:
         frame: returns the rows from one number to another; ``None`` of more rows than fit into memory.
-        rows: how many there are.
         types: by column; a column that is not named stays text.
         parts: yields the rows, where there is no ``frame``.
     """
@@ -66,7 +67,9 @@ class ReleasedText:
 
     def typed(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return text with the columns' types: no cell can fail, as labels are made to parse, and others were tried."""
-        return frame.with_columns([as_type(frame[name], kind) for name, kind in self.types.items()])
+        return frame.with_columns(
+            [as_type(cells_of(frame, name), kind).alias(name) for name, kind in self.types.items()]
+        )
 
 
 def types_of(kinds: Mapping[str, str | None]) -> dict[str, pl.DataType]:
@@ -122,15 +125,9 @@ class TableFormat:
     def _encoding(self, plan: Plan) -> str:
         return (plan.writing or PLAIN).encoding if self.name in ("csv", "csv.gz", "tsv") else PLAIN.encoding
 
-    def require_kept(self, plan: Plan, rows: Table, cells: pl.Series) -> None:
-        """Raise :class:`InputError` where the format cannot hold the text of a kept column; before it is charged.
-
-        Args:
-            plan: says how it is written.
-            rows: of which the column is one.
-            cells: as they are released.
-        """
-        encoding, name = self._encoding(plan), cells.name
+    def require_kept(self, plan: Plan, rows: Table, name: str, cells: pl.Series) -> None:
+        """Raise :class:`InputError` where the format cannot hold the text of a kept column; before it is charged."""
+        encoding = self._encoding(plan)
         if self.name == "xlsx":
             long = (cells.str.len_chars() > _EXCEL_CELL).arg_true()
             if len(long):
@@ -170,7 +167,7 @@ def csv_bytes(frame: pl.DataFrame, writing: Writing = PLAIN, *, header: bool = T
 def _csv(text: ReleasedText, writing: Writing) -> Iterator[bytes]:
     comma = [name for name, kind in text.types.items() if writing.decimal == "," and kind == pl.Float64()]
     for number, piece in enumerate(text.pieces()):
-        frame = piece.with_columns(pl.col(comma).str.replace(".", ",", literal=True))
+        frame = piece.with_columns(cs.by_name(comma).str.replace(".", ",", literal=True))
         yield csv_bytes(frame, writing, header=number == 0)
 
 
@@ -204,7 +201,11 @@ def _jsonl(text: ReleasedText, _writing: Writing) -> Iterator[bytes]:
     for piece in text.pieces():
         typed = text.typed(piece)
         # JSON has no number for infinity or what is none: the column of a piece that holds one is text.
-        odd = [s.name for s in typed.iter_columns() if s.dtype.is_float() and not s.is_finite().all()]
+        odd = [
+            name
+            for name, cells in zip(typed.columns, each_column(typed), strict=True)
+            if cells.dtype.is_float() and not cells.is_finite().all()
+        ]
         yield typed.with_columns(piece[name] for name in odd).write_ndjson().encode()
 
 
@@ -226,10 +227,11 @@ def sorted_rows(frame: pl.DataFrame, types: Mapping[str, pl.DataType]) -> bytes:
     """
     columns = []
     for name, kind in types.items():
-        values = as_type(frame[name], kind, strict=False)
-        fits = values.null_count() == frame[name].null_count()
-        columns.append((values.cast(pl.String) if fits else frame[name]).alias(name))
-    return csv_bytes(pl.DataFrame(columns).sort(list(types)))
+        cells = cells_of(frame, name)
+        values = as_type(cells, kind, strict=False)
+        fits = values.null_count() == cells.null_count()
+        columns.append((values.cast(pl.String) if fits else cells).alias(name))
+    return csv_bytes(pl.DataFrame(columns).sort(cs.by_name(list(types))))
 
 
 def stored_types(text: ReleasedText) -> dict[str, pl.DataType]:

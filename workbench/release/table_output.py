@@ -26,7 +26,7 @@ from workbench.params.codec import parse_json
 from workbench.release.atomic import write_whole
 from workbench.release.certificate import SUFFIX, certificate_path, read_any_certificate
 from workbench.release.parts import DrawFile, draw_parts
-from workbench.release.signature.signature_file import SUFFIX as SIGNATURE
+from workbench.release.signature import SUFFIX as SIGNATURE
 from workbench.release.table_formats import DATABASE, sorted_rows
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
@@ -92,7 +92,7 @@ def require_storable(address: Address, beside: Path, plan: Plan, rows: Table) ->
             "the empty table has other columns than the release", address.shown, hint, code="output-format"
         )
     for column in released:
-        cells = rows.frame[column.name] if column.action == "keep" else pl.Series([], dtype=pl.String)
+        cells = rows.column(column.name) if column.action == "keep" else pl.Series([], dtype=pl.String)
         labels = column.grid().labels if column.action == "protect" else ()
         if cells.str.contains("\0", literal=True).any() or any("\0" in label for label in labels):
             raise InputError("a text has a null character, which databases do not store", f"column {column.name}")

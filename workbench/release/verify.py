@@ -52,7 +52,7 @@ from workbench.release.open_release import (
     released_cells,
 )
 from workbench.release.parts import PRIVATE
-from workbench.release.signature.signature_file import SUFFIX as SIGNATURE
+from workbench.release.signature import SUFFIX as SIGNATURE
 from workbench.release.table_output import certified_copy
 from workbench.sanitize.calibrated import ProtectedColumn, each_protected_column, fits, protected_column
 from workbench.sanitize.forecast import outside_guarantee
@@ -80,10 +80,6 @@ def verify_release(path: Path, cancel: CancelToken | None = None) -> list[str]:
     What the plan implies is recomputed and compared. The time, the release's id, the program's version and the sums of
     a named account cannot be: the certificate's checksum shows that they were changed by accident or carelessly, and
     :func:`verify_in_ledger` shows it in any case.
-
-    Args:
-        path: the release.
-        cancel: looked at before each column.
 
     Raises:
         InputError: there is nothing to check: no file or no certificate.

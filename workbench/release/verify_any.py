@@ -1,4 +1,4 @@
-"""Verification of whatever is at hand: a release or a bundle, with its signature."""
+"""Verification of a release or a bundle with its signature; and the bundle with the private report in it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from workbench.params import CheckFailedError, WorkbenchError
-from workbench.release.bundle.verify_bundle import bundle_problems
+from workbench.release.bundle import bundle_problems, check_bundle_place, write_bundle
 from workbench.release.certificate import CARD, is_model, ledger_facts
 from workbench.release.described_release import GENERALISED, DescribedRelease, stated
+from workbench.release.documents.written_document import SUFFIXES, document_bytes
 from workbench.release.generalised.generalised_check import not_checked
+from workbench.release.ledger.ledger import Ledger
 from workbench.release.manifest import MANIFEST, is_bundle, released_in
 from workbench.release.open_release import located
-from workbench.release.signature.signature_file import Signature, signature_of
+from workbench.release.signature import Signature, own_public_key, signature_of
 from workbench.release.verify import verify_release
+from workbench.render.document import Document
 from workbench.signals.cancel import CancelToken
 
 
@@ -76,3 +79,27 @@ def signatures(path: Path) -> Signature | None:
 def ledger_claims(path: Path) -> dict[str, Any]:
     """Return what a ledger can confirm of the release at ``path``, whose certificate or card was verified."""
     return ledger_facts(stated(path).document)
+
+
+def write_bundle_with_report(
+    report: Document,
+    release: Path,
+    target: Path,
+    ledger: Path | None = None,
+    *,
+    replace: bool = False,
+    cancel: CancelToken | None = None,
+) -> None:
+    """Write the bundle as :func:`~workbench.release.bundle.write_bundle` does, the report in ``private``.
+
+    It is signed where this user has a key.
+
+    Raises:
+        InputError: the folder exists, or the ledger does not know the release.
+        CheckFailedError: the release is not what its certificate says.
+    """
+    check_bundle_place(target, replace=replace)
+    found = verified(release, cancel or CancelToken())
+    private = {f"risk-report{suffix}": document_bytes(report, suffix) for suffix in SUFFIXES}
+    with Ledger.read(ledger) as book:
+        write_bundle(found, target, book, signed=own_public_key() is not None, replace=replace, private=private)

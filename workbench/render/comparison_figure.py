@@ -46,9 +46,6 @@ MOST_JOINED = 10
 def joined_figure(models: Sequence[tuple[str, CurveFigure]]) -> tuple[CurveFigure, tuple[tuple[int, int], ...]]:
     """Return the lines of several models by the same metric in one figure, and where each is from.
 
-    Args:
-        models: the short title of each model and its figure over one metric.
-
     Returns:
         the figure; and of each of its lines the number of the model and of the line there. The last line of every
         model, which is that of the private one, comes before any other where there are more than
@@ -85,13 +82,7 @@ def joined_figure(models: Sequence[tuple[str, CurveFigure]]) -> tuple[CurveFigur
 
 
 def comparison_figure(metric: Metric, lines: Sequence[Drawn], about: str = "") -> CurveFigure:
-    """Return the figure of ``lines`` over one metric.
-
-    Args:
-        metric: what all of them are measured by.
-        lines: at least one.
-        about: what they have in common, the beginning of the subtitle.
-    """
+    """Return the figure of ``lines`` over one metric."""
     series = tuple(Series.with_errors(line.name, line.style, line.points) for line in lines)
     # Other splits have another level: it is drawn only where it is one of all.
     constants = {line.constant for line in lines if line.private or line.constant is not None}

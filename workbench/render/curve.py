@@ -11,8 +11,16 @@ from PySide6.QtGui import QBrush, QColor, QPen, QPolygonF, QResizeEvent
 from PySide6.QtWidgets import QGraphicsPolygonItem
 
 from workbench.render.palette import BAND_OPACITY, STYLES, SeriesStyle, Theme
-from workbench.render.scaffold import EndLabel, Scaffold, Surroundings, line_pen, marker_path
-from workbench.render.ticks import Tick, linear_ticks, log_ticks
+from workbench.render.scaffold import (
+    EndLabel,
+    Scaffold,
+    Surroundings,
+    Tick,
+    line_pen,
+    linear_ticks,
+    log_ticks,
+    marker_path,
+)
 from workbench.render.values import Baseline, CurveFigure, Series
 
 X_MARGIN = 0.03
@@ -56,11 +64,7 @@ class CurveView(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph has no type
         return _parts(figure) == _parts(self.figure)
 
     def show_figure(self, figure: CurveFigure) -> None:
-        """Show other values of the same lines; far quicker than another view.
-
-        Args:
-            figure: one that :meth:`can_show` agrees to.
-        """
+        """Show other values of the same lines; far quicker than another view."""
         self.figure = figure
         self.scaffold.show_content(_surroundings(figure))
         self._fill()

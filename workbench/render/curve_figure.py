@@ -17,11 +17,6 @@ LONGEST_SOURCE = 48
 def curve_figure(result: CurveResult, source: str, metric: str = "") -> CurveFigure:
     """Return the figure of one metric of a study.
 
-    Args:
-        result: the finished study.
-        source: the name of the table.
-        metric: one of the study's metrics; the first of its task where none is named.
-
     Raises:
         ParameterError: the study has no such metric.
     """

@@ -82,7 +82,6 @@ class Document:
     """A document of several pages.
 
     Attributes:
-        title: its title.
         subtitle: one line below it.
         sections: its contents, in order.
         foot: a short line at the foot of every page.

@@ -42,10 +42,6 @@ footer {{ border-top: 1px solid var(--line); font-size: 13px; margin-top: 28px; 
 def page_html(document: Document, drawn: Sequence[bytes] = ()) -> str:
     """Return ``document`` as one HTML file that needs no other and loads none.
 
-    Args:
-        document: what it says.
-        drawn: its figures as PNG, in order (:func:`workbench.render.document_pdf.drawn_pictures`).
-
     Raises:
         ValueError: a figure was not drawn: those are printed, not published.
     """

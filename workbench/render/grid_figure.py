@@ -15,10 +15,6 @@ MOST_LINES = len(FREE_STYLES)
 def grid_figure(lines: Sequence[SweepLine], about: str = "") -> CurveFigure:
     """Return the figure of at most :data:`MOST_LINES` lines: those of the best mean accuracy, best first.
 
-    Args:
-        lines: at least one.
-        about: the beginning of the subtitle.
-
     Raises:
         ParameterError: there is nothing to draw.
     """

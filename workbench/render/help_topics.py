@@ -49,7 +49,6 @@ class Found:
 
     Attributes:
         topic: its name.
-        title: its title.
         line: the first line with the first word that was searched; empty where only the title has it.
     """
 

@@ -1,15 +1,144 @@
-"""How far the sensitive values of a class are from those of the whole table: the earth mover's distance.
-
-There are three ground distances between values (Li, Li and Venkatasubramanian 2007).
-"""
+"""Classes of rows that are alike, the sensitive values of each, and how far these are from those of all rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
-from workbench.risk.sensitive_counts import SensitiveCounts
+from workbench.data.columns.values import doubles
+from workbench.data.table import Table
+
+Codes = np.ndarray
+"""One column as whole numbers from 0, equal where the values are equal; shape (rows,), int64."""
+
+
+def coded(table: Table, name: str) -> tuple[Codes, list[str | None]]:
+    """Return a column's values as codes, in the order of the text, and the value of each code (``None``: missing).
+
+    Raises:
+        InputError: the table has no such column.
+    """
+    text = table.column(name).cast(pl.String)
+    values = text.unique().sort(nulls_last=True)
+    places = pl.DataFrame({"value": values, "code": np.arange(values.len())})
+    found = pl.DataFrame({"value": text}).join(places, on="value", how="left", nulls_equal=True, maintain_order="left")
+    return found["code"].to_numpy(), values.to_list()
+
+
+def coded_by_size(table: Table, name: str) -> tuple[Codes, list[str | None], bool]:
+    """Return what :func:`coded` does, and whether all values are numbers: those are in the order of their size."""
+    codes, values = coded(table, name)
+    said = pl.Series([v for v in values if v is not None], dtype=pl.String)
+    numbers = doubles(said, table.decimal)
+    if not said.len() or not (numbers.is_not_null() & numbers.is_finite()).all():
+        return codes, values, False
+    order = np.argsort(numbers.to_numpy(), kind="stable")
+    order = np.concatenate([order, np.arange(order.size, len(values))])
+    place = np.empty(len(values), dtype=np.int64)
+    place[order] = np.arange(len(values))
+    return place[codes], [values[i] for i in order], True
+
+
+_SPREAD = 16
+"""Codes are counted in place up to so many times the rows; above, they are sorted."""
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Which rows are alike: the class of each row, from 0, and the rows of each class."""
+
+    of: np.ndarray
+    sizes: np.ndarray
+
+    @property
+    def of_rows(self) -> np.ndarray:
+        """How many rows are like each row, itself among them; shape (rows,)."""
+        alike: np.ndarray = self.sizes[self.of]
+        return alike
+
+
+def classes(columns: Sequence[Codes], rows: int) -> Classes:
+    """Return the equivalence classes of ``rows`` rows over columns of codes; one class where there is no column."""
+    of = np.zeros(rows, dtype=np.int64)
+    for column in columns:
+        # Counted again after each column, so that the product never leaves 64 bits.
+        joint = of * (int(column.max(initial=0)) + 1) + column
+        of, _ = dense(joint)
+    return Classes(of, np.bincount(of) if rows else np.zeros(0, dtype=np.int64))
+
+
+def dense(joint: Codes) -> tuple[Codes, np.ndarray]:
+    """Return codes from 0 without gaps, in the same order, and how often each occurs."""
+    most = int(joint.max(initial=-1)) + 1
+    if most > _SPREAD * joint.size + 1024:
+        _, of, sizes = np.unique(joint, return_inverse=True, return_counts=True)
+        return of, sizes
+    counts = np.bincount(joint, minlength=most)
+    place = np.cumsum(counts > 0) - 1
+    return place[joint], counts[counts > 0]
+
+
+@dataclass(frozen=True)
+class SensitiveCounts:
+    """How often each class has each value; only what occurs, in the order of classes, then of values.
+
+    Attributes:
+        first: where each class begins.
+        sizes: the rows of each class.
+    """
+
+    of: np.ndarray
+    values: np.ndarray
+    counts: np.ndarray
+    first: np.ndarray
+    sizes: np.ndarray
+
+    @property
+    def shares(self) -> np.ndarray:
+        """The share of each value in its class."""
+        share: np.ndarray = self.counts / self.sizes[self.of]
+        return share
+
+    def per_class(self, figures: np.ndarray) -> np.ndarray:
+        """Return the sum of ``figures`` of pairs in each class."""
+        total: np.ndarray = np.add.reduceat(figures, self.first)
+        return total
+
+    @property
+    def distinct(self) -> np.ndarray:
+        """How many different values each class has."""
+        return np.bincount(self.of, minlength=self.sizes.size)
+
+    @property
+    def entropy(self) -> np.ndarray:
+        """The entropy of each class, in nats."""
+        return self.per_class(-self.shares * np.log(self.shares))
+
+    def recursive(self, c: float) -> np.ndarray:
+        """Return for each class the largest ℓ with r₁ < c·(r_ℓ + … + r_m), for counts r₁ ≥ r₂ ≥ …; 0 for none."""
+        order = np.lexsort((-self.counts, self.of))
+        counts, of = self.counts[order], self.of[order]
+        before = np.cumsum(counts) - counts
+        tail = self.sizes[of] - (before - before[self.first][of])
+        return self.per_class((counts[self.first][of] < c * tail).astype(np.int64))
+
+
+def counts_of(table: np.ndarray) -> SensitiveCounts:
+    """Return the counts of a table (classes, values), each of whose classes has rows."""
+    of, values = np.nonzero(table)
+    return SensitiveCounts(of, values, table[of, values], np.searchsorted(of, np.arange(len(table))), table.sum(axis=1))
+
+
+def sensitive_counts(of_rows: np.ndarray, sizes: np.ndarray, codes: Codes) -> SensitiveCounts:
+    """Return the counts of ``codes`` in the classes ``of_rows``."""
+    different = int(codes.max()) + 1
+    pairs, counts = np.unique(of_rows * different + codes, return_counts=True)
+    of, values = pairs // different, pairs % different
+    return SensitiveCounts(of, values, counts, np.searchsorted(of, np.arange(sizes.size)), sizes)
+
 
 EQUAL, ORDERED, HIERARCHICAL = DISTANCES = "equal", "ordered", "hierarchical"
 AUTO = "auto"
@@ -62,11 +191,6 @@ def hierarchical(found: SensitiveCounts, whole: np.ndarray, levels: Sequence[np.
     """Return the distance of each class where the distance of two values is the height of their lowest common group.
 
     Each inner group N of height h moves h/H · min(Σ⁺, Σ⁻) of the surplus of its parts, for a tree of height H.
-
-    Args:
-        found: the classes.
-        whole: the share of each value in the table.
-        levels: the group of each value, from the lowest level above the values to the highest.
     """
     tree = list(levels)
     if not tree or int(tree[-1].max()) > 0:

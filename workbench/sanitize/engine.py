@@ -146,7 +146,7 @@ def draw_prepared(
         coins = ask.local(column.column.name, column.randomiser.exact_epsilon)
         cells[column.column.name] = sampled(column, encoded, order, coins, cancel)
     emit(Progress(len(columns), total, "order of rows"))
-    kept = {c.name: defused(plan, _reordered(table.frame[c.name], order)) for c in plan.columns if c.action == "keep"}
+    kept = {c.name: defused(plan, _reordered(table.column(c.name), order)) for c in plan.columns if c.action == "keep"}
     dropped = {c.name for c in plan.columns if c.action == "drop"}
     emit(Progress(total, total, "sanitised"))
     return Draw(

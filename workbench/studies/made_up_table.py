@@ -54,7 +54,7 @@ def made_up_columns(plan: Plan, rows: int) -> tuple[Table, Plan]:
     names = [column.name for column in plan.protected]
     groups = Column(name=max(names) + "'", kind="category", domain=("0", "1"))  # a name that no column has
     made = made_up_table(replace(plan, columns=(*plan.protected, groups)), groups.name, CLASSIFICATION, min(rows, MOST))
-    return Table(made.frame.select(names), made.source), replace(plan, columns=plan.protected)
+    return Table(made.frame[names], made.source), replace(plan, columns=plan.protected)
 
 
 def _texts(column: Column, values: NDArray[np.float64]) -> list[str]:

@@ -26,12 +26,11 @@ from workbench.risk.attacks.membership import (
     outcome_of,
     require_prediction,
     retrain,
+    separations,
     shadows_of,
-    tell_all,
 )
 from workbench.risk.attacks.outcome import Outcome
-from workbench.risk.membership.base import Likelihood, Seen
-from workbench.risk.membership.figures import LEAST
+from workbench.risk.membership import LEAST, Likelihood, Seen
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.studies.curve import CurvePlan
@@ -63,7 +62,7 @@ class WayOfTraining:
         request, members = Membership(), self.people.members
         found, chances = self.fits(np.arange(members), np.random.default_rng([request.seed, 1]))
         shadows = shadows_of(self.people, lambda *given: self.fits(*given)[0], request, emit, cancel)
-        guesses = tell_all(Seen(found, chances, shadows), members, self.guarantee, request.seed)
+        guesses = separations(Seen(found, chances, shadows), members, self.guarantee, request.seed)
         return outcome_of(guesses, self.guarantee)
 
 

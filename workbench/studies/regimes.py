@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.columns.matrix import matrix
+from workbench.data.columns.grid import matrix
 from workbench.data.table import Table
 from workbench.learners import Learner
 from workbench.learners.public_tables import PublicTable

@@ -1,9 +1,10 @@
-"""The public grid of one attribute: how its values become cells and cells become released text."""
+"""The public grid of one attribute: how its values become cells and cells become released text; rows as a matrix."""
 
 from __future__ import annotations
 
 import datetime
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,8 +70,8 @@ class Grid:
 
     def decode(self, cells: CellArray) -> pl.Series:
         """Return the released text of each cell; missing is null."""
-        labels = pl.Series(self.attribute.name, [*self.labels, None], dtype=pl.String)
-        return labels.gather(pl.Series(cells.astype(np.uint32)))
+        labels = pl.Series([*self.labels, None], dtype=pl.String)
+        return labels.gather(pl.Series(cells.astype(np.uint32))).alias(self.attribute.name)
 
     def numbers_of(self, cells: CellArray) -> NDArray[np.float64]:
         """Return the number of each cell of a numeric attribute; missing is NaN."""
@@ -160,3 +161,15 @@ def _round_step(step: int) -> int:
     """Return the least 1, 2 or 5 times a power of ten that is at least ``step``: steps a person can read."""
     power: int = 10 ** (len(str(step)) - 1)
     return next(m * power for m in (1, 2, 5, 10) if m * power >= step)
+
+
+def matrix(table: Table, attributes: Sequence[Attribute]) -> NDArray[np.float64]:
+    """Return X (n, d): numbers of numeric attributes (NaN: missing), domain codes of the others (k: missing).
+
+    Raises:
+        InputError: a cell does not fit what is declared about its column; column and row are named.
+    """
+    out = np.empty((table.rows, len(attributes)))
+    for position, attribute in enumerate(attributes):
+        out[:, position] = numbers(table, attribute) if attribute.numeric else codes(table, attribute)
+    return out

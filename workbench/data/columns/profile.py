@@ -20,10 +20,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.columns.dates import year_last
 from workbench.data.columns.missing import MISSING_WORDS, marked, missing_cells
-from workbench.data.columns.numerals import doubles
-from workbench.data.columns.values import numbers
+from workbench.data.columns.values import doubles, numbers, year_last
 from workbench.data.csv.inference import guessed_date_order, with_guessed_decimal
 from workbench.data.rows_in_parts import each_part
 from workbench.data.schema import Attribute
@@ -110,7 +108,6 @@ class ColumnProfile:
     """What one column looks like. Private: computed from the rows, without noise.
 
     Attributes:
-        name: the column.
         kind: the likeliest of integer, real, category, boolean and date.
         missing: rows without a value.
         distinct: different values.
@@ -149,7 +146,7 @@ def profile(table: Table, *, cancel: CancelToken | None = None, emit: Emit = ign
             cancel.check()
             emit(Progress(position, len(table.names), "columns"))
             # Of a table of one column each step takes as long as that column, however many others there are.
-            out.append(profile_column(table.replaced(frame=table.frame.select(name)), name))
+            out.append(profile_column(table.replaced(frame=table.frame[[name]]), name))
         emit(Progress(len(out), len(out), "columns"))
         return tuple(out)
     found = [_Values(name, max(MOST_CELLS + 1, _TOGETHER // len(table.names))) for name in table.names]
@@ -234,7 +231,7 @@ class _Values:
     def in_order(self) -> tuple[pl.Series, pl.Series, pl.Series]:
         """Return the values in the order in which they occur first, how often each one does, and in which row first."""
         found = self._found.sort(_FIRST)
-        return found[_VALUE].alias(self.name), found[_TIMES], found[_FIRST]
+        return found[_VALUE], found[_TIMES], found[_FIRST]
 
 
 def _extremes(values: pl.Series, table: Table) -> tuple[float, float]:
@@ -249,7 +246,7 @@ def _profiled(table: Table, found: _Values) -> ColumnProfile:
     """Return the profile of a column, made of its different values."""
     name, total = found.name, table.rows
     every, times, first = found.in_order()
-    table = table.replaced(frame=every.to_frame(), row_numbers=first.to_numpy())
+    table = table.replaced(frame=every.to_frame(name), row_numbers=first.to_numpy())
     empty = missing_cells(table, every)
     words, said = int(times.filter(empty).sum()), every.filter(empty)
     missing = found.missing + words
@@ -343,13 +340,7 @@ class _Reading:
 
 
 def _kind(table: Table, name: str, values: pl.Series) -> tuple[str, _Reading | None, list[Suspicion]]:
-    """Return the likeliest kind of a column, its numbers if it has some, and what speaks against a likelier kind.
-
-    Args:
-        table: the different values of the column.
-        name: the column.
-        values: those without missing ones.
-    """
+    """Return the likeliest kind of a column, its numbers if it has some, and what speaks against a likelier kind."""
     if values.is_empty():
         return "category", None, [Suspicion("empty", "no row has a value")]
     if set(values.head(9).str.to_lowercase()) <= _TRUTH and set(values.str.to_lowercase()) <= _TRUTH:
@@ -429,13 +420,13 @@ def _suspicions(name: str, kind: str, values: pl.Series, distinct: int, missing:
             )
         elif _ANY_NAME.search(title):
             yield Suspicion("name", "may be names of persons or of things: its own name leaves it open")
-    if kind in ("category", "integer") and distinct > 1 and not every and _GROUP_NAME.search(_apart(name)):
+    if kind in ("category", "integer") and distinct > 1 and not every and _GROUP_NAME.search(_spaced(name)):
         yield Suspicion("household", "rows with the same value may belong to one person or one household")
     if kind == "category" and len(values) > MOST_CELLS:
         yield Suspicion("domain", f"{distinct} different values are more than a public domain can hold")
 
 
-def _apart(name: str) -> str:
+def _spaced(name: str) -> str:
     """Return a name with its words separated: ``HouseholdNo`` is ``Household No``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", unicodedata.normalize("NFC", name).strip())
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from workbench.data.content.cell_hash import CellHash
 from workbench.data.content.cell_words import Words, canonical, pieces
+from workbench.data.rows_in_parts import each_column
 
 Ranks = NDArray[np.uint16]
 
@@ -66,13 +67,13 @@ class RowChoice:
         self._factor = np.uint64(int.from_bytes(digest[:8], "little") | 1)
         self._base = np.uint16(int.from_bytes(digest[8:10], "little"))
         self._hashing = CellHash(b"")
-        self._rewritten = [self._needs_canonical(cells, rows) for cells in some.iter_columns()]
+        self._rewritten = [self._needs_canonical(cells, rows) for cells in each_column(some)]
 
     def of_part(self, frame: pl.DataFrame) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Return for each choice the rows of a part with a low rank, and how low it is, in leading zero bits."""
         columns = [
             _Column(self._canonical(cells) if rewritten else cells, self._factor)
-            for cells, rewritten in zip(frame.iter_columns(), self._rewritten, strict=True)
+            for cells, rewritten in zip(each_column(frame), self._rewritten, strict=True)
         ]
         rows = frame.height
         edges = sorted({0, rows, *range(0, rows, _AT_ONCE), *(edge for column in columns for edge in column.edges)})
@@ -111,12 +112,6 @@ class _Column:
         Few operations, each into memory that is at hand: this runs for every cell of a table. The two words of a view
         are laid over each other, so a bit may stand for two bytes of the cell; the fifth falls upon the length and is
         left out.
-
-        Args:
-            start: the first cell.
-            stop: one beyond the last.
-            out: so many numbers.
-            scratch: as many or more.
         """
         position = bisect.bisect_right(self.edges, start) - 1
         piece, offset = self.pieces[position], self.edges[position]

@@ -14,12 +14,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import polars as pl
 
-from workbench.data.columns.numerals import doubles
-from workbench.data.csv.dialect import DOUBLED, Dialect
-from workbench.data.csv.dialect_guess import DELIMITERS, is_clean
+from workbench.data.columns.values import doubles
+from workbench.data.csv.dialect_guess import DELIMITERS, different_names, is_clean
 from workbench.data.csv.encoding import EncodingGuess
-from workbench.data.csv.header_guess import different_names
-from workbench.data.csv.options import NO_DELIMITER, NO_QUOTE
+from workbench.data.csv.options import DOUBLED, NO_DELIMITER, NO_QUOTE, Dialect
 from workbench.data.csv.strict_reader import MalformedError, escapes, records
 from workbench.data.table import Candidate, Doubt
 

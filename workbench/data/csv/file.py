@@ -14,12 +14,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from workbench.data.csv.ambiguities import Sample, doubts_about
-from workbench.data.csv.dialect import BARE, DOUBLED, Dialect
-from workbench.data.csv.dialect_guess import sniff, ways
+from workbench.data.csv.dialect_guess import different_names, sniff, ways
 from workbench.data.csv.encoding import AnyBytes, EncodingGuess, FileBytes, between, decode, guess_encoding, is_utf8
-from workbench.data.csv.header_guess import different_names
 from workbench.data.csv.normal_form import NormalForm, is_plain, normal_form
-from workbench.data.csv.options import NO_DELIMITER, NO_QUOTE, ReadOptions
+from workbench.data.csv.options import BARE, DOUBLED, NO_DELIMITER, NO_QUOTE, Dialect, ReadOptions
 from workbench.data.csv.precheck import regular_shape
 from workbench.data.csv.reading_hints import notices_about, options_that_fix
 from workbench.data.csv.regular_rows import RegularRows

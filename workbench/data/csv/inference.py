@@ -10,9 +10,9 @@ import dataclasses
 
 import polars as pl
 
-from workbench.data.columns.dates import first_two, year_last
 from workbench.data.columns.missing import refuse_first, shown
-from workbench.data.csv.dialect import Dialect
+from workbench.data.columns.values import first_two, year_last
+from workbench.data.csv.options import Dialect
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError

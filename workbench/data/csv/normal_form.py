@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.csv import encoding
-from workbench.data.csv.dialect import Dialect
 from workbench.data.csv.encoding import AnyBytes, Bytes
+from workbench.data.csv.options import Dialect
 from workbench.signals.cancel import CancelToken
 
 Offsets = NDArray[np.int64]

@@ -24,7 +24,6 @@ class Shape:
     """What the check found.
 
     Attributes:
-        records: how many there are.
         one_line_each: whether each stands on one line.
         quoted: whether any cell is quoted.
         starts: where every record begins whose number, counted from 0, is a multiple of ``stride``.

@@ -6,10 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from workbench.data.csv.dialect import Dialect
-from workbench.data.csv.dialect_guess import DELIMITERS
-from workbench.data.csv.header_guess import is_typed, mostly_typed
-from workbench.data.csv.options import ReadOptions
+from workbench.data.csv.dialect_guess import DELIMITERS, is_typed, mostly_typed
+from workbench.data.csv.options import Dialect, ReadOptions
 from workbench.data.csv.strict_reader import MalformedError, Record
 from workbench.params.remedies import Remedy, state_option
 
@@ -20,15 +18,7 @@ _TWO_CHARACTERS = ("||", "::", "~~", ";;")
 def options_that_fix(
     fault: MalformedError, line: str, found: Sequence[Record], dialect: Dialect, options: ReadOptions
 ) -> list[Remedy]:
-    """Return the options that would avoid a refusal.
-
-    Args:
-        fault: why the file is refused.
-        line: the line of the fault.
-        found: the first records of the file.
-        dialect: how the file was read.
-        options: what was stated about it.
-    """
+    """Return the options that would avoid a refusal."""
     out = []
     mark = line[:1]
     if options.comment is None and mark and mark in _COMMENT_MARKS and mark not in dialect.delimiter + dialect.quote:

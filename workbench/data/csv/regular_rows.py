@@ -99,17 +99,7 @@ class RegularRows(Rows):
         header: bool,
         source: str,
     ) -> None:
-        """Take the text.
-
-        Args:
-            body: its records.
-            shape: what the check found.
-            delimiter: between cells.
-            quote: around cells.
-            columns: the names of the columns.
-            header: whether the first record is no row.
-            source: the name a person uses for the file.
-        """
+        """Take the text."""
         self._body, self._shape, self._source, self._header = body, shape, source, int(header)
         self._quote = quote if shape.quoted else None
         self.columns = tuple(columns)

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from workbench.data.csv.dialect import BACKSLASH, BARE, DOUBLED, Dialect
+from workbench.data.csv.options import BACKSLASH, BARE, DOUBLED, Dialect
 
 _LINE = re.compile(r"([^\r\n]*+)(\r\n|\r|\n|\Z)")
 _LINE_END = re.compile(r"\r\n|\r|\n")

@@ -120,7 +120,7 @@ def _with_password(address: Address, work: Callable[[], T]) -> T:
     return work()
 
 
-def _told(address: Address, do: str, cancel: CancelToken | None, **more: Any) -> Any:
+def _answer_of(address: Address, do: str, cancel: CancelToken | None, **more: Any) -> Any:
     asked = _Asked(address, "", do, **more)
     found = _with_password(address, lambda: list(asked.frames(cancel or CancelToken())))
     return parse_json(found[-1][1].decode(), "answer")
@@ -132,7 +132,7 @@ def tables_of(address: Address, cancel: CancelToken | None = None, *, counted: b
     Raises:
         InputError: the database cannot be reached, or refuses.
     """
-    found = _told(address, "tables", cancel, counted=counted)
+    found = _answer_of(address, "tables", cancel, counted=counted)
     return [Found(str(name), bool(view), rows) for name, view, rows in found]
 
 
@@ -199,7 +199,7 @@ def standing_table(address: Address, cancel: CancelToken | None = None) -> list[
     """
     if address.scheme == SQLITE and not address.file.exists() and address.file.absolute().parent.is_dir():
         return None
-    found = _told(address, "standing", cancel)
+    found = _answer_of(address, "standing", cancel)
     return None if found is None else [str(name) for name in found]
 
 
@@ -216,4 +216,4 @@ def write_table(address: Address, part: Path, types: Mapping[str, pl.DataType], 
         InputError: it could not be written.
     """
     words = {name: word_of(kind) for name, kind in types.items()}
-    _told(address, "write", None, part=str(part.absolute()), types=words, into=into)
+    _answer_of(address, "write", None, part=str(part.absolute()), types=words, into=into)

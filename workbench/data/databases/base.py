@@ -37,7 +37,6 @@ class Cells:
     """The rows of a table or a query.
 
     Attributes:
-        names: of the columns.
         parts: the rows as text, in order; it can be read once.
         types: of the columns, complete once the last part was read.
     """

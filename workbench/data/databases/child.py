@@ -30,6 +30,7 @@ from workbench.data.isolated_child import (
     send,
 )
 from workbench.data.opened import RefusedError
+from workbench.data.rows_in_parts import cells_of
 
 NAMES, ANSWER = b"N", b"A"
 """Frames: the names of the columns (JSON), before their rows; the answer to a question without rows (JSON)."""
@@ -128,12 +129,12 @@ def _write(opened: Database, address: Address, request: dict[str, Any]) -> None:
 def _typed(part: Path, types: dict[str, pl.DataType]) -> Iterator[pl.DataFrame]:
     read = pl.read_csv(part, infer_schema=False).with_columns(pl.all().replace("", None))
     for name, kind in types.items():  # not every database has a real that is no number
-        if kind == pl.Float64() and not as_type(read[name], kind).is_finite().all():
+        if kind == pl.Float64() and not as_type(cells_of(read, name), kind).is_finite().all():
             types[name] = pl.String()
     step = max(1, (1 << 20) // max(1, len(types)))
     for start in range(0, read.height or 1, step):
         piece = read.slice(start, step)
-        yield piece.select([as_type(piece[name], kind).alias(name) for name, kind in types.items()])
+        yield piece.select([as_type(cells_of(piece, name), kind).alias(name) for name, kind in types.items()])
 
 
 def main() -> int:

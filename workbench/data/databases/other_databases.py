@@ -50,7 +50,7 @@ class OtherDatabase:
             raise self._refusal(error, connecting=True) from None
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
+    def _errors_stated(self) -> Iterator[None]:
         try:
             yield
         except (self._sql.exc.SQLAlchemyError, OSError) as error:
@@ -73,12 +73,12 @@ class OtherDatabase:
 
     def tables(self) -> list[Listed]:
         """Return the tables and views of the usual schema."""
-        with self._told():
+        with self._errors_stated():
             views = [Listed(name, view=True) for name in self._look.get_view_names()]
             return [*map(Listed, sorted(self._look.get_table_names())), *views]
 
     def _place(self, table: str) -> str | None:
-        with self._told():
+        with self._errors_stated():
             if table in {each.name for each in self.tables()}:
                 return str(self._quoted(table))
             schema, _, own = table.partition(".")
@@ -96,7 +96,7 @@ class OtherDatabase:
             raise missing_table(address.table, self.tables())
         columns = ", ".join(f"asked.{self._quoted(name)}" for name in address.columns) or "*"
         asked = address.query or f"SELECT {columns} FROM {place} asked"
-        with self._told():
+        with self._errors_stated():
             # Without text(): a colon in a query of a person is no parameter.
             result = self._connection.exec_driver_sql(asked)
             if not result.returns_rows:
@@ -110,7 +110,7 @@ class OtherDatabase:
         made, left = TextOfValues(cells.names), most
         step = max(1, CELLS_AT_ONCE // max(1, len(cells.names)))
         while left is None or left > 0:
-            with self._told():
+            with self._errors_stated():
                 rows = result.fetchmany(step if left is None else min(step, left))
             if not rows:
                 break
@@ -123,11 +123,11 @@ class OtherDatabase:
         place = self._place(table)
         if place is None:
             return None
-        with self._told():
+        with self._errors_stated():
             if self._connection.exec_driver_sql(f"SELECT count(*) FROM {place}").scalar_one():
                 raise has_rows()
         schema, _, own = table.rpartition(".")
-        with self._told():
+        with self._errors_stated():
             return [str(column["name"]) for column in self._look.get_columns(own, schema or None)]
 
     def write(self, table: str, names: Sequence[str], parts: Iterator[pl.DataFrame], *, into: list[str] | None) -> None:
@@ -136,7 +136,7 @@ class OtherDatabase:
         declared = {pl.Int64: sql.BigInteger, pl.Float64: sql.Double, pl.Date: sql.Date}
         schema, _, own = table.rpartition(".")
         made: Any = None
-        with self._told():
+        with self._errors_stated():
             for part in (part.with_columns(pl.col(pl.Boolean).cast(pl.String)) for part in parts):
                 if made is None:
                     columns = [sql.Column(n, declared.get(type(kind), sql.Text)()) for n, kind in part.schema.items()]

@@ -65,7 +65,7 @@ class PostgreSQL:
 
         self._error = adbc_driver_manager.Error
         self._errors = (adbc_driver_manager.Error, pa.ArrowException, OSError)  # the others of a stream of rows
-        with self._told():
+        with self._errors_stated():
             self._connection = adbc_driver_postgresql.dbapi.connect(
                 _connection_string(address, secrets), autocommit=True
             )
@@ -77,7 +77,7 @@ class PostgreSQL:
             self._cursor.execute(f"BEGIN ISOLATION LEVEL REPEATABLE READ {'READ WRITE' if write else 'READ ONLY'}")
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
+    def _errors_stated(self) -> Iterator[None]:
         """Tell an error of the server as one sentence."""
         try:
             yield
@@ -85,7 +85,7 @@ class PostgreSQL:
             raise _refusal(error) from None
 
     def _rows(self, sql: str, *values: str) -> list[tuple[Any, ...]]:
-        with self._told():
+        with self._errors_stated():
             self._cursor.execute(sql, values or None)
             return list(self._cursor.fetchall())
 
@@ -118,7 +118,7 @@ class PostgreSQL:
             self._rows_of_nothing("ROLLBACK TO counting")
 
     def _rows_of_nothing(self, *statements: str) -> None:
-        with self._told():
+        with self._errors_stated():
             for statement in statements:
                 self._cursor.execute(statement)
 
@@ -126,7 +126,7 @@ class PostgreSQL:
         """Return the rows of what the address names; a line break ends a comment at the end of a query."""
         asked = f"(\n{address.query}\n)" if address.query else self._known(address.table)
         columns = ", ".join(map(_quoted, address.columns)) or "*"
-        with self._told():
+        with self._errors_stated():
             schema = self._cursor.adbc_execute_schema(f"SELECT {columns} FROM {asked} AS asked")
         names, types, selected = [f.name for f in schema], [], []
         if len(set(names)) < len(names):
@@ -141,12 +141,12 @@ class PostgreSQL:
             types.append(_PLAIN.get(kind) or _TEXT_OF.get(kind) or pl.String())
             selected.append(_quoted(column.name) + ("" if kind in _PLAIN else "::text"))
         limit = "" if most is None else f" LIMIT {most}"
-        with self._told():
+        with self._errors_stated():
             self._cursor.execute(f"SELECT {', '.join(selected) or '1'} FROM {asked} AS asked{limit}")
         return Cells(names, self._parts(names), types)
 
     def _parts(self, names: list[str]) -> Iterator[pl.DataFrame]:
-        with self._told():
+        with self._errors_stated():
             for batch in self._cursor.fetch_record_batch():
                 part = pl.DataFrame(pl.from_arrow(batch))
                 if part.width:
@@ -170,7 +170,7 @@ class PostgreSQL:
         schema, _, own = table.rpartition(".")
         target = {"db_schema_name": schema or None} if into is None else {"temporary": True}
         staged = own if into is None else "workbench_staged"
-        with self._told():
+        with self._errors_stated():
             for number, part in enumerate(parts):
                 arrow = part.to_arrow(compat_level=pl.CompatLevel.oldest())
                 assert isinstance(arrow, pa.Table)

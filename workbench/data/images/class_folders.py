@@ -54,7 +54,7 @@ def read_folders(
         size: height and width that all images are brought to; else all must have the same.
         grey: whether colour is left out.
         part: where the root holds the folders ``train`` and ``test``: which of them.
-        emit: hears the progress.
+        emit: receives the progress.
         cancel: looked at several times a second.
 
     Raises:

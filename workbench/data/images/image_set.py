@@ -1,8 +1,11 @@
-"""A set of images with their classes, and the two columns of text by which the ledger knows it."""
+"""A set of images with their classes, and the two columns of text by which the ledger knows it.
+
+What its owner may see at a glance (how many each class has, and a few of them, made small) is private.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -99,14 +102,6 @@ class ImageSet(Table):
     ) -> Self:
         """Return the set of ``images`` whose classes have the codes ``labels`` (n,).
 
-        Args:
-            images: the pixels.
-            labels: codes 0 … k−1.
-            classes: the names of the codes.
-            source: where they are from.
-            marks: hashes of the images as they were in the file, if these were resized.
-            taken: as the attribute.
-
         Raises:
             InputError: a label has no class; its row is named. Or there is no room for so many images.
         """
@@ -149,3 +144,47 @@ def pixel_attribute() -> Attribute:
 def class_attribute(classes: Sequence[str]) -> Attribute:
     """Return what is public of the classes: their names."""
     return Attribute(name=CLASS, kind="category", domain=tuple(classes))
+
+
+EXAMPLES = 24
+"""Images of a class that are kept."""
+
+SIDE = 64
+"""Pixels that a side of a small image has, at most nearly twice of it."""
+
+MOST_CLASSES = 40
+"""Classes of which images are kept; the others are counted."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClassSeen:
+    """One class: its name is public where it was declared; all else is private.
+
+    Attributes:
+        name: of the class.
+        images: how many it has.
+        examples: some of them, small, in the order of the file; each (c, h, w).
+    """
+
+    name: str
+    images: int
+    examples: tuple[Images, ...]
+
+
+def overview(images: ImageSet, check: Callable[[], None] = lambda: None) -> tuple[ClassSeen, ...]:
+    """Return what each class of ``images`` has, in the order of the classes; ``check`` may stop it."""
+    names = images.frame[CLASS].to_numpy()
+    found = []
+    for place, name in enumerate(images.classes):
+        check()
+        there = np.flatnonzero(names == name)
+        step = max(1, len(there) // EXAMPLES)
+        shown = there[::step][:EXAMPLES] if place < MOST_CLASSES else there[:0]
+        found.append(ClassSeen(name, len(there), tuple(small(images.images[at]) for at in shown)))
+    return tuple(found)
+
+
+def small(image: Images, side: int = SIDE) -> Images:
+    """Return ``image`` (c, h, w) with every k-th pixel of every k-th line, so that it takes little room."""
+    step = max(1, max(image.shape[1:]) // side)
+    return np.ascontiguousarray(image[:, ::step, ::step])

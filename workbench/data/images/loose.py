@@ -36,12 +36,6 @@ def read_loose(
 ) -> ImageSet:
     """Return images without classes, brought to ``shape``; their names are the files'.
 
-    Args:
-        paths: PNG or JPEG files, and folders of such files.
-        shape: height, width and channels that all are brought to.
-        emit: hears the progress.
-        cancel: looked at several times a second.
-
     Raises:
         InputError: there are none, or a file is no image that can be read.
     """

@@ -6,17 +6,17 @@ import dataclasses
 import zipfile
 from pathlib import Path
 
-from workbench.data.images import arrays, cifar, class_folders, idx
+from workbench.data.images import arrays, class_folders, idx
 from workbench.data.images.arrays import TEST, TRAIN
 from workbench.data.images.image_set import ImageSet
 from workbench.data.images.pixels import MOST_SIDE
-from workbench.data.sources import folder_source
+from workbench.data.sources.catalogue import folder_source
 from workbench.data.sources.compressed import TABLES
 from workbench.params import InputError, Parameters, boolean, integer, texts
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 
-ENDINGS = (*idx.ENDINGS, *cifar.ENDINGS, *arrays.ENDINGS, class_folders.ENDING)
+ENDINGS = (*idx.ENDINGS, *idx.CIFAR_ENDINGS, *arrays.ENDINGS, class_folders.ENDING)
 PACKED_OR_PICTURES = (*ENDINGS, *class_folders.PICTURES)
 """How the files end that a set of images is read from."""
 
@@ -85,7 +85,7 @@ def read_images(
             class folders. A folder with MNIST's or CIFAR-10's files stands for those to train on.
         options: what is declared.
         part: ``train`` or ``test``: which of the two, where the path holds both.
-        emit: hears the progress of decoding.
+        emit: receives the progress of decoding.
         cancel: looked at several times a second.
 
     Raises:
@@ -108,8 +108,8 @@ def read_images(
         raise InputError("--image-size and --grey are for class folders", source, "leave them out")
     if name.endswith(idx.ENDINGS):
         found = idx.read_idx(file, options.classes)
-    elif name.endswith(cifar.ENDINGS):
-        found = cifar.read_cifar(batches, source, options.classes)
+    elif name.endswith(idx.CIFAR_ENDINGS):
+        found = idx.read_cifar(batches, source, options.classes)
     elif name.endswith(arrays.ENDINGS):
         found = arrays.read_arrays(file, options.classes, part)
     else:
@@ -130,4 +130,4 @@ def _known_files(folder: Path, part: str) -> list[Path]:
     mnist, batches = ("train-", "data_batch_") if part == TRAIN else ("t10k-", "test_batch")
     names = sorted(p for p in folder.iterdir() if p.is_file())
     images = [p for p in names if p.name.startswith(mnist) and "images" in p.name and p.name.endswith(idx.ENDINGS)]
-    return images[:1] or [p for p in names if p.name.startswith(batches) and p.name.endswith(cifar.ENDINGS)]
+    return images[:1] or [p for p in names if p.name.startswith(batches) and p.name.endswith(idx.CIFAR_ENDINGS)]

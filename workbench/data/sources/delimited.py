@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from workbench.data.csv.dialect import DOUBLED
 from workbench.data.csv.encoding import MARKS, AnyBytes
 from workbench.data.csv.file import DelimitedFile
-from workbench.data.csv.options import ReadOptions
+from workbench.data.csv.options import DOUBLED, ReadOptions
 from workbench.data.sources.source import Source, SourceFile
 from workbench.data.table import Table
 from workbench.params import InputError

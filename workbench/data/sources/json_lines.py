@@ -69,7 +69,7 @@ def rows_of(pieces: Iterable[bytes], options: dict[str, Any], facts: dict[str, A
     return Opened(
         rows=sum(part.height for part in parts),
         columns=columns,
-        read=lambda: pl.concat(parts, how="diagonal").select(columns),
+        read=lambda: pl.concat(parts, how="diagonal")[columns],
         facts=facts,
         typed=False,
     )

@@ -61,7 +61,7 @@ def opened(path: Path, options: dict[str, Any]) -> Opened:
 
     def read() -> pl.DataFrame:
         frames = [
-            _read(file).select(first).with_columns(pl.lit(value, pl.String).alias(name) for name, value in its.items())
+            _read(file)[first].with_columns(pl.lit(value, pl.String).alias(name) for name, value in its.items())
             for file, its in zip(files, keys, strict=True)
         ]
         for name in first:

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.data.csv.header_guess import different_names
+from workbench.data.csv.dialect_guess import different_names
 from workbench.data.isolated import read_isolated
 from workbench.data.opened import Opened, RefusedError
 from workbench.data.sources.source import Source, SourceFile

@@ -7,8 +7,8 @@ from decimal import Decimal
 
 from PySide6.QtWidgets import QWidget
 
-from workbench.gui.session.account_view import AccountView
-from workbench.gui.session.session import ReleasedStep, Session
+from workbench.gui.session.account_view import AccountView, ReleasedStep
+from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence
 from workbench.gui.widgets.bar import Bar, Part
 from workbench.gui.widgets.basic import Card, Facts, button, label, row

@@ -16,6 +16,7 @@ from workbench.gui.session.session import Session, State
 from workbench.gui.style.language import again, tr, tr_later
 from workbench.gui.style.stylesheet import MARGIN
 from workbench.gui.widgets.basic import Elided, button, row, scrolled
+from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.params import WorkbenchError
 
 GAP = 12
@@ -179,6 +180,7 @@ class PageFrame(QWidget):
         self.session = session
         self.jobs = jobs
         self.primary: QPushButton | None = None
+        self._handle: JobHandle | None = None
         self._put_off: list[Callable[[], object]] = []
         self.setObjectName(f"page_{page.name}")
         self.setAccessibleName(tr(page.title))
@@ -192,8 +194,7 @@ class PageFrame(QWidget):
         self.body.setContentsMargins(0, 0, 0, 0)
         self._note = Elided("", "muted", least=80)
         self._note.setObjectName(f"note_{page.name}")
-        self.foot: QHBoxLayout = row(self._note)
-        self.foot.setStretch(0, 1)
+        self.foot: QHBoxLayout = row((self._note, 1))
         self._layers = whole = QVBoxLayout(self)
         whole.setContentsMargins(MARGIN, 16, MARGIN, 12)
         whole.setSpacing(GAP)
@@ -233,8 +234,7 @@ class PageFrame(QWidget):
 
     def set_primary(self, text: str, name: str, pressed: Callable[[], object], tip: str = "") -> QPushButton:
         """Make the page's one highlighted button, at the right end of the foot."""
-        self.primary = button(text, name, "primary", tip=tip)
-        self.primary.clicked.connect(lambda: pressed())
+        self.primary = button(text, name, "primary", tip=tip, press=lambda: pressed())
         self.foot.addWidget(self.primary)
         return self.primary
 
@@ -247,10 +247,78 @@ class PageFrame(QWidget):
         """Why the page's work cannot be done now, or was refused when it was last asked for; ``None`` otherwise."""
         return None
 
+    def refresh(self) -> None:
+        """Show what can be pressed, and why."""
+
+    # -- its one job ------------------------------------------------------------------------------------------------
+
+    def add_cancel(self, cancel: QPushButton) -> None:
+        """Put ``cancel`` into the foot: it is in sight while a job is followed."""
+        self._cancel = cancel
+        cancel.clicked.connect(self.escape)
+        cancel.hide()
+        self.foot.addWidget(cancel)
+
+    def follow(self, handle: JobHandle) -> JobHandle:
+        """Take ``handle`` as the job of this page until it ends; return it."""
+        handle.cancelling.connect(self.refresh)
+        handle.ended.connect(lambda: self._end(handle))
+        self._handle = handle
+        self.refresh()
+        return handle
+
+    def forget(self) -> None:
+        """Stop the job and follow it no longer: what it is about is gone."""
+        if self._handle is not None:
+            former, self._handle = self._handle, None
+            former.pause()  # where it can go on later, nothing of it is lost
+            former.cancel()
+
+    def job_ended(self, handle: JobHandle) -> None:
+        """Do what is to be done when the job that was followed has ended, however it did."""
+
+    def _end(self, handle: JobHandle) -> None:
+        if handle is self._handle:
+            self._handle = None
+            self.job_ended(handle)
+            self.refresh()
+
+    @property
+    def running(self) -> bool:
+        """Whether a job of this page goes on."""
+        return self._handle is not None
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it was asked to stop."""
+        return self._handle is not None and self._handle.stopping
+
     @property
     def job(self) -> JobHandle | None:
         """The running job that the page shows a Cancel of its own for; ``None`` where there is none."""
-        return None
+        return self._handle
+
+    def show_cancel(self, *, keys: bool) -> None:
+        """Show Cancel while the job runs.
+
+        Args:
+            keys: whether one of the page's buttons had the keyboard before they were shown anew: one that goes or greys
+                would give it to another part of the window.
+        """
+        self._cancel.setVisible(self.running)
+        self._cancel.setEnabled(not self.stopping)
+        self._cancel.setText(tr("Cancelling…") if self.stopping else tr("Cancel"))
+        if keys and self.running and not self.stopping:
+            self._cancel.setFocus()
+        elif keys:
+            self.take_keys()
+
+    def escape(self) -> bool:
+        """Do what Esc asks for: stop the job; return whether there was anything to do."""
+        if self._handle is None or self._handle.stopping:
+            return False
+        ask_to_stop(self, self._handle)
+        return True
 
     def has_keys(self, *parts: QWidget | None) -> bool:
         """Return whether one of ``parts`` has the keyboard, or gets it back once an open question is answered."""
@@ -262,11 +330,9 @@ class PageFrame(QWidget):
         (self.primary if pressable and self.primary is not None else self).setFocus()
 
     def retranslate(self) -> None:
-        """Say what changes with the session in another language, where the page has a ``refresh``."""
+        """Say what changes with the session in another language."""
         self.setAccessibleName(again(self.accessibleName()))
-        refresh = getattr(self, "refresh", None)
-        if refresh is not None:
-            self.in_sight(refresh)()
+        self.in_sight(self.refresh)()
 
     def in_sight(self, refresh: Callable[[], object]) -> Callable[[], None]:
         """Return ``refresh`` for a signal: called at once while the page is in sight, else when it is shown next.
@@ -314,8 +380,4 @@ class PageFrame(QWidget):
 
     def drop(self, path: str) -> bool:
         """Take a file that was dropped; return whether the page had a use for it."""
-        return False
-
-    def escape(self) -> bool:
-        """Do what Esc asks for; return whether there was anything to do."""
         return False

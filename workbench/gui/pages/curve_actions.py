@@ -16,7 +16,7 @@ from workbench.gui.session.draft_edits import scaled_to
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
-from workbench.gui.widgets.basic import Card, button, label, row
+from workbench.gui.widgets.basic import Card, button, label, row, say
 from workbench.gui.widgets.formatting import at_most
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
@@ -69,11 +69,9 @@ class PointPanel(Card):
         close = button("×", f"{name}_point_close", "link", tip=tr("Close (Esc)"), accessible=tr("Close"))
         close.clicked.connect(self.close_it)
         tip = tr("Split this ε over the columns as the plan does; Ctrl+Z undoes it")
-        self._take = button(tr("Use this ε for the table's plan"), f"{name}_point_take", tip=tip)
-        self._take.clicked.connect(self._take_it)
+        self._take = button(tr("Use this ε for the table's plan"), f"{name}_point_take", tip=tip, press=self._take_it)
         tip = tr("Open Train with the private model at this ε; nothing is started, and the plan stays as it is")
-        self._train = button(tr("Train this model at this ε →"), f"{name}_point_train", tip=tip)
-        self._train.clicked.connect(self._train_it)
+        self._train = button(tr("Train this model at this ε →"), f"{name}_point_train", tip=tip, press=self._train_it)
         self._run = button(to_run, f"{name}_point_run", tip=tr("Its line in the table of all runs"))
         self._run.clicked.connect(self._show_run)
         self.body.addLayout(row(self._name, None, close))
@@ -87,11 +85,9 @@ class PointPanel(Card):
         self._name.setText(facts.name)
         where = tr("at every ε") if facts.without_privacy else f"ε = {at_most(facts.epsilon)}"
         self._figure.setText(f"{where}:  {facts.figure}")
-        self._warning.setText(facts.warning)
-        self._warning.setVisible(bool(facts.warning))
+        say(self._warning, facts.warning)
         above = offered_words(self._session.questions, Decimal(repr(facts.epsilon)))
-        self._offered.setText("" if facts.without_privacy else above)
-        self._offered.setVisible(bool(self._offered.text()))
+        say(self._offered, "" if facts.without_privacy else above)
         self._take.setVisible(not facts.without_privacy)
         self._take.setEnabled(self._session.opened is not None)
         self._train.setVisible(bool(facts.model) and not facts.without_privacy)
@@ -162,7 +158,7 @@ def take_epsilon(session: Session, epsilon: float) -> None:
 
 def train_at(session: Session, model: str, epsilon: float) -> None:
     """Suggest the private ``model`` at ``epsilon`` on the Train page; nothing is started."""
-    session.ask_for_training(model, Decimal(repr(epsilon)))
+    session.to_train.make((model, Decimal(repr(epsilon))))
     session.notify(
         "info", tr("Train offers the private model at ε = {epsilon}; the plan is unchanged.", epsilon=at_most(epsilon))
     )
@@ -190,8 +186,7 @@ def save_curve(
         if path.suffix.lower() == ".csv":
             _write_csv(figures(), figure.badge, path)
         elif path.suffix.lower() == ".pdf":
-            from workbench.release.documents.study_report import study_report
-            from workbench.release.documents.written_document import write_document
+            from workbench.release.documents.written_document import study_report, write_document
 
             write_document(study_report(figure, figures()), path)
         else:

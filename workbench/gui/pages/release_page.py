@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QLayout, QScrollArea, QWidget
+from PySide6.QtWidgets import QWidget
 
 from workbench.gui.gauges.first_cap import FirstCap
 from workbench.gui.pages.base import Page, PageFrame
@@ -23,19 +23,18 @@ from workbench.gui.pages.release_tasks import (
     release_plan,
     waiting_question,
 )
+from workbench.gui.session.account_view import ReleasedStep
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.newest_release import newest_release
-from workbench.gui.session.session import OpenTable, ReleasedStep, Session
+from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import again, tr, tr_later
-from workbench.gui.widgets.basic import button, label, look, row, scrolled, stack
+from workbench.gui.widgets.basic import button, into_sight, label, look, panel, row, stack
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save, choose, confirm
 from workbench.gui.widgets.formatting import at_most
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest
 from workbench.gui.widgets.path_field import PathField
 from workbench.gui.widgets.release_card import ReleasedCard
-from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.jobs import Job
 from workbench.params import BudgetRefusedError, WorkbenchError
 from workbench.signals.cancel import CancelToken
@@ -101,23 +100,21 @@ class ReleasePage(PageFrame):
     def __init__(self, session: Session, jobs: JobCenter, page: Page, what: ReleaseWords) -> None:
         super().__init__(session, jobs, page)
         self._what = what
-        self._running: JobHandle | None = None
+        self._releasing: JobHandle | None = None
         self._asking = False
         self._failure: WorkbenchError | None = None
         self._refusal = label("", "danger", wrap=True, name=what.part("refusal"))
         self._refusal.hide()
         tip = tr("{file}. Its certificate is written beside it", file=tr(what.file))
         self._target = PathField(what.part("output"), tr("File to release into"), tip)
-        self._choose = button(tr("Choose…"), what.part("choose"), tip=tr("Choose the file to release into"))
-        self._choose.clicked.connect(self._choose_target)
-        self._cancel = button(tr("Cancel"), what.part("cancel"), tip=tr("Stop; nothing is written"))
-        self._cancel.clicked.connect(self.escape)
-        self._release = button(tr(what.verb), what.part("release"), tip=tr(what.tip))
-        self._release.clicked.connect(self._press)
-
-    def refresh(self) -> None:
-        """Show what can be pressed, what prevents it, and the cost against the account."""
-        raise NotImplementedError
+        self._choose = self._target.chooser(
+            lambda: ask_where_to_save(self, tr("Release into"), self._target.text(), tr(self._what.kinds)),
+            what.part("choose"),
+            tr("Choose the file to release into"),
+            text=tr("Choose…"),
+        )
+        self.add_cancel(button(tr("Cancel"), what.part("cancel"), tip=tr("Stop; nothing is written")))
+        self._release = button(tr(what.verb), what.part("release"), tip=tr(what.tip), press=self._press)
 
     def asked(self) -> Asked | None:
         """Return what would be released as things are; ``None`` where nothing can be."""
@@ -125,29 +122,24 @@ class ReleasePage(PageFrame):
 
     # -- its parts ------------------------------------------------------------------------------------------------
 
-    def _scrolled(self, layout: QLayout) -> QScrollArea:
-        """Return an area that scrolls ``layout`` up and down."""
-        self._area = scrolled(layout, self._what.part("area"))
-        return self._area
-
     def _into_line(self, last: QWidget | None = None) -> QWidget:
         """Return the line with the file to release into, ``last`` at its end."""
-        line = row(label(tr("Release into")))
-        line.addWidget(self._target, 1)
-        line.addWidget(self._choose)
-        line.addWidget(last or label(tr("with its certificate beside it"), "muted"))
-        self._into = look(QWidget(), "clear")
-        self._into.setLayout(line)
+        line = row(
+            label(tr("Release into")),
+            (self._target, 1),
+            self._choose,
+            last or label(tr("with its certificate beside it"), "muted"),
+        )
+        self._into = look(panel(line), "clear")
         return self._into
 
     def _add_buttons(self, *others: QWidget) -> None:
-        """Add Cancel, ``others``, Release and the button that leads on once it is done to the foot."""
+        """Add ``others``, Release and the button that leads on once it is done to the foot."""
         self._onward = button("", self._what.part("to_ledger"), "primary")
         self._onward.clicked.connect(lambda: self.session.go(self._onward_to))
         self._name_onward(done=False)
-        for part in (self._cancel, *others, self._release, self._onward):
+        for part in (*others, self._release, self._onward):
             self.foot.addWidget(part)
-        self._cancel.hide()
         self.primary = look(self._release, "primary")
 
     # -- what is shown --------------------------------------------------------------------------------------------
@@ -179,44 +171,22 @@ class ReleasePage(PageFrame):
     def _name_release(self, *, done: bool) -> None:
         """Say on Release whether it runs, or would be pressed again."""
         stated = tr(self._what.again if done else self._what.verb)
-        self._release.setText(stated if self._running is None else tr("Releasing…"))
+        self._release.setText(stated if self._releasing is None else tr("Releasing…"))
         self._release.setAccessibleName(self._release.text())
 
-    def _show_cancel(self, *, running: bool, keys: bool) -> None:
-        """Show Cancel while something runs, and lock the name of the file meanwhile.
-
-        Args:
-            running: whether anything of the page runs.
-            keys: whether one of the page's buttons had the keyboard before they were shown anew.
-        """
+    def show_cancel(self, *, keys: bool) -> None:
+        """Show Cancel while something runs, and lock the name of the file meanwhile."""
         for part in (self._target, self._choose):
-            part.setEnabled(not running)
-        stopping = self.job is not None and self.job.stopping
-        self._cancel.setVisible(running)
-        self._cancel.setEnabled(not stopping)
-        self._cancel.setText(tr("Cancelling…") if stopping else tr("Cancel"))
-        if keys:  # a button that goes or greys would give them to another part of the window
-            if running and not stopping:
-                self._cancel.setFocus()
-            else:
-                self.take_keys()
-
-    def scroll_to(self, part: QWidget) -> None:
-        """Scroll to ``part`` once it is laid out."""
-        QTimer.singleShot(0, self, lambda: self._area.ensureWidgetVisible(part, 0, 0))
+            part.setEnabled(not self.running)
+        super().show_cancel(keys=keys)
 
     # -- the release ----------------------------------------------------------------------------------------------
 
     def _path(self) -> Path:
         return Path(self._target.text().strip()).expanduser()
 
-    def _choose_target(self) -> None:
-        path = ask_where_to_save(self, tr("Release into"), self._target.text(), tr(self._what.kinds))
-        if path:
-            self._target.choose(path)
-
     def _press(self) -> None:
-        asked = self.asked() if self._running is None and not self._asking else None
+        asked = self.asked() if not self.running and not self._asking else None
         if asked is not None:
             self._refusal.hide()
             look_before_release(self.session, self.jobs, self._path(), self._looked, self._failed, asked)
@@ -227,7 +197,7 @@ class ReleasePage(PageFrame):
 
     def _decide(self, outlook: BeforeRelease) -> None:
         """Ask for the last word, once, and do as it says."""
-        if self._asking or self._running is not None or not outlook.is_current(self.session):
+        if self._asking or self.running or not outlook.is_current(self.session):
             return
         if self._path() != outlook.target:  # another name was typed meanwhile: nobody has checked that file
             self._press()
@@ -267,14 +237,14 @@ class ReleasePage(PageFrame):
             self.session.notify("warning", stated)
             return
         remember_folder(outlook.target.parent)
-        self._running = release_plan(self.session, self.jobs, outlook, self._failed, cap)
-        self._running.ended.connect(self._ended)
-        self.refresh()
+        self._releasing = release_plan(self.session, self.jobs, outlook, self._failed, cap)
+        self.follow(self._releasing)
 
-    def _ended(self) -> None:
-        self._running = None
-        self._suggest()
-        self.refresh()
+    def job_ended(self, handle: JobHandle) -> None:
+        """Suggest a name that nothing has yet for the next release."""
+        if handle is self._releasing:
+            self._releasing = None
+            self._suggest()
 
     def _failed(self, error: BaseException) -> None:
         self._failure = known_error(error)
@@ -293,18 +263,6 @@ class ReleasePage(PageFrame):
     def refused(self) -> WorkbenchError | None:
         """Why it cannot be released, or was not when it was last asked for."""
         return draft_refusal(self.session) or self.session.account.error or self._failure or self.certain_refusal()
-
-    @property
-    def job(self) -> JobHandle | None:
-        """The release that the page's own Cancel stops."""
-        return self._running
-
-    def escape(self) -> bool:
-        if self._running is None or self._running.stopping:
-            return False
-        ask_to_stop(self, self._running)
-        self.refresh()
-        return True
 
 
 Read = Callable[[OpenTable, Path, "Plan | None", Emit, CancelToken], Any]
@@ -350,15 +308,13 @@ class ReleasedPart(QWidget):
         self._read_file, self._failed = read, failed
         self.step: ReleasedStep | None = None
         self._card: ReleasedCard | None = None
-        pressed = button(tr(words[0]), f"{self._name}_look", tip=tr(words[1]))
-        pressed.clicked.connect(self._read)
+        pressed = button(tr(words[0]), f"{self._name}_look", tip=tr(words[1]), press=self._read)
         self._problem = label("", "problem", wrap=True, name=f"{self._name}_look_problem")
         self._problem.hide()
         self._view = view
         self._whole = stack(spacing=12)
         self.setLayout(self._whole)
-        self._line = QWidget()
-        self._line.setLayout(row(pressed, None))
+        self._line = panel(row(pressed, None))
         for part in (self._line, self._problem):
             self._whole.addWidget(part)
         self.hide()
@@ -366,7 +322,7 @@ class ReleasedPart(QWidget):
 
     def show_newest(self) -> None:
         """Show the newest release, of this session or of an earlier one."""
-        step = newest_release(self._session, self._name)
+        step = self._session.newest_release(self._name)
         if step == self.step:
             return
         self.step = step
@@ -383,7 +339,7 @@ class ReleasedPart(QWidget):
                 self._card = ReleasedCard(step, 1, self._jobs, name=f"{self._name}_release")
                 self._whole.insertWidget(0, self._card)
             if step.result is not None:  # just made
-                self._page.scroll_to(self)
+                into_sight(self)
                 self._read()
 
     def _show(self, found: Any) -> None:
@@ -394,7 +350,7 @@ class ReleasedPart(QWidget):
         def show(found: Any) -> None:
             self._line.hide()
             self._show(found)
-            self._page.scroll_to(self._view)
+            into_sight(self._view)
 
         self.read(self._read_file, show)
 

@@ -10,15 +10,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from workbench.gui.gauges.budget import HIGH, first_words, high_words, offered_words
 from workbench.gui.project.source_stamp import changed_since
 from workbench.gui.session.account_task import read_account
-from workbench.gui.session.account_view import AccountView
+from workbench.gui.session.account_view import AccountView, ReleasedStep
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.session import OpenTable, ReleasedStep, Session
+from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import day, tr, tr_number, tr_sentence
 from workbench.gui.widgets.formatting import at_least, at_most, count, exactly
 from workbench.gui.widgets.output_name import written_words
@@ -30,98 +30,9 @@ from workbench.signals.events import Cancelled, Emit, Notice
 if TYPE_CHECKING:
     from workbench.params import BudgetRefusedError, Parameters
     from workbench.release.ledger.records import Cap
-    from workbench.release.path import EarlierRelease
+    from workbench.release.path import EarlierRelease, Released
     from workbench.sanitize.plan import Plan
     from workbench.work.work import Work
-
-
-class Done(Protocol):
-    """What every kind of release ends with."""
-
-    @property
-    def release_id(self) -> str:
-        """Its name in the ledger."""
-        ...
-
-    @property
-    def epsilon_charged(self) -> Decimal:
-        """ε charged."""
-        ...
-
-    @property
-    def output(self) -> Path:
-        """The file."""
-        ...
-
-    @property
-    def certificate(self) -> Path:
-        """Its certificate."""
-        ...
-
-    @property
-    def published_earlier(self) -> bool:
-        """Whether an earlier run made and paid for it."""
-        ...
-
-
-def start_release(
-    session: Session,
-    jobs: JobCenter,
-    key: str,
-    opened: OpenTable,
-    plan: DraftPlan,
-    work: Callable[[Emit, CancelToken], Done],
-    title: Callable[[Any], str],
-    on_failure: Callable[[BaseException], None],
-    **more: Any,
-) -> JobHandle:
-    """Start a release of ``title``, such as "150 rows"; whatever its end, gauge and session follow.
-
-    ``more`` are further attributes of the :class:`ReleasedStep`.
-    """
-
-    def apply(done: Done) -> None:
-        what = title(done)
-        if session.opened is opened:
-            files = (("file", done.output), ("certificate", done.certificate))
-            session.add_release(
-                ReleasedStep(
-                    done.release_id,
-                    done.output.parent,
-                    plan,
-                    done.epsilon_charged,
-                    title=what,
-                    files=files,
-                    result=done,
-                    **more,
-                )
-            )
-        if handle.too_late:
-            session.notify(
-                "warning", tr("It was too late to cancel: {output} is released and charged.", output=done.output)
-            )
-        else:
-            session.notify(
-                "info",
-                tr("Released {what} to {output}; nothing more was charged.", what=what, output=done.output)
-                if done.published_earlier
-                else tr("Released {what} to {output}.", what=what, output=done.output),
-            )
-
-    def cancel_text() -> None:
-        stays = tr_sentence(handle.end.what) if isinstance(handle.end, Cancelled) else ""
-        if stays:
-            session.notify("warning", f"{stays[0].upper()}{stays[1:]}.")
-        elif not doubts:
-            session.notify("info", tr("Cancelled: no file was written, and nothing is charged."))
-
-    doubts: list[Notice] = []
-    handle = jobs.start(Job(tr("Releasing"), work, about=opened.title), key=key, on_result=apply, on_failure=on_failure)
-    # A ledger that could not record the end says so itself.
-    handle.notice.connect(lambda notice: doubts.append(notice) if notice.level == "warning" else None)
-    handle.cancelled.connect(cancel_text)
-    handle.ended.connect(lambda: read_account(session, jobs))
-    return handle
 
 
 LOOK, RELEASE = "release_look", "release"
@@ -134,7 +45,7 @@ class Asked:
     Attributes:
         title: in words: ``2,000 synthetic rows``; empty for the noisy rows of the table itself.
         work: (plan, number of rows, format of the file) describes it, called in a worker; ``None`` for noisy rows.
-        formats: the format of each suffix that the file may have; those of tables where it is empty.
+        formats: the format of each suffix that the file may have; those of tables, written like the open one, without.
         worth: what a recipient can learn from it, which its card repeats.
         way: the way to release that it is, where what will be asked was compared; else empty.
         unrounded: whether numbers keep their own steps, whatever steps noisy rows are rounded to.
@@ -330,10 +241,15 @@ def release_plan(
     on_failure: Callable[[BaseException], None],
     cap: Cap | None = None,
 ) -> JobHandle:
-    """Release what was looked at and asked about, with the ``cap`` that the person set in the question, if any."""
-    asked, prepared = outlook.asked, outlook.prepared
+    """Release what was looked at and asked about, with the ``cap`` that the person set in the question, if any.
 
-    def work(emit: Emit, cancel: CancelToken) -> Any:
+    Whatever its end, gauge and session follow.
+    """
+    asked, prepared, opened = outlook.asked, outlook.prepared, outlook.opened
+    central = "" if asked.work is None else prepared.work.kind
+    doubts: list[Notice] = []
+
+    def work(emit: Emit, cancel: CancelToken) -> Released:
         from workbench.release.ledger.ledger import Ledger
         from workbench.release.path import release_prepared
 
@@ -342,13 +258,48 @@ def release_plan(
                 book.set_first_cap(book.account_of(outlook.account), cap)
             return release_prepared(prepared, book, emit, cancel, account=outlook.account)
 
-    def title(done: Any) -> str:
-        return asked.title or count(done.rows, "row")
+    def apply(done: Released) -> None:
+        what, output = asked.title or count(done.rows, "row"), done.output
+        if session.opened is opened:
+            step = ReleasedStep(
+                done.release_id,
+                output,
+                outlook.plan,
+                done.epsilon_charged,
+                title=what,
+                files=(("file", output), ("certificate", done.certificate)),
+                central=central,
+                result=done,
+                worth=asked.worth,
+            )
+            session.add_release(step)
+        _say_released(session, what, done, too_late=handle.too_late)
 
-    central = "" if asked.work is None else prepared.work.kind
-    more = {"worth": asked.worth, "central": central}
+    def cancelled() -> None:
+        stays = tr_sentence(handle.end.what) if isinstance(handle.end, Cancelled) else ""
+        if stays:
+            session.notify("warning", f"{stays[0].upper()}{stays[1:]}.")
+        elif not doubts:
+            session.notify("info", tr("Cancelled: no file was written, and nothing is charged."))
+
     key = f"{RELEASE} {central}"  # another release with this key would cancel it
-    return start_release(session, jobs, key, outlook.opened, outlook.plan, work, title, on_failure, **more)
+    handle = jobs.start(Job(tr("Releasing"), work, about=opened.title), key=key, on_result=apply, on_failure=on_failure)
+    # A ledger that could not record the end says so itself.
+    handle.notice.connect(lambda notice: doubts.append(notice) if notice.level == "warning" else None)
+    handle.cancelled.connect(cancelled)
+    handle.ended.connect(lambda: read_account(session, jobs))
+    return handle
+
+
+def _say_released(session: Session, what: str, done: Released, *, too_late: bool) -> None:
+    output = done.output
+    if too_late:
+        session.notify("warning", tr("It was too late to cancel: {output} is released and charged.", output=output))
+    elif done.published_earlier:
+        said = tr("Released {what} to {output}; nothing more was charged.", what=what, output=output)
+        session.notify("info", said)
+    else:
+        session.notify("info", tr("Released {what} to {output}.", what=what, output=output))
 
 
 def copy_release(

@@ -17,7 +17,6 @@ from workbench.gui.session.open_images import FOR_TABLES
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import again, tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import button, look
-from workbench.gui.widgets.stopping import ask_to_stop
 
 if TYPE_CHECKING:  # it loads polars, which the first paint does not wait for
     from workbench.sanitize.learnable import Fitting
@@ -33,24 +32,21 @@ class RunPage(PageFrame):
     """The frame of a page that runs something on the table that is open.
 
     A subclass calls :meth:`set_run` and :meth:`set_onward` once, :meth:`follow` with each job it starts, and
-    :meth:`show_buttons` whenever it shows itself anew; it overrides :meth:`start`, :meth:`refresh` and, where it has
-    more to do, :meth:`job_ended` and :meth:`missing`.
+    :meth:`show_buttons` whenever it shows itself anew; it overrides :meth:`start` and, where it has more to do,
+    :meth:`missing`.
     """
 
     def __init__(self, session: Session, jobs: JobCenter, page: Page) -> None:
         super().__init__(session, jobs, page)
-        self._handle: JobHandle | None = None
         self._verb = ""
-        self._run_button = self._cancel_button = QPushButton()
+        self._run_button = QPushButton()
         self._onward: QPushButton | None = None
         self._ways: list[QPushButton] = []
 
     def set_run(self, verb: str, name: str, tip: str, cancel: QPushButton) -> None:
         """Make the primary button ``name`` and put ``cancel`` beside it."""
-        self._verb, self._cancel_button = verb, cancel
-        cancel.clicked.connect(self.escape)
-        cancel.hide()
-        self.foot.addWidget(cancel)
+        self._verb = verb
+        self.add_cancel(cancel)
         self._run_button = self.set_primary(verb, name, self._press, tip)
 
     def set_onward(self, text: str, name: str, page: str, tip: str) -> None:
@@ -65,50 +61,22 @@ class RunPage(PageFrame):
         self._ways.append(way)
 
     def _leading_to(self, page: str, text: str, name: str, tip: str, kind: str = "") -> QPushButton:
-        made = button(text, name, kind, tip=tip)
-        made.clicked.connect(lambda: self.session.go(page))
+        made = button(text, name, kind, tip=tip, press=lambda: self.session.go(page))
         made.hide()
         return made
 
-    @property
-    def job(self) -> JobHandle | None:
-        """The job that the page's own Cancel stops."""
-        return self._handle
-
-    @property
-    def running(self) -> bool:
-        """Whether a job of this page goes on."""
-        return self._handle is not None
-
     def start(self) -> None:
         """Start the job; called when the button is pressed and nothing prevents it."""
-        raise NotImplementedError
-
-    def refresh(self) -> None:
-        """Show what can be pressed, and why."""
         raise NotImplementedError
 
     def missing(self) -> str:
         """Return what prevents a run and is corrected in the room Data; empty where nothing does."""
         return what_is_missing(self.session)
 
-    def job_ended(self, handle: JobHandle) -> None:
-        """Do what is to be done when the job that was followed has ended, however it did."""
-
-    def follow(self, handle: JobHandle) -> None:
-        """Take ``handle`` as the job of this page until it ends."""
-        handle.cancelling.connect(self.refresh)
-        handle.ended.connect(lambda: self._ended(handle))
-        self._handle = handle
+    def follow(self, handle: JobHandle) -> JobHandle:
+        """Take ``handle`` as the job of this page until it ends, or another table is opened."""
         handle.of_table = True
-        self.refresh()
-
-    def forget(self) -> None:
-        """Stop the job and follow it no longer: it belongs to a table that is gone."""
-        if self._handle is not None:
-            former, self._handle = self._handle, None
-            former.pause()  # where it can go on later, nothing of it is lost
-            former.cancel()
+        return super().follow(handle)
 
     def show_buttons(self, missing: str, *, ready: bool, done: bool, way: bool = False) -> None:
         """Show the button to run, to stop, or to go where something is missing; where all is done, those that lead on.
@@ -119,14 +87,12 @@ class RunPage(PageFrame):
             done: whether just this has been run.
             way: whether the first other way leads on better than the usual one, and is highlighted in its place.
         """
-        pressed = (self._run_button, self._cancel_button, *self._ways, self._onward)
-        had_keys = self.has_keys(*pressed)
-        stopping = self._handle is not None and self._handle.stopping
+        keys = self.has_keys(self._run_button, self._cancel, *self._ways, self._onward)
         done = done and not missing and not self.running
         assert self._onward is not None
         best = self._ways[0] if way else self._onward
         if not self.running:
-            self._cancel_button.hide()  # first: beside all others it would widen a small window
+            self._cancel.hide()  # first: beside all others it would widen a small window
         for leading in (*self._ways, self._onward):
             leading.setVisible(done)
             look(leading, "primary" if leading is best else "")
@@ -138,32 +104,13 @@ class RunPage(PageFrame):
         )
         self._run_button.setAccessibleName(self._run_button.text())
         self._run_button.setEnabled(bool(missing) or ready)
-        self._cancel_button.setVisible(self.running)
-        self._cancel_button.setText(tr("Cancelling…") if stopping else tr("Cancel"))
-        self._cancel_button.setEnabled(not stopping)
-        if had_keys:  # a button that goes or greys would give the keys to another part of the window
-            kept = self._cancel_button if self.running and not stopping else self.primary if not self.running else self
-            assert kept is not None
-            kept.setFocus()
-
-    def escape(self) -> bool:
-        """Stop a job that runs."""
-        if self._handle is None or self._handle.stopping:
-            return False
-        ask_to_stop(self, self._handle)
-        return True
+        self.show_cancel(keys=keys)
 
     def _press(self) -> None:
         if self.missing():
             self.session.go("data")
         elif self._handle is None:
             self.start()
-
-    def _ended(self, handle: JobHandle) -> None:
-        if handle is self._handle:
-            self._handle = None
-            self.job_ended(handle)
-            self.refresh()
 
 
 def what_is_missing(session: Session) -> str:

@@ -10,7 +10,7 @@ import secrets
 import socket
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,10 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer
 
 from workbench.gui.project.project import Project
-from workbench.gui.project.project_file import SUFFIX, ProjectFile, holds_values, project_of, project_raw
+from workbench.gui.project.project_file import SUFFIX, Planned, holds_values, project_of, project_raw
 from workbench.gui.project.project_tasks import Missing, Saved, open_as
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr
 from workbench.jobs import Job
@@ -108,15 +107,13 @@ def keep_unsaved(
     on_failure: Callable[[BaseException], None],
 ) -> JobHandle:
     """Write the present plan into ``slot``; ``project`` is the file it would be saved into, if any."""
-    opened, network, way, turn = session.open_data, session.network.plan, session.chosen_way, slot.turn()
-    plan, generalised = session.plan, session.generalised
-    assert opened is not None
+    planned, turn = Planned.of(session), slot.turn()
 
     def work(emit: Emit, cancel: CancelToken) -> None:
-        kept = plan.writable()
+        kept = replace(planned, plan=planned.plan.writable())
         saved: dict[str, Any] = {} if project is None else {"saved_as": str(project), "saved_digest": digest}
-        comment = _IMAGES if isinstance(opened, OpenImages) else _FROM_DATA if holds_values(kept) else _COMMENT
-        slot.keep(turn, write_toml(saved | project_raw(opened, kept, _folder(), network, way, generalised), comment))
+        comment = _IMAGES if kept.declared is not None else _FROM_DATA if holds_values(kept.plan) else _COMMENT
+        slot.keep(turn, write_toml(saved | project_raw(kept, _folder()), comment))
 
     job = Job(tr("Keeping unsaved work"), work)
     return jobs.start(job, key=KEY, shown=False, on_result=lambda _: done(), on_failure=on_failure)
@@ -191,7 +188,7 @@ def claim() -> Unsaved | None:
 def restore(session: Session, jobs: JobCenter, found: Unsaved, done: Callable[[Saved], None], missing: Missing) -> None:
     """Open what ``found`` was of, and its plan; where that fails the window tells why, and nothing is lost."""
 
-    def read() -> tuple[ProjectFile, str]:
+    def read() -> tuple[Planned, str]:
         return project_of(dict(found.raw), found.file), found.digest
 
     open_as(session, jobs, found.title, read, done, missing)

@@ -24,7 +24,7 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.style.stylesheet import MARGIN
-from workbench.gui.widgets.basic import badge, button, label, look, named, row, segments, stack
+from workbench.gui.widgets.basic import badge, button, label, look, named, row, say, segments, stack
 from workbench.gui.widgets.dialogs import ask_for_database
 from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.table_model import Cell, Column
@@ -115,10 +115,8 @@ class DatabaseDialog(QDialog):
             tr("A column without a tick is never asked for. Space ticks the one that is marked."),
         )
         self._columns.itemChanged.connect(lambda _: self._show_ticked())
-        self._open = button(tr("Open"), "database_open", "primary", tip=tr("Read the whole table"))
-        self._open.clicked.connect(self._take)
-        leave = button(tr("Cancel"), "database_leave")
-        leave.clicked.connect(self.reject)
+        self._open = button(tr("Open"), "database_open", "primary", tip=tr("Read the whole table"), press=self._take)
+        leave = button(tr("Cancel"), "database_leave", press=self.reject)
         self._arrange(leave)
         self._names: list[str] = []
         self._first: Table | None = None
@@ -162,9 +160,7 @@ class DatabaseDialog(QDialog):
         below.setContentsMargins(0, 0, 0, 0)
         below.addWidget(label(tr("Columns to read"), "heading"))
         below.addWidget(self._columns, 1)
-        listed = stack(spacing=12)
-        listed.addWidget(self._tables, 1)
-        listed.addWidget(self._ticks, 1)
+        listed = stack((self._tables, 1), (self._ticks, 1), spacing=12)
         beside.addLayout(listed, 2)
         beside.addWidget(self._preview, 3)
         layout.addLayout(beside, 1)
@@ -324,7 +320,7 @@ class DatabaseDialog(QDialog):
     def _show_ticked(self) -> None:
         ticked = self._ticked()
         names = list(ticked[:SHOWN_COLUMNS])
-        lines = [] if self._first is None else self._first.frame.select(names).rows()
+        lines = [] if self._first is None else self._first.frame[names].rows()
         columns = [Column(name, width=80) for name in names] or [Column("")]
         self._rows.show_columns(columns, [[Cell(cell or "") for cell in line] for line in lines])
         self._open.setEnabled(bool(ticked))
@@ -358,8 +354,7 @@ class DatabaseDialog(QDialog):
 
     def _say(self, text: str, kind: str = "muted") -> None:
         look(self._said, kind)
-        self._said.setText(text)
-        self._said.setVisible(bool(text))
+        say(self._said, text)
 
     def _take(self) -> None:
         address = self._selected()

@@ -1,16 +1,17 @@
-"""Open a table: read it, look at its columns, and make the first draft of a plan."""
+"""Open a table or a set of images: read it, look at its columns, and make the first draft of a plan."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.data.databases.address import title_of
-from workbench.gui.project.open_images import KEY, load_images, take_images
 from workbench.gui.project.source_stamp import require_unchanged, stamp_of
 from workbench.gui.session.account_task import read_account
-from workbench.gui.session.draft import FACTS, OPEN, WAYS, DraftColumn, DraftPlan
+from workbench.gui.session.draft import OPEN, DraftPlan
 from workbench.gui.session.draft_edits import as_suggested
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
@@ -28,26 +29,13 @@ from workbench.signals.events import Emit
 if TYPE_CHECKING:
     from workbench.data.columns.profile import ColumnProfile
     from workbench.data.csv.options import ReadOptions
+    from workbench.data.images.read import ImageOptions
     from workbench.data.samples.sample_tables import Sample
     from workbench.data.schema import Attribute
     from workbench.sanitize.questions import Questions
 
+KEY = "open"
 _LEFT_OUT = tr_later("left out of the sample’s first plan")
-_KEPT = (
-    *FACTS,
-    "action",
-    "kind",
-    "role",
-    "other",
-    "cells",
-    "bounds_origin",
-    *WAYS,
-    "mechanism",
-    "purpose",
-    "epsilon",
-    "weight",
-    "guessed",
-)
 
 
 def open_table(
@@ -88,15 +76,8 @@ def open_table(
     def apply(result: tuple[OpenTable, DraftPlan] | OpenImages) -> None:
         if isinstance(result, OpenImages):
             take_images(session, jobs, result)
-            return
-        opened, plan = result
-        session.open(opened, plan, generalised=session.generalised if same else None)
-        if not same:
-            session.go("questions")
-        rows, columns = count(opened.table.rows, "row"), count(len(opened.table.names), "column")
-        opening = tr("Opened {title}: {rows}, {columns}.", title=opened.title, rows=rows, columns=columns)
-        session.notify("info", " ".join(filter(None, (opening, tr_sentence(opened.lesson)))))
-        read_account(session, jobs)
+        else:
+            _take_table(session, jobs, *result, same=same)
 
     name = source.removeprefix("sample:") if source.startswith("sample:") else title_of(source)
 
@@ -108,17 +89,28 @@ def open_table(
     job = Job(tr("Opening"), work, about=name)
 
     def failed(error: BaseException) -> None:
-        if isinstance(error, WorkbenchError) and session.open_data is not None:
-            stated, title = sentence(error), session.open_data.title
-            session.notify(
-                "error",
-                tr("{name} was not opened, {title} still is: {error}", name=name, title=title, error=stated),
-            )
-        else:
-            session.report(error)
+        _say_not_opened(session, name, error)
         session.opening_failed.emit(source, options, error)
 
     return jobs.start(job, key=KEY, on_result=apply, on_failure=failed)
+
+
+def _take_table(session: Session, jobs: JobCenter, opened: OpenTable, plan: DraftPlan, *, same: bool) -> None:
+    session.open(opened, plan, generalised=session.generalised if same else None)
+    if not same:
+        session.go("questions")
+    rows, columns = count(opened.table.rows, "row"), count(len(opened.table.names), "column")
+    opening = tr("Opened {title}: {rows}, {columns}.", title=opened.title, rows=rows, columns=columns)
+    session.notify("info", " ".join(filter(None, (opening, tr_sentence(opened.lesson)))))
+    read_account(session, jobs)
+
+
+def _say_not_opened(session: Session, name: str, error: BaseException) -> None:
+    if not isinstance(error, WorkbenchError) or session.open_data is None:
+        session.report(error)
+        return
+    still, why = session.open_data.title, sentence(error)
+    session.notify("error", tr("{name} was not opened, {title} still is: {error}", name=name, title=still, error=why))
 
 
 def _holds_images(source: str) -> bool:
@@ -211,9 +203,48 @@ def _with_open_ways(plan: DraftPlan, profiles: tuple[ColumnProfile, ...]) -> Dra
 
 
 def _with_facts_of(plan: DraftPlan, kept: DraftPlan) -> DraftPlan:
-    known: dict[str, DraftColumn] = {c.name: c for c in kept.columns}
-    columns = tuple(
-        dataclasses.replace(c, **{f: getattr(known[c.name], f) for f in _KEPT}) if c.name in known else c
-        for c in plan.columns
-    )
-    return dataclasses.replace(kept, columns=columns)
+    """Return the draft that was kept, of the columns that there are now."""
+    known = {c.name: c for c in kept.columns}
+    return dataclasses.replace(kept, columns=tuple(known.get(c.name, c) for c in plan.columns))
+
+
+# -- images -----------------------------------------------------------------------------------------------------------
+
+
+def open_images(session: Session, jobs: JobCenter, source: str, options: ImageOptions | None) -> JobHandle:
+    """Read the images of ``source`` by what is declared of them; nothing changes where they cannot be read."""
+
+    def work(emit: Emit, cancel: CancelToken) -> OpenImages:
+        return load_images(source, options, emit, cancel)
+
+    job = Job(tr("Opening"), work, about=Path(source).name)
+    return jobs.start(job, key=KEY, on_result=lambda opened: take_images(session, jobs, opened))
+
+
+def load_images(source: str, options: ImageOptions | None, emit: Emit, cancel: CancelToken) -> OpenImages:
+    """Return the images; runs in a worker."""
+    from workbench.data.images.image_set import overview
+    from workbench.data.images.read import ImageOptions, of_class_folders, read_images
+
+    declared, stamp = options or ImageOptions(), stamp_of(source)
+    images = read_images(source, declared, emit=emit, cancel=cancel)
+    require_unchanged(source, stamp)
+    seen = overview(images, cancel.check)
+    return OpenImages(images, source, declared, Path(source).is_dir(), of_class_folders(source), stamp, seen)
+
+
+def take_images(session: Session, jobs: JobCenter, opened: OpenImages) -> None:
+    """Show the images that were read; what was planned stays where the same ones were read again."""
+    same = session.images is not None and session.images.source == opened.source
+    session.open(opened, session.plan if same else DraftPlan(), session.network.plan if same else None)
+    session.notify("info", tr("Opened {title}: {size}.", title=opened.title, size=opened.stated))
+    read_account(session, jobs)
+
+
+def look_for_changes(jobs: JobCenter, opened: OpenImages, show: Callable[[bool], None]) -> None:
+    """Find out whether the files of ``opened`` are still as they were read; ``show`` gets whether they differ."""
+
+    def work(emit: Emit, cancel: CancelToken) -> bool:
+        return opened.stamp is not None and stamp_of(opened.source) != opened.stamp
+
+    jobs.start(Job(tr("Looking for changes"), work), key="image changes", shown=False, on_result=show)

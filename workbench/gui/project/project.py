@@ -42,7 +42,7 @@ class Project(QObject):
         self.path: Path | None = None
         self._session, self._jobs, self._window = session, jobs, window
         self._source = ""
-        self._saved: Planned | None = self._planned()
+        self._saved: Planned | None = Planned.of(self._session)
         self._digest = ""
         self._next: Callable[[], object] | None = None
         self._agreed = Stop.NO
@@ -60,16 +60,10 @@ class Project(QObject):
 
         Before there is a file, a way that was chosen is no work that could be lost.
         """
-        planned = self._planned()
+        planned = Planned.of(self._session)
         if self.path is None and self._saved is not None:
             planned = dataclasses.replace(planned, way=self._saved.way)
         return self._session.open_data is not None and planned != self._saved
-
-    def _planned(self) -> Planned:
-        session = self._session
-        return Planned.of(
-            session.open_data, session.plan, session.network.plan, session.chosen_way, session.generalised
-        )
 
     def save(self, then: Callable[[], object] | None = None) -> None:
         """Save into the project's file, asking for one where it has none; ``then`` follows a save that succeeded."""
@@ -227,6 +221,6 @@ class Project(QObject):
         source = opened.source if opened is not None else ""
         if source != self._source or not source:
             self.path, self._digest = None, ""
-            self._saved = self._planned()
+            self._saved = Planned.of(self._session)
         self._source = source
         self.changed.emit()

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.data.databases.address import address_of
 from workbench.gui.session.draft import FACTS, WHOLE, DraftPlan
 from workbench.gui.session.open_images import OpenImages
-from workbench.gui.session.session import OpenTable
+from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr
 from workbench.gui.widgets.way_bar import ways
 from workbench.params import InputError, ParameterError
@@ -51,75 +51,47 @@ _IMAGES = (
 
 @dataclass(frozen=True)
 class Planned:
-    """What a person has declared and planned of what is open: what a project keeps, and what is lost without one.
+    """What a person has declared and planned of what is open: what a project's file says, and what is lost without one.
 
     Attributes:
-        source: the path of the table or the images, or ``sample:NAME``.
-        plan: the plan of a table; of images its ε and account alone.
-        declared: what was declared of images.
-        network: the training that is planned for them.
-        way: to release a table, if one was chosen.
-        generalised: what was set on the page Generalise.
+        source: the path of the table or the images, absolute in a file that was read, or ``sample:NAME``.
+        plan: the plan of a table as it was drafted; of images its ε and account alone.
+        options: what the person stated about the table's file over the guess; no work that could be lost.
+        declared: what was declared of images; ``None`` of a table.
+        network: the training that is planned for images.
+        way: to release a table; empty where none was chosen.
+        generalised: what was set on the page Generalise; ``None`` where nothing was.
     """
 
     source: str
     plan: DraftPlan
+    options: ReadOptions | None = field(default=None, compare=False)
     declared: ImageOptions | None = None
     network: DpSgdPlan | None = None
     way: str = ""
     generalised: GeneraliseDraft | None = None
 
     @classmethod
-    def of(
-        cls,
-        opened: OpenTable | OpenImages | None,
-        plan: DraftPlan,
-        network: DpSgdPlan | None,
-        way: str,
-        generalised: GeneraliseDraft | None,
-    ) -> Planned:
-        """Return what is planned of ``opened``."""
+    def of(cls, session: Session) -> Planned:
+        """Return what is planned now of what is open."""
+        opened = session.open_data
         if isinstance(opened, OpenImages):
-            return cls(opened.source, plan, opened.options, network)
-        return cls("" if opened is None else opened.source, plan, way=way, generalised=generalised)
+            return cls(opened.source, session.plan, declared=opened.options, network=session.network.plan)
+        source, options = ("", None) if opened is None else (opened.source, opened.options)
+        return cls(source, session.plan, options, way=session.chosen_way, generalised=session.generalised)
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether it is of a table that came with the program."""
+        return self.source.startswith("sample:")
 
 
-@dataclass(frozen=True)
-class ProjectFile:
-    """What a project file says.
-
-    Attributes:
-        source: the path of the table or the images, absolute, or ``sample:NAME``.
-        options: what the person stated about the table's file over the guess, ``None`` where nothing.
-        plan: the plan as it was drafted.
-        declared: what was declared of images; ``None`` of a table.
-        network: the training of a network on images, as it was planned.
-        way: to release the table, as it was chosen; empty where none was.
-        generalised: what was set on the page Generalise, ``None`` where nothing was.
-    """
-
-    source: str
-    options: ReadOptions | None
-    plan: DraftPlan
-    declared: ImageOptions | None = None
-    network: DpSgdPlan | None = None
-    way: str = ""
-    generalised: GeneraliseDraft | None = None
-
-
-def project_text(
-    opened: OpenTable | OpenImages,
-    plan: DraftPlan,
-    folder: Path,
-    network: DpSgdPlan | None = None,
-    way: str = "",
-    generalised: GeneraliseDraft | None = None,
-) -> str:
+def project_text(planned: Planned, folder: Path) -> str:
     """Return the project as TOML."""
     from workbench.params.codec import write_toml
 
-    comment = _IMAGES if isinstance(opened, OpenImages) else _FROM_DATA if holds_values(plan) else _COMMENT
-    return write_toml(project_raw(opened, plan, folder, network, way, generalised), comment)
+    comment = _IMAGES if planned.declared is not None else _FROM_DATA if holds_values(planned.plan) else _COMMENT
+    return write_toml(project_raw(planned, folder), comment)
 
 
 def holds_values(plan: DraftPlan) -> bool:
@@ -127,30 +99,25 @@ def holds_values(plan: DraftPlan) -> bool:
     return any(c.bounds_origin == "data" and any(getattr(c, f) is not None for f in FACTS) for c in plan.columns)
 
 
-def project_raw(
-    opened: OpenTable | OpenImages,
-    plan: DraftPlan,
-    folder: Path,
-    network: DpSgdPlan | None = None,
-    way: str = "",
-    generalised: GeneraliseDraft | None = None,
-) -> dict[str, Any]:
+def project_raw(planned: Planned, folder: Path) -> dict[str, Any]:
     """Return what the project says; a file beside it is named by its relative path, so that both can move."""
-    source = opened.source if opened.is_sample else _beside(opened.source, folder)
-    stated = {k: v for k, v in plan.to_raw().items() if k != "version"}
+    source = planned.source if planned.is_sample else _beside(planned.source, folder)
+    stated = {k: v for k, v in planned.plan.to_raw().items() if k != "version"}
     raw: dict[str, Any] = {"project": VERSION}
-    if isinstance(opened, OpenImages):
+    if planned.declared is not None:
         raw |= {"images": source} | {key: stated[key] for key in _OF_IMAGES if key in stated}
-        declared = opened.options.to_plain()
+        declared, network = planned.declared.to_plain(), planned.network
         raw |= {"declared": [declared]} if declared else {}
         return raw | ({} if network is None else {"network": [_with_weights(network.to_plain(), folder, _beside)]})
-    reading = {} if opened.options is None else opened.options.to_plain()
-    raw |= {"table": source} | ({"way": way} if way else {}) | ({"reading": [reading]} if reading else {})
-    drafted = {} if generalised is None else generalised.to_raw(lambda file: _beside(file, folder))
+    reading = {} if planned.options is None else planned.options.to_plain()
+    raw |= (
+        {"table": source} | ({"way": planned.way} if planned.way else {}) | ({"reading": [reading]} if reading else {})
+    )
+    drafted = {} if planned.generalised is None else planned.generalised.to_raw(lambda file: _beside(file, folder))
     return raw | drafted | stated
 
 
-def read_project(path: Path) -> ProjectFile:
+def read_project(path: Path) -> Planned:
     """Return the project in the file at ``path``.
 
     Raises:
@@ -162,7 +129,7 @@ def read_project(path: Path) -> ProjectFile:
     return project_of(read_toml(path, "project"), path)
 
 
-def project_of(raw: dict[str, Any], path: Path) -> ProjectFile:
+def project_of(raw: dict[str, Any], path: Path) -> Planned:
     """Return the project that is in ``path`` as ``raw``; raise as :func:`read_project` does."""
     from workbench.data.csv.options import ReadOptions
     from workbench.params.codec import require_table
@@ -207,7 +174,7 @@ def project_of(raw: dict[str, Any], path: Path) -> ProjectFile:
     if of_images:
         return _of_images(source, plan, parts, path)
     generalised = _generalised(parts.get("generalise"), raw, path) if {"generalise", "hierarchy"} & set(raw) else None
-    return ProjectFile(source, options, plan, way=_way(raw.get("way", ""), path), generalised=generalised)
+    return Planned(source, plan, options, way=_way(raw.get("way", ""), path), generalised=generalised)
 
 
 def _generalised(settings: dict[str, Any] | None, raw: dict[str, Any], path: Path) -> GeneraliseDraft:
@@ -217,7 +184,7 @@ def _generalised(settings: dict[str, Any] | None, raw: dict[str, Any], path: Pat
     return GeneraliseDraft.from_raw(settings, raw.get("hierarchy", []), lambda file: _found(file, folder), str(path))
 
 
-def _of_images(source: str, plan: DraftPlan, parts: dict[str, dict[str, Any]], path: Path) -> ProjectFile:
+def _of_images(source: str, plan: DraftPlan, parts: dict[str, dict[str, Any]], path: Path) -> Planned:
     from workbench.data.images.read import ImageOptions
     from workbench.deep.plan import DpSgdPlan
 
@@ -225,7 +192,7 @@ def _of_images(source: str, plan: DraftPlan, parts: dict[str, dict[str, Any]], p
     network = None
     if "network" in parts:
         network = DpSgdPlan.from_plain(_with_weights(parts["network"], path.absolute().parent, _found), str(path))
-    return ProjectFile(source, None, plan, declared, network)
+    return Planned(source, plan, declared=declared, network=network)
 
 
 def _way(named: object, path: Path) -> str:

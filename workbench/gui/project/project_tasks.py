@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from workbench.data.databases.address import address_of
-from workbench.gui.project.open_images import KEY, load_images
-from workbench.gui.project.open_table import load
-from workbench.gui.project.project_file import Planned, ProjectFile, project_text, read_project
+from workbench.gui.project.open_table import KEY, load, load_images
+from workbench.gui.project.project_file import Planned, project_text, read_project
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter
@@ -47,7 +46,7 @@ class SourceMissingError(InputError):
         digest: that file's digest.
     """
 
-    def __init__(self, project: ProjectFile, digest: str) -> None:
+    def __init__(self, project: Planned, digest: str) -> None:
         what = (
             tr("the project’s table is not there any more")
             if project.declared is None
@@ -79,8 +78,7 @@ def save_project(
         expected: the digest the file had when this window last read or wrote it; empty to replace whatever is there.
         changed: called, with nothing written, where the file has another digest by now.
     """
-    opened, plan, network, way = session.open_data, session.plan, session.network.plan, session.chosen_way
-    generalised = session.generalised
+    opened, planned = session.open_data, Planned.of(session)
     assert opened is not None
 
     def work(emit: Emit, cancel: CancelToken) -> str:
@@ -95,13 +93,13 @@ def save_project(
             raise ParameterError(what, str(path), tr("name another file"))
         if expected and _digest(path) not in ("", expected):
             return ""
-        data = project_text(opened, plan, path.parent, network, way, generalised).encode()
+        data = project_text(planned, path.parent).encode()
         write_output(path, data)
         return hashlib.sha256(data).hexdigest()
 
     def apply(digest: str) -> None:
         if digest:
-            done(Saved(opened, Planned.of(opened, plan, network, way, generalised), digest))
+            done(Saved(opened, planned, digest))
             session.notify("info", tr("Saved {path}.", path=path))
         else:
             changed()
@@ -114,7 +112,7 @@ def open_project(
 ) -> None:
     """Open a project and its table or images; ``done`` is called with them once both are there."""
 
-    def read() -> tuple[ProjectFile, str]:
+    def read() -> tuple[Planned, str]:
         digest = _digest(path)  # first: a change between the two is noticed at the next save
         return read_project(path), digest
 
@@ -125,7 +123,7 @@ def open_as(
     session: Session,
     jobs: JobCenter,
     name: str,
-    read: Callable[[], tuple[ProjectFile, str]],
+    read: Callable[[], tuple[Planned, str]],
     done: Callable[[Saved], None],
     missing: Missing,
 ) -> None:
@@ -140,9 +138,9 @@ def open_as(
         missing: called where the table or the images of the project are not there.
     """
 
-    def work(emit: Emit, cancel: CancelToken) -> tuple[OpenTable | OpenImages, DraftPlan, ProjectFile, str]:
+    def work(emit: Emit, cancel: CancelToken) -> tuple[OpenTable | OpenImages, DraftPlan, Planned, str]:
         project, digest = read()
-        elsewhere = project.source.startswith("sample:") or address_of(project.source) is not None
+        elsewhere = project.is_sample or address_of(project.source) is not None
         if not elsewhere and not Path(project.source).exists():
             raise SourceMissingError(project, digest)
         if project.declared is not None:
@@ -150,11 +148,10 @@ def open_as(
         opened, plan = load(project.source, project.options, project.plan, emit, cancel)
         return opened, plan, project, digest
 
-    def apply(result: tuple[OpenTable | OpenImages, DraftPlan, ProjectFile, str]) -> None:
+    def apply(result: tuple[OpenTable | OpenImages, DraftPlan, Planned, str]) -> None:
         opened, plan, project, digest = result
         session.open(opened, plan, project.network, project.way, project.generalised)
-        planned = Planned.of(opened, plan, project.network, project.way, project.generalised)
-        done(Saved(opened, planned, digest))
+        done(Saved(opened, replace(project, plan=plan), digest))
         differences = _differences(project.plan, plan) if isinstance(opened, OpenTable) else []
         if differences:
             session.notify("warning", " ".join(differences))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 
-from workbench.gui.session.file_stamp import Stamp
+from workbench.gui.session.open_images import Stamp
 from workbench.gui.style.language import tr
 from workbench.params import InputError
 

@@ -1,19 +1,19 @@
-"""Read what the ledger says about the dataset that is open; separate it from another one, and name its account."""
+"""Read what the ledger says: of the dataset that is open, every release and model, what is paused; change accounts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.gui.session.account_view import GENERALISED, AccountView, PastRelease
+from workbench.gui.session.account_view import GENERALISED, AccountView, ReleasedStep
+from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import tr, tr_number
 from workbench.jobs import Job
 from workbench.params import WorkbenchError
 from workbench.signals.cancel import CancelToken
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from workbench.data.table import Table
     from workbench.release.ledger.figures import PublishedTable
     from workbench.release.ledger.records import Release
+    from workbench.release.model.paused_training import PausedTraining
+    from workbench.release.model.released_models import ReleasedModel
+
 
 KEY = "account"
 
@@ -81,28 +84,37 @@ def account_of(table: Table, ledger: Path | None = None, name: str = "") -> Acco
         delta_reserved=account.reserved[1],
         version_of=counted[-1].time if version and counted else "",
         seen=seen,
-        past=_past_of(counted),
+        past=_past_of(counted, dataset),
         generalised=generalised,
     )
 
 
-@dataclass(frozen=True)
-class AccountRelease:
-    """A release with the account that paid for it."""
-
-    dataset: str
-    past: PastRelease
-
-
 def read_releases(
-    jobs: JobCenter, show: Callable[[tuple[AccountRelease, ...]], None], on_failure: Callable[[BaseException], None]
+    jobs: JobCenter, show: Callable[[tuple[ReleasedStep, ...]], None], on_failure: Callable[[BaseException], None]
 ) -> None:
     """Read every release of every table, the newest first."""
     job = Job(tr("Reading the ledger"), lambda emit, cancel: all_releases())
     jobs.start(job, key="releases", shown=False, on_result=show, on_failure=on_failure)
 
 
-def all_releases(ledger: Path | None = None) -> tuple[AccountRelease, ...]:
+def read_models(
+    jobs: JobCenter,
+    key: str,
+    show: Callable[[tuple[ReleasedModel, ...]], None],
+    on_failure: Callable[[BaseException], None],
+) -> None:
+    """Read every model of the ledger, the newest first; ``key`` names who asks."""
+
+    def work(emit: Emit, cancel: CancelToken) -> tuple[ReleasedModel, ...]:
+        from workbench.release.model.released_models import released_models
+
+        return released_models(cancel)
+
+    job = Job(tr("Reading the released models"), work)
+    jobs.start(job, key=f"models {key}", shown=False, on_result=show, on_failure=on_failure)
+
+
+def all_releases(ledger: Path | None = None) -> tuple[ReleasedStep, ...]:
     """Return every release and generalised table of every table, the newest first; none where there is no ledger."""
     from workbench.release.ledger.ledger import Ledger
     from workbench.release.ledger.records import COUNTED
@@ -110,16 +122,16 @@ def all_releases(ledger: Path | None = None) -> tuple[AccountRelease, ...]:
     with Ledger.read(ledger) as book:
         known = book.accounts()
         counted = [r for r in reversed(book.releases()) if r.status in COUNTED]
-        found = [AccountRelease(known.of(r.dataset), past) for r in counted for past in _past_of([r])]
-        tables = [AccountRelease(one.dataset, _generalised(one)) for one in reversed(book.published_tables())]
-    return tuple(sorted([*found, *tables], key=lambda one: one.past.time, reverse=True))
+        found = [past for r in counted for past in _past_of([r], known.of(r.dataset))]
+        tables = [_generalised(one) for one in reversed(book.published_tables())]
+    return tuple(sorted([*found, *tables], key=lambda one: one.time, reverse=True))
 
 
-def _past_of(releases: Sequence[Release]) -> tuple[PastRelease, ...]:
-    return tuple(past for r in releases if r.status != "reserved" and (past := _past(r)) is not None)
+def _past_of(releases: Sequence[Release], dataset: str) -> tuple[ReleasedStep, ...]:
+    return tuple(past for r in releases if r.status != "reserved" and (past := _past(r, dataset)) is not None)
 
 
-def _past(release: Release) -> PastRelease | None:
+def _past(release: Release, dataset: str) -> ReleasedStep | None:
     """Return a release as the window shows it; ``None`` of a training that was charged and released nothing."""
     from workbench.release.certificate import CARD, certificate_path
     from workbench.release.kinds import KINDS, ROWS
@@ -128,19 +140,28 @@ def _past(release: Release) -> PastRelease | None:
     written, model = release.body.get("output"), work == "dpsgd" or work.startswith("fit ")
     if not written:
         return None
-    central = work if work in [kind.name for kind in KINDS if kind.name != ROWS] else ""
     output = Path(str(written))
     vouches = ("card", output / CARD) if model else ("certificate", certificate_path(output))
     files = (("model" if model else "file", output), vouches)
     standing = files if all(_is_current(path) for _, path in files) else ()
     if model and not standing and not release.body.get("certificate"):
         return None
-    return PastRelease(
-        release.release_id, release.time, release.epsilon, release.delta, output, standing, model, central
+    return ReleasedStep(
+        release.release_id,
+        output,
+        DraftPlan(),
+        release.epsilon,
+        release.delta,
+        output.name,
+        standing,
+        model,
+        central=work if work in [kind.name for kind in KINDS if kind.name != ROWS] else "",
+        time=release.time,
+        dataset=dataset,
     )
 
 
-def _generalised(noted: PublishedTable) -> PastRelease:
+def _generalised(noted: PublishedTable) -> ReleasedStep:
     """Return a generalised table as the window shows it: its files are those beside the noted certificate."""
     from workbench.release.certificate import GENERALISED_FORMAT, certificate_path, read_document
 
@@ -154,9 +175,16 @@ def _generalised(noted: PublishedTable) -> PastRelease:
             document = {}
         standing = document.get("checksum") == noted.certificate
         name = document["release_id"] if standing else name
-    nothing = Decimal(0)
-    return PastRelease(
-        name, noted.time, nothing, nothing, output, files if standing else (), model=False, central=GENERALISED
+    return ReleasedStep(
+        name,
+        output,
+        DraftPlan(),
+        Decimal(0),
+        title=output.name,
+        files=files if standing else (),
+        central=GENERALISED,
+        time=noted.time,
+        dataset=noted.dataset,
     )
 
 
@@ -206,3 +234,41 @@ def name_account(session: Session, jobs: JobCenter, opened: OpenTable, name: str
         read_account(session, jobs)
 
     jobs.start(Job(tr("Naming the account"), work), on_result=apply)
+
+
+def find_paused(session: Session, jobs: JobCenter, *, notify: bool = False) -> None:
+    """Look for them; ``notify`` whether to say so where there is one."""
+    opened = session.open_data
+    if opened is None:
+        session.set_paused(())
+        return
+
+    def work(emit: Emit, cancel: CancelToken) -> tuple[PausedTraining, ...]:
+        from workbench.release.kept_run import runs_folder
+
+        if not runs_folder().is_dir() or not any(runs_folder().iterdir()):
+            return ()  # the libraries of networks take a second to load
+        from workbench.release.ledger.ledger import Ledger
+        from workbench.release.model.paused_training import paused_trainings
+
+        try:
+            with Ledger.read() as book:
+                return paused_trainings(book, opened.table)
+        except WorkbenchError:
+            return ()  # the gauge says what is wrong with the ledger; nothing goes on without it
+
+    def show(found: tuple[PausedTraining, ...]) -> None:
+        if session.open_data is not opened:
+            return
+        session.set_paused(found)
+        if notify and found:
+            run = found[0]
+            stated = tr(
+                "A training on {title} is paused after {taken} of {steps} steps: go on with it in Models, Train.",
+                title=opened.title,
+                taken=tr_number(run.taken, ","),
+                steps=tr_number(run.steps, ","),
+            )
+            session.notify("info", stated)
+
+    jobs.start(Job(tr("Looking for paused trainings"), work), key="paused", shown=False, on_result=show)

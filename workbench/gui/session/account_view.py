@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
+from workbench.gui.session.draft import DraftPlan
 from workbench.params import BudgetRefusedError, WorkbenchError
 from workbench.params.remedies import WHO_PAYS
 
@@ -14,28 +16,49 @@ GENERALISED = "generalised"
 
 
 @dataclass(frozen=True)
-class PastRelease:
-    """A release of the dataset that the ledger knows, whenever it was made.
+class ReleasedStep:
+    """One release, a table or a model, of this session or of an earlier one: its plan can no longer be undone.
 
     Attributes:
-        release_id: its name in the ledger.
-        time: when it was charged, UTC.
-        epsilon: what it cost.
+        release_id: the ledger's name of it.
+        output: the file or folder that was written.
+        plan: what was released; of a model the plan whose public facts it was trained with. Empty of an earlier one.
+        epsilon: what was charged.
         delta: the same.
-        output: what was released.
-        files: what of it is still there, each with a word for it; none where it was moved or removed.
+        title: what was published, in words.
+        files: what is still there and what vouches for it, each with a word for it; the first is what is verified. None
+            where it was moved or removed.
         model: whether it is a model.
         central: the kind of a central release, such as ``synthetic``, or ``generalised``; empty for any other.
+        result: what the engine returned, if it was made in this session.
+        worth: what a recipient can learn from a table, in a sentence.
+        time: when it was charged (UTC), where that was before this session; else empty.
+        dataset: the account that paid, as the ledger calls it, where the ledger told of it.
     """
 
     release_id: str
-    time: str
-    epsilon: Decimal
-    delta: Decimal
     output: Path
-    files: tuple[tuple[str, Path], ...]
-    model: bool
+    plan: DraftPlan
+    epsilon: Decimal
+    delta: Decimal = Decimal(0)
+    title: str = ""
+    files: tuple[tuple[str, Path], ...] = ()
+    model: bool = False
     central: str = ""
+    result: Any = field(default=None, compare=False)
+    worth: str = ""
+    time: str = ""
+    dataset: str = ""
+
+    @property
+    def folder(self) -> Path:
+        """Where its files are."""
+        return self.output if self.model else self.output.parent
+
+    @property
+    def generalised(self) -> bool:
+        """Whether it is a generalised table: it cost nothing, and no ε bounds what it reveals."""
+        return self.central == GENERALISED
 
 
 @dataclass(frozen=True)
@@ -75,7 +98,7 @@ class AccountView:
     delta_spent: Decimal = Decimal(0)
     delta_reserved: Decimal = Decimal(0)
     error: WorkbenchError | None = field(default=None, compare=False)
-    past: tuple[PastRelease, ...] = ()
+    past: tuple[ReleasedStep, ...] = ()
     generalised: int = 0
     seen: str = ""
 

@@ -15,12 +15,9 @@ from workbench.params import Field, ParameterError, Parameters, choice, declared
 from workbench.params.codec import require_table
 from workbench.risk.generalise.generalised import METHODS, Method
 from workbench.risk.generalise.losses import LOSSES
-from workbench.risk.generalise.models import MODELS, PrivacyModel
-from workbench.risk.generalise.models.closeness import Closeness
-from workbench.risk.generalise.models.distinct_diversity import DistinctDiversity
-from workbench.risk.generalise.models.k_anonymity import KAnonymity
+from workbench.risk.generalise.models import MODELS, Closeness, DistinctDiversity, KAnonymity, PrivacyModel
 from workbench.risk.hierarchies import builder
-from workbench.risk.hierarchies.folder import Way
+from workbench.risk.hierarchies.builders import Way
 
 NOT_ASKED = tr_later("not asked for")
 

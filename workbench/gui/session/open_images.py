@@ -6,17 +6,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.gui.session.file_stamp import Stamp
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
 
 if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
-    from workbench.data.images.image_set import ImageSet
-    from workbench.data.images.overview import ClassSeen
+    from workbench.data.images.image_set import ClassSeen, ImageSet
     from workbench.data.images.read import ImageOptions
 
 FOR_TABLES = tr_later(
     "A set of images is open, and this page is for tables: networks learn from images in Models, Train."
 )
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What tells one version of a file from another: its identity, size and time of change, as the system has them."""
+
+    inode: int
+    size: int
+    changed: int
 
 
 @dataclass(frozen=True, eq=False)

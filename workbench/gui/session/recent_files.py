@@ -6,6 +6,8 @@ from PySide6.QtCore import QObject, Signal
 
 from workbench.gui.session.settings import Settings
 
+KEY, MOST = "recent", 10
+
 
 class RecentFiles(QObject):
     """Tables and projects, the newest first.
@@ -23,19 +25,21 @@ class RecentFiles(QObject):
     @property
     def paths(self) -> list[str]:
         """The files, the newest first."""
-        return self._settings.recent
+        value = self._settings.load(KEY) or []
+        return [str(v) for v in (value if isinstance(value, list) else [value])]  # a list of one comes back as a text
 
     def add(self, path: str) -> None:
         """Put ``path`` first."""
-        self._settings.add_recent(path)
-        self.changed.emit()
+        self._keep([path, *(p for p in self.paths if p != path)][:MOST])
 
     def forget(self, path: str) -> None:
         """Leave ``path`` out; the file itself is not touched."""
-        self._settings.forget_recent(path)
-        self.changed.emit()
+        self._keep([p for p in self.paths if p != path])
 
     def clear(self) -> None:
         """Forget all of them."""
-        self._settings.clear_recent()
+        self._keep([])
+
+    def _keep(self, paths: list[str]) -> None:
+        self._settings.save(KEY, paths)
         self.changed.emit()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -15,12 +15,11 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
 from workbench.data.databases.address import title_of
-from workbench.gui.session.account_view import GENERALISED, AccountView
+from workbench.gui.session.account_view import AccountView, ReleasedStep
 from workbench.gui.session.draft import DraftPlan, NetworkDraft
 from workbench.gui.session.draft_edits import answered, in_step
 from workbench.gui.session.error_text import sentence
-from workbench.gui.session.file_stamp import Stamp
-from workbench.gui.session.open_images import OpenImages
+from workbench.gui.session.open_images import OpenImages, Stamp
 from workbench.gui.session.recent_files import RecentFiles
 from workbench.gui.session.undo import PlanEdit
 from workbench.gui.style.language import tr, tr_number
@@ -34,6 +33,35 @@ if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
     from workbench.data.table import Table
     from workbench.deep.plan import DpSgdPlan
     from workbench.gui.session.generalise_draft import GeneraliseDraft
+
+
+class Offer(QObject):
+    """What somebody asks another page to begin with; a page that is made later finds it, too. Nothing is started by it.
+
+    Attributes:
+        value: what was asked for last on the table that is open; ``None`` where nothing was.
+
+    Signals:
+        made: (value) something else is asked for.
+    """
+
+    made = Signal(object)
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self.value: Any = None
+
+    def make(self, value: Any) -> None:
+        """Ask for ``value``."""
+        self.value = value
+        self.made.emit(value)
+
+    def follow(self, take: Callable[[Any], object]) -> None:
+        """Let ``take`` have what was asked for before, and whatever will be."""
+        self.made.connect(take)
+        if self.value is not None:
+            take(self.value)
+
 
 Level = Literal["info", "warning", "error"]
 State = Literal["empty", "needs", "ready"]
@@ -110,44 +138,6 @@ class RunRecord:
     made_up: bool = False
 
 
-@dataclass(frozen=True)
-class ReleasedStep:
-    """One release of this session, a table or a model: its plan can no longer be undone.
-
-    Attributes:
-        release_id: the ledger's name of it.
-        folder: where its files are.
-        plan: what was released; of a model the plan whose public facts it was trained with.
-        epsilon: what was charged.
-        delta: the same.
-        title: what was published, in words.
-        files: what was published and what vouches for it, each with a word for it; the first is what is verified.
-        model: whether it is a model.
-        central: the kind of a central release, such as ``synthetic``, or ``generalised``; empty for any other.
-        result: what the engine returned.
-        worth: what a recipient can learn from a table, in a sentence.
-        time: when it was made, where that was before this session; else empty.
-    """
-
-    release_id: str
-    folder: Path
-    plan: DraftPlan
-    epsilon: Decimal
-    delta: Decimal = Decimal(0)
-    title: str = ""
-    files: tuple[tuple[str, Path], ...] = ()
-    model: bool = False
-    central: str = ""
-    result: Any = field(default=None, compare=False)
-    worth: str = ""
-    time: str = ""
-
-    @property
-    def generalised(self) -> bool:
-        """Whether it is a generalised table: it cost nothing, and no ε bounds what it reveals."""
-        return self.central == GENERALISED
-
-
 class Session(QObject):
     """Everything the pages look at. Setters emit only when the value really changed.
 
@@ -159,7 +149,13 @@ class Session(QObject):
             end by it; its argument is whether the plan is kept. The window sets it.
         recent: the files that were opened last; ``None`` outside a window.
         figures_agreed: the table or images of which the person agreed to see private figures.
-        to_draw: the model that a curve was asked for last; empty for none.
+        to_train: (model, ε) that Train is to offer.
+        to_run: the values by name that Train is to put into the form of a network.
+        to_draw: the name of the model that Curves is to choose.
+        to_compare: (study, way of training, ε) that Compare is to show.
+        to_learn_from: the released table that Predict is to train a model on.
+        to_estimate_from: the released table that Estimates is to read.
+        to_attack: the released file, or folder of a model, that Attack is to attack.
         part_of_open: a file of some rows of the open table, which takes over its plan; empty for none.
         network: the training that is planned for the images that are open.
         release_wanted: whether a release was asked for that no page has taken up yet.
@@ -178,13 +174,6 @@ class Session(QObject):
         theme_changed: the colours differ; plots redraw.
         notified: (level, sentence) for the person.
         page_asked: (name) show that page.
-        run_asked: (dict) the figures of a DP-SGD run to be offered on the Train page.
-        training_asked: (model, ε) train that model at that ε, where somebody asks for it on the Train page.
-        curve_asked: (model) choose that model on the page of curves.
-        comparing_asked: show one way of training of a study on the Compare page.
-        learning_asked: (path) offer to train a model on that released table, on the Predict page.
-        attack_asked: (path) attack that released file or model, on the Attack page.
-        estimating_asked: (path) estimate the original from that released table, on the Estimate page.
         open_asked: (path) open that table or project.
         database_asked: the person wants to open a table of a database.
         opening_failed: (source, options, error) the table could not be read; the error has been shown.
@@ -206,13 +195,6 @@ class Session(QObject):
     theme_changed = Signal()
     notified = Signal(str, str)
     page_asked = Signal(str)
-    training_asked = Signal(str, object)
-    run_asked = Signal(object)
-    learning_asked = Signal(object)
-    curve_asked = Signal(str)
-    comparing_asked = Signal()
-    attack_asked = Signal(object)
-    estimating_asked = Signal(object)
     open_asked = Signal(str)
     opening_failed = Signal(str, object, object)
     database_asked = Signal()
@@ -235,17 +217,13 @@ class Session(QObject):
         self._runs: tuple[RunRecord, ...] = ()
         self._released: tuple[ReleasedStep, ...] = ()
         self._theme = LIGHT
-        self._training: tuple[str, Decimal] | None = None
-        self.run_figures: dict[str, float | str] | None = None
         self._way = self._advised = ""
         self._generalised: GeneraliseDraft | None = None
         self.release_wanted = False
-        self._to_learn_from: Path | None = None
-        self._to_compare: tuple[object, str, float] | None = None
-        self.to_draw = self.part_of_open = ""
+        self.to_train, self.to_run, self.to_draw, self.to_compare = (Offer(self) for _ in range(4))
+        self.to_learn_from, self.to_estimate_from, self.to_attack = (Offer(self) for _ in range(3))
+        self.part_of_open = ""
         self.paused: tuple[Any, ...] = ()
-        self._to_estimate_from: Path | None = None
-        self._to_attack: Path | None = None
         self._explained: tuple[Decimal, Decimal] | None = None
         self.help_topic = ""
 
@@ -291,9 +269,9 @@ class Session(QObject):
         self._runs, self._released = (), ()
         self._way, self._advised, self._generalised = way, "", generalised
         self.release_wanted = False
-        self._training = self.run_figures = self._to_learn_from = self._to_estimate_from = self._to_compare = None
-        self._to_attack = None
-        self.to_draw = self.part_of_open = ""
+        for offer in self.findChildren(Offer):
+            offer.value = None
+        self.part_of_open = ""
         self.undo_stack.clear()
         for signal in (self.table_changed, self.plan_changed, self.questions_changed, self.account_changed):
             signal.emit()
@@ -429,66 +407,6 @@ class Session(QObject):
             if plan.questions != before:
                 self.questions_changed.emit()
 
-    @property
-    def training(self) -> tuple[str, Decimal] | None:
-        """The model and the ε that were asked for last for a training on this table."""
-        return self._training
-
-    def ask_for_training(self, model: str, epsilon: Decimal) -> None:
-        """Open the Train page with ``model`` and ``epsilon`` filled in; no training starts."""
-        self._training = model, epsilon
-        self.training_asked.emit(model, epsilon)
-
-    def ask_for_run(self, figures: Mapping[str, float | str]) -> None:
-        """Open the Train page with these values of a network's plan filled in; no training starts."""
-        self.run_figures = dict(figures)
-        self.run_asked.emit(self.run_figures)
-
-    def ask_for_curve(self, model: str) -> None:
-        """Choose ``model`` on the page of curves; nothing is started."""
-        self.to_draw = model
-        self.curve_asked.emit(model)
-
-    @property
-    def to_compare(self) -> tuple[object, str, float] | None:
-        """The study, its way of training and the ε that were last asked for on the Compare page."""
-        return self._to_compare
-
-    def ask_to_compare(self, result: object, regime: str, epsilon: float) -> None:
-        """Show one way of training of a study on the Compare page, with its figures at ``epsilon``."""
-        self._to_compare = result, regime, epsilon
-        self.comparing_asked.emit()
-
-    @property
-    def to_learn_from(self) -> Path | None:
-        """The released table that a model was asked for last."""
-        return self._to_learn_from
-
-    def ask_to_learn_from(self, release: Path) -> None:
-        """Open the Predict page ready to train a model on ``release``; no training starts."""
-        self._to_learn_from = release
-        self.learning_asked.emit(release)
-
-    @property
-    def to_estimate_from(self) -> Path | None:
-        """The released table that estimates were asked for last."""
-        return self._to_estimate_from
-
-    def ask_to_estimate_from(self, release: Path) -> None:
-        """Let the Estimate page read ``release``, which is public."""
-        self._to_estimate_from = release
-        self.estimating_asked.emit(release)
-
-    @property
-    def to_attack(self) -> Path | None:
-        """The release that an attack was asked for last."""
-        return self._to_attack
-
-    def ask_to_attack(self, release: Path) -> None:
-        """Let the Attack page attack ``release``: a file, or the folder of a model."""
-        self._to_attack = release
-        self.attack_asked.emit(release)
-
     def ask_for_help(self, topic: str) -> None:
         """Show a topic of the help."""
         self.help_topic = topic
@@ -535,6 +453,12 @@ class Session(QObject):
         """Whether a table of noisy rows was released by exactly this plan in this session, whatever it is to answer."""
         rows = [step.plan for step in self._released if not step.model and not step.central]
         return any(released.with_(asked=plan.asked) == plan for released in rows)
+
+    def newest_release(self, kind: str) -> ReleasedStep | None:
+        """Return the newest central release of a kind from the open table, also of an earlier session."""
+        own = [step for step in self._released if step.central == kind]
+        past = [step for step in self._account.past if step.central == kind and step.files and self._opened is not None]
+        return next(reversed(own or past), None)
 
     def add_release(self, step: ReleasedStep) -> None:
         """Keep a release; what led to it can no longer be undone."""

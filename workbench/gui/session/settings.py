@@ -6,8 +6,6 @@ from PySide6.QtCore import QSettings
 
 from workbench.paths import user_data
 
-MOST_RECENT = 10
-
 
 class Settings:
     """A small file in the user data folder."""
@@ -33,26 +31,6 @@ class Settings:
     @language.setter
     def language(self, code: str) -> None:
         self._file.setValue("language", code)
-
-    @property
-    def recent(self) -> list[str]:
-        """The files opened last, the newest first."""
-        value = self._file.value("recent", [])
-        # A list of one comes back as a text.
-        values = value if isinstance(value, list) else [value] if value else []
-        return [str(v) for v in values]
-
-    def add_recent(self, path: str) -> None:
-        """Put ``path`` first among the recent files."""
-        self._file.setValue("recent", [path, *(p for p in self.recent if p != path)][:MOST_RECENT])
-
-    def forget_recent(self, path: str) -> None:
-        """Leave ``path`` out of the recent files."""
-        self._file.setValue("recent", [p for p in self.recent if p != path])
-
-    def clear_recent(self) -> None:
-        """Forget the recent files."""
-        self._file.remove("recent")
 
     def load(self, key: str) -> object:
         """Return what was saved under ``key`` (a state of Qt's), or ``None``."""

@@ -30,16 +30,15 @@ from workbench.gui.project.database_dialog import SEVERAL, DatabaseDialog
 from workbench.gui.project.open_table import open_table
 from workbench.gui.project.project import Project
 from workbench.gui.project.restore_panel import MissingPanel, RestorePanel
+from workbench.gui.session.account_task import find_paused
 from workbench.gui.session.job_center import JobCenter
-from workbench.gui.session.paused_task import find_paused
 from workbench.gui.session.recent_files import RecentFiles
 from workbench.gui.session.session import Session
 from workbench.gui.session.settings import Settings
-from workbench.gui.shell.banner import Banner
 from workbench.gui.shell.help_panel import HelpPanel
 from workbench.gui.shell.jobs_panel import JobsPanel
 from workbench.gui.shell.menus import TEXT_SIZE, Menus
-from workbench.gui.shell.messages import Messages
+from workbench.gui.shell.messages import Banner, Messages
 from workbench.gui.shell.rail import Rail, Tabs
 from workbench.gui.shell.tour import TourPanel
 from workbench.gui.style.language import tr, tr_later
@@ -368,11 +367,9 @@ class MainWindow(QMainWindow):
         return area
 
     def _arrange(self) -> None:
-        centre = stack(self.restore_panel, self.missing_panel, spacing=0)
-        centre.addWidget(self._stack, 1)
+        centre = stack(self.restore_panel, self.missing_panel, (self._stack, 1), spacing=0)
         self._below: bool | None = None  # whether the gauges are below the rooms
-        self._upper = upper = row(spacing=0)
-        upper.addLayout(centre, 1)
+        self._upper = upper = row((centre, 1), spacing=0)
         self.rail.add_below(self.jobs_panel)
         whole = QWidget()
         layout = row(self.rail, spacing=0)

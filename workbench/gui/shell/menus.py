@@ -23,8 +23,7 @@ from PySide6.QtWidgets import (
 import workbench
 from workbench.data.samples.sample_tables import SAMPLES
 from workbench.gui.pages.base import ROOMS, PageFrame
-from workbench.gui.project.open_images import open_images
-from workbench.gui.project.open_table import open_table
+from workbench.gui.project.open_table import open_images, open_table
 from workbench.gui.project.project import Project
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter
@@ -61,8 +60,7 @@ class CommandPalette(QFrame):
         self._search.setPlaceholderText(tr("Type a command or a page"))
         self._list = named(QListWidget(), "palette_list", tr("Commands that match"))
         self._list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        layout = stack(self._search)
-        layout.setContentsMargins(12, 12, 12, 12)
+        layout = stack(self._search, margins=(12, 12, 12, 12))
         self.setLayout(layout)
         layout.addWidget(self._list, 1)
         self._search.textChanged.connect(self._narrow)
@@ -331,8 +329,8 @@ class Menus:
             open_images(session, jobs, session.images.source, session.images.options)
         elif session.opened is not None:
             open_table(session, jobs, session.opened.source, session.opened.options)
-        elif self._shell.settings.recent:
-            self._shell.open(self._shell.settings.recent[0])
+        elif self._recent_paths:
+            self._shell.open(self._recent_paths[0])
 
     def _close(self) -> None:
         """Close the table or the images, once unsaved work is taken care of."""
@@ -344,9 +342,14 @@ class Menus:
         self._shell.show_page(next(name for name, page in self._shell.rail.pages.items() if page.home))
         session.notify("info", tr("Closed {title}.", title=title))
 
+    @property
+    def _recent_paths(self) -> list[str]:
+        recent = self._shell.session.recent
+        return [] if recent is None else recent.paths
+
     def _list_recent(self) -> None:
         self._recent.clear()
-        for path in self._shell.settings.recent:
+        for path in self._recent_paths:
             self._recent.addAction(path.replace("&", "&&"), partial(self._shell.open, path))
         if self._recent.isEmpty():
             self._recent.addAction(tr("No recent files")).setEnabled(False)

@@ -230,8 +230,7 @@ class Rail(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 18, 12, 12)
         layout.setSpacing(4)
-        head = stack(self._title, self._table, spacing=2)
-        head.setContentsMargins(10, 0, 0, 10)
+        head = stack(self._title, self._table, spacing=2, margins=(10, 0, 0, 10))
         layout.addLayout(head)
         self.buttons: dict[str, RailButton] = {}
         self.pages = {page.name: page for room in ROOMS for page in pages if page.room == room.name}

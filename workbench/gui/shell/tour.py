@@ -6,7 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from workbench.gui.style.language import tr, tr_later
-from workbench.gui.widgets.basic import Card, Elided, button, label, row
+from workbench.gui.widgets.basic import Card, Elided, button, label, panel, row
 
 STEPS: tuple[tuple[str, str, str], ...] = (
     (
@@ -80,12 +80,10 @@ class TourPanel(Card):
         line.insertWidget(0, self._title, 1)
         head.setLayout(line)
         self._text = label("", wrap=True, name="tour_text")
-        self._next = button(tr("Next"), "tour_next", "primary")
-        self._next.clicked.connect(lambda: self._show(self._at + 1))
+        self._next = button(tr("Next"), "tour_next", "primary", press=lambda: self._show(self._at + 1))
         leave = button(tr("Leave"), "tour_leave", tip=tr("Leave the tour; Help → Take the Tour shows it again"))
         leave.clicked.connect(self.leave)
-        foot = QWidget()
-        foot.setLayout(row(leave, None, self._next))
+        foot = panel(row(leave, None, self._next))
         for part in (head, self._text, foot):
             self.body.addWidget(part)
         self.hide()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, SignalInstance
 from PySide6.QtGui import QFont, QFontMetrics
 from PySide6.QtWidgets import (
     QBoxLayout,
@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QPushButton,
     QScrollArea,
     QSizePolicy,
+    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -27,6 +28,9 @@ from workbench.gui.widgets.formatting import breakable, unbroken
 from workbench.render.fonts import scaled
 
 W = TypeVar("W", bound=QWidget)
+
+Part = QWidget | QLayout | int | None | tuple[QWidget | QLayout, int]
+"""What a layout holds: a part, one with its stretch, a fixed gap, or (``None``) what is left."""
 
 PRIVATE = tr_later("PRIVATE – NOT FOR RELEASE")
 
@@ -78,23 +82,30 @@ def scrolled(layout: QLayout, name: str, *, sideways: bool = False) -> QScrollAr
     return area
 
 
+def area_around(part: QWidget) -> QScrollArea | None:
+    """Return the area that scrolls ``part``; ``None`` where nothing does."""
+    around = part.parentWidget()
+    while around is not None and not isinstance(around, QScrollArea):
+        around = around.parentWidget()
+    return around
+
+
 def into_sight(part: QWidget) -> None:
     """Scroll the area around ``part``, once it is laid out, so that as much of it as possible is in sight."""
 
     def scroll() -> None:
-        around = part.parentWidget()
-        while around is not None and not isinstance(around, QScrollArea):
-            around = around.parentWidget()
+        around = area_around(part)
         if around is not None and part.isVisible():
             around.ensureWidgetVisible(part, 0, 0)
 
     QTimer.singleShot(0, part, scroll)
 
 
-def label(text: str = "", kind: str = "", *, wrap: bool = False, name: str = "") -> QLabel:
+def label(text: str = "", kind: str = "", *, wrap: bool = False, name: str = "", hidden: bool = False) -> QLabel:
     """Return a text in one of the looks muted, caption, title, heading, figure, problem, warn, danger, accent or badge.
 
-    The text is plain: what comes from a table is never read as markup.
+    The text is plain: what comes from a table is never read as markup. One that begins ``hidden`` is shown by
+    :func:`say`.
     """
     out = Paragraph(text) if wrap else QLabel(text)
     out.setTextFormat(Qt.TextFormat.PlainText)
@@ -102,7 +113,15 @@ def label(text: str = "", kind: str = "", *, wrap: bool = False, name: str = "")
         look(out, kind)
     if name:
         out.setObjectName(name)
+    if hidden:
+        out.hide()
     return out
+
+
+def say(shown: QLabel, text: str) -> None:
+    """Show ``text``, or nothing at all where it is empty."""
+    shown.setText(text)
+    shown.setVisible(bool(text))
 
 
 def hold(part: QWidget, pixels: int) -> None:
@@ -129,13 +148,23 @@ class Segment(QPushButton):
         return super().sizeHint() + QSize(max(more, 0), 0)
 
 
-def button(text: str, name: str, kind: str = "", *, tip: str = "", accessible: str = "") -> QPushButton:
-    """Return a button in one of the looks primary, danger, link, segment, or the plain one."""
+def button(
+    text: str,
+    name: str,
+    kind: str = "",
+    *,
+    tip: str = "",
+    accessible: str = "",
+    press: Callable[..., object] | SignalInstance | None = None,
+) -> QPushButton:
+    """Return a button in one of the looks primary, danger, link, segment, or the plain one; ``press`` is its action."""
     out = Segment(text) if kind == "segment" else QPushButton(text)
     if kind:
         look(out, kind)
     out.setAutoDefault(False)
     out.setCursor(Qt.CursorShape.PointingHandCursor if kind == "link" else Qt.CursorShape.ArrowCursor)
+    if press is not None:
+        out.clicked.connect(press)
     return named(out, name, accessible or text.replace("&", ""), tip)
 
 
@@ -166,8 +195,7 @@ def once(pressed: QPushButton) -> QPushButton:
 def caption(text: str, link: QPushButton) -> QWidget:
     """Return the caption of a card with ``link`` at its right end, no higher than a caption alone."""
     link.setProperty("dense", True)
-    out = QWidget()
-    out.setLayout(row(label(text, "caption"), None, link))
+    out = panel(row(label(text, "caption"), None, link))
     out.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
     return out
 
@@ -184,40 +212,68 @@ def rule() -> QFrame:
     return look(QFrame(), "rule")
 
 
-def row(*parts: QWidget | int | None, spacing: int = 8) -> QHBoxLayout:
-    """Return a horizontal layout of widgets; a number is a fixed gap, ``None`` takes what is left."""
-    return _filled(QHBoxLayout(), parts, spacing)
+def row(*parts: Part, spacing: int = 8, margins: tuple[int, int, int, int] = (0, 0, 0, 0)) -> QHBoxLayout:
+    """Return a horizontal layout of parts."""
+    return _filled(QHBoxLayout(), parts, spacing, margins)
 
 
-def stack(*parts: QWidget | int | None, spacing: int = 8) -> QVBoxLayout:
-    """Return a vertical layout of widgets; a number is a fixed gap, ``None`` takes what is left."""
-    return _filled(QVBoxLayout(), parts, spacing)
+def stack(*parts: Part, spacing: int = 8, margins: tuple[int, int, int, int] = (0, 0, 0, 0)) -> QVBoxLayout:
+    """Return a vertical layout of parts."""
+    return _filled(QVBoxLayout(), parts, spacing, margins)
+
+
+def panel(layout: QLayout) -> QWidget:
+    """Return a widget of its own for a layout, to be shown and hidden as one."""
+    out = QWidget()
+    out.setLayout(layout)
+    return out
+
+
+def views(*parts: QWidget) -> QStackedWidget:
+    """Return a stack of widgets of which one is in sight, first the first."""
+    out = QStackedWidget()
+    for part in parts:
+        out.addWidget(part)
+    return out
 
 
 L = TypeVar("L", bound=QBoxLayout)
 
 
-def _filled(layout: L, parts: tuple[QWidget | int | None, ...], spacing: int) -> L:
-    layout.setContentsMargins(0, 0, 0, 0)
+def _filled(layout: L, parts: tuple[Part, ...], spacing: int, margins: tuple[int, int, int, int]) -> L:
+    layout.setContentsMargins(*margins)
     layout.setSpacing(spacing)
-    for part in parts:
-        if part is None:
-            layout.addStretch(1)
-        elif isinstance(part, int):
-            layout.addSpacing(part)
-        else:
-            layout.addWidget(part)
+    for entry in parts:
+        part, stretch = entry if isinstance(entry, tuple) else (entry, 0)
+        match part:
+            case None:
+                layout.addStretch(1)
+            case int():
+                layout.addSpacing(part)
+            case QLayout():
+                layout.addLayout(part, stretch)
+            case _:
+                layout.addWidget(part, stretch)
     return layout
+
+
+def empty(layout: QLayout) -> None:
+    """Take everything out of a layout; a part goes when the event that came from it has been handled."""
+    while (item := layout.takeAt(0)) is not None:
+        part = item.widget()
+        if part is not None:
+            part.hide()
+            part.setObjectName("")  # another may have its name from now on
+            part.deleteLater()
 
 
 class Card(QFrame):
     """A surface with a thin border; put widgets into :attr:`body`."""
 
-    def __init__(self, *parts: QWidget | int | None, pad: int = PAD, spacing: int = 8) -> None:
+    def __init__(self, *parts: Part, pad: int = PAD, spacing: int = 8) -> None:
         super().__init__()
         look(self, "card")
-        self.body = stack(*parts, spacing=spacing)
-        self.body.setContentsMargins(pad, pad, pad, pad)
+        self.body = stack(*parts, spacing=spacing, margins=(pad, pad, pad, pad))
         self.setLayout(self.body)
 
 
@@ -238,13 +294,8 @@ class Facts(QWidget):
             # A long figure takes a second line rather than make the window wider.
             wrapped = self._wrap_names
             left, right = label(name, "muted", wrap=wrapped), label(value, wrap=not wrapped, name=f"fact_{key}")
-            holder = QWidget()
             right.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-            line = row(left)
-            if wrapped:
-                line.setStretch(0, 1)
-            line.addWidget(right, 0 if wrapped else 1)
-            holder.setLayout(line)
+            holder = panel(row((left, int(wrapped)), (right, int(not wrapped))))
             self._lines.addWidget(holder)
             self._values[key] = (holder, left, right)
         holder, left, right = self._values[key]

@@ -114,7 +114,7 @@ class TextDelegate(InkDelegate):
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:  # noqa: N802
         field = QLineEdit(parent)
         field.setObjectName(self._column.field)
-        field.setAccessibleName(again(self._column.spoken))
+        field.setAccessibleName(again(self._column.spoken or self._column.called))
         field.setFrame(False)
         field.setAlignment(index.data(Qt.ItemDataRole.TextAlignmentRole))  # a figure stays where it is
         if not field.alignment() & Qt.AlignmentFlag.AlignRight:

@@ -60,6 +60,7 @@ class Drawing:
         empty: what is written where there is nothing to show.
         words: returns what is at a value of the horizontal axis.
         spoken: what a screen reader calls the chart with it.
+        margins: room around the marks, where that is not the chart's usual one.
     """
 
     marks: Sequence[Mark] = ()
@@ -76,13 +77,14 @@ class Drawing:
     empty: str = ""
     words: Callable[[float], str] | None = None
     spoken: str = ""
+    margins: QMarginsF | None = None
 
 
 class Chart(QWidget):
     """Paints a drawing, and names what is under the pointer.
 
-    A subclass makes a drawing of its figures and gives it to :meth:`show_drawing`; one that depends on its size, or
-    grows with every step of a run, returns it from :meth:`drawing` when it is painted.
+    A page makes a drawing of its figures and gives it to :meth:`show_drawing`. A subclass whose drawing depends on its
+    size, or grows with every step of a run, returns it from :meth:`drawing` when it is painted.
     """
 
     name: ClassVar[str] = ""
@@ -91,16 +93,26 @@ class Chart(QWidget):
     margins: QMarginsF = QMarginsF(40, 30, 8, 24)
     """Room around the marks, in pixels: left, above, right, below."""
 
-    usual: ClassVar[QSize] = QSize(220, 120)
+    usual: QSize = QSize(220, 120)
     """A size at which it can be read."""
 
-    least: ClassVar[QSize] = QSize(0, 0)
+    least: QSize = QSize(0, 0)
     letters: ClassVar[int] = 12
     height_fixed: ClassVar[bool] = False
 
-    def __init__(self, session: Session, name: str = "", accessible: str = "", tip: str = "") -> None:
+    def __init__(
+        self,
+        session: Session,
+        name: str = "",
+        accessible: str = "",
+        tip: str = "",
+        *,
+        usual: QSize | None = None,
+        least: QSize | None = None,
+    ) -> None:
         """Make the chart; ``accessible`` is what a screen reader says before anything is shown."""
         super().__init__()
+        self.usual, self.least = usual or self.usual, least or self.least
         named(self, name or self.name, accessible, tip)
         policy = QSizePolicy.Policy
         self.setSizePolicy(policy.Expanding, policy.Fixed if self.height_fixed else policy.Expanding)
@@ -120,7 +132,8 @@ class Chart(QWidget):
 
     def words_at(self, x: float) -> str:
         """Return what is at a place across the picture; empty beside the marks."""
-        drawing, box = self.drawing(), self._box()
+        drawing = self.drawing()
+        box = self._box(drawing)
         if drawing is None or drawing.words is None or not box.left() <= x < box.right():
             return ""
         return drawing.words(drawing.x.value((x - box.left()) / box.width()))
@@ -147,7 +160,7 @@ class Chart(QWidget):
         if drawing is None:
             return
         with QPainter(self) as painter:
-            on = Canvas(painter, self._box(), self._session.theme, drawing.x, drawing.y)
+            on = Canvas(painter, self._box(drawing), self._session.theme, drawing.x, drawing.y)
             self._paint_head(on, drawing)
             on.letters(self.letters)
             if drawing.empty:
@@ -156,8 +169,11 @@ class Chart(QWidget):
             self._paint_axes(on, drawing)
             _paint_marks(on, drawing)
 
-    def _box(self) -> QRectF:
-        least = self.margins  # the numbers to the left are as wide as the text is large
+    def _margins(self, drawing: Drawing | None) -> QMarginsF:
+        return self.margins if drawing is None or drawing.margins is None else drawing.margins
+
+    def _box(self, drawing: Drawing | None = None) -> QRectF:
+        least = self._margins(drawing)  # the numbers to the left are as wide as the text is large
         left = max(least.left(), scaled(least.left()))
         top = max(least.top(), scaled(least.top())) if least.top() >= KEY else least.top()
         return QRectF(self.rect()).marginsRemoved(QMarginsF(left, top, least.right(), least.bottom()))
@@ -170,7 +186,7 @@ class Chart(QWidget):
             on.write(QRectF(self.width() - room, 0, room, high), drawing.figure, "text", "right")
         on.letters(self.letters)
         # Clear of the figure beside the top of the axis, where that reaches into this line.
-        left = on.box.left() if drawing.left and self.margins.top() <= KEY else 2.0
+        left = on.box.left() if drawing.left and self._margins(drawing).top() <= KEY else 2.0
         for key in drawing.key:
             left = key.paint(on, left, max(KEY, scaled(KEY)) / 2 - 2)
 

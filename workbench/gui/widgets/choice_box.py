@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Qt
+from collections.abc import Iterable
+
+from PySide6.QtCore import QEvent, QSignalBlocker, Qt
 from PySide6.QtGui import QHelpEvent, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import QComboBox, QStyle, QStyleOptionComboBox, QStylePainter, QToolTip, QWidget
 
@@ -16,6 +18,22 @@ class ChoiceBox(QComboBox):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # the wheel does not give it the keyboard either
+
+    def offer(self, entries: Iterable[tuple[str, object]], chosen: object = None) -> None:
+        """Offer entries of (words, value) and choose a value, where there is none such the first; without a signal."""
+        listed = list(entries)
+        with QSignalBlocker(self):
+            if [(self.itemText(i), self.itemData(i)) for i in range(self.count())] != listed:
+                self.clear()
+                for words, value in listed:
+                    self.addItem(words, value)
+            values = [value for _, value in listed]
+            self.setCurrentIndex(values.index(chosen) if chosen in values else 0)
+
+    def give_way(self, letters: int) -> None:
+        """Be no wider than so many letters where there is little room: the longest entry would widen the window."""
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(letters)
 
     def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802 - Qt's name
         """Leave the wheel to the page, unless the person is choosing here."""

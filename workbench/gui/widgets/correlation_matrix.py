@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMarginsF, QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import localised, tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
-from workbench.gui.widgets.basic import Elided, label
+from workbench.gui.widgets.basic import Elided, label, stack
 from workbench.gui.widgets.chart import Chart, Drawing
 from workbench.gui.widgets.compared import Pairs
 from workbench.gui.widgets.formatting import count
@@ -75,17 +75,13 @@ class PairMap(Chart):
 
     def show_pairs(self, pairs: Pairs | None) -> None:
         """Show other correlations; the marked pair stays where it still is one."""
-        marked = self._marked_names()
+        marked = self.marked
         self._pairs = pairs
         self._order = most_changed(pairs) if pairs is not None else []
-        names = [pairs.names[i] for i in self._order] if pairs is not None else []
-        kept = marked is not None and all(name in names for name in marked)
-        if kept:
-            assert marked is not None
-            places = sorted((names.index(name) for name in marked), reverse=True)
-            self._at = (places[0], places[1])
+        if marked is not None and all(name in self.names for name in marked):
+            self._at = self._places(*marked)
         else:
-            self._at = self._strongest_change()
+            self._at = next(iter(self._by_change()), (1, 0))
         self._notify()
 
     @property
@@ -96,7 +92,9 @@ class PairMap(Chart):
     @property
     def marked(self) -> tuple[str, str] | None:
         """The marked pair."""
-        return self._marked_names()
+        if self._pairs is None or len(self._order) < 2:
+            return None
+        return self._pairs.names[self._order[self._at[1]]], self._pairs.names[self._order[self._at[0]]]
 
     def words(self) -> str:
         """Return what is said of the marked pair."""
@@ -153,15 +151,13 @@ class PairMap(Chart):
 
     def centre_of(self, one: str, other: str, sanitised: bool = False) -> QPoint:
         """Return where the cell of a pair is, on the original or on the sanitised side."""
-        places = sorted((self.names.index(one), self.names.index(other)), reverse=True)
-        return self._cell(int(sanitised), places[0], places[1]).center().toPoint()
+        return self._cell(int(sanitised), *self._places(one, other)).center().toPoint()
 
     # -- within ---------------------------------------------------------------------------------------------------
 
-    def _marked_names(self) -> tuple[str, str] | None:
-        if self._pairs is None or len(self._order) < 2:
-            return None
-        return self._pairs.names[self._order[self._at[1]]], self._pairs.names[self._order[self._at[0]]]
+    def _places(self, one: str, other: str) -> tuple[int, int]:
+        places = self.names.index(one), self.names.index(other)
+        return max(places), min(places)
 
     def _by_change(self) -> list[tuple[int, int]]:
         changes = [
@@ -172,9 +168,6 @@ class PairMap(Chart):
             if not math.isnan(after - before)
         ]
         return [pair for _, pair in sorted(changes, key=lambda c: -c[0])]
-
-    def _strongest_change(self) -> tuple[int, int]:
-        return next(iter(self._by_change()), (1, 0))
 
     def _mark(self, place: tuple[int, int]) -> None:
         if place != self._at:
@@ -284,22 +277,13 @@ class Correlations(QWidget):
         super().__init__()
         self._session, self._advice = session, advice
         self.map = PairMap(session, f"{name}_pairs", drawn)
-        self._words = Elided("")
-        self._words.setObjectName(f"{name}_pair_words")
-        self._most = Elided("", "muted")
-        self._most.setObjectName(f"{name}_pairs_most")
+        self._words = Elided("", name=f"{name}_pair_words")
+        self._most = Elided("", "muted", name=f"{name}_pairs_most")
         self._help = label(tr(HELP), "muted", wrap=True, name=f"{name}_pair_help")
-        self._lost = Elided("", "warn")
-        self._lost.setObjectName(f"{name}_target_lost")
+        self._lost = Elided("", "warn", name=f"{name}_target_lost")
         self._lost.hide()
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(4, 8, 4, 0)
-        whole.setSpacing(6)
-        whole.addWidget(self.map, 1)
-        whole.addWidget(self._words)
-        whole.addWidget(self._most)
-        whole.addWidget(self._lost)
-        whole.addWidget(self._help)
+        parts = (self.map, 1), self._words, self._most, self._lost, self._help
+        self.setLayout(stack(*parts, spacing=6, margins=(4, 8, 4, 0)))
         self.map.pair_changed.connect(lambda: self._words.set_whole(self.map.words()))
 
     def show_pairs(self, pairs: Pairs | None) -> str:

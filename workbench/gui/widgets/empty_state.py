@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from workbench.gui.session.open_images import FOR_TABLES
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr
-from workbench.gui.widgets.basic import button, label, row
+from workbench.gui.widgets.basic import button, label, row, stack
 
 
 class NothingYet(QWidget):
@@ -26,16 +26,12 @@ class NothingYet(QWidget):
         ways = {f"{name}_go": (go_to, go_text)} | {f"{name}_go_{page}": (page, text) for page, text in more.items()}
         buttons = []
         for key, (page, text) in ways.items():
-            way = button(text, key)
-            way.clicked.connect(lambda _checked, page=page: session.go(page))
+            way = button(text, key, press=lambda _checked, page=page: session.go(page))
             buttons.append(way)
-        whole = QVBoxLayout(self)
-        whole.setSpacing(12)
-        whole.addStretch(2)
-        whole.addWidget(heading)
-        whole.addWidget(self._why)
-        whole.addLayout(row(None, *buttons, None))
-        whole.addStretch(3)
+        whole = stack(None, heading, self._why, row(None, *buttons, None), None, spacing=12, margins=(9, 9, 9, 9))
+        whole.setStretch(0, 2)
+        whole.setStretch(4, 3)
+        self.setLayout(whole)
         session.table_changed.connect(self._show)
 
     def say(self, why: str) -> None:

@@ -6,11 +6,11 @@ import math
 import re
 from decimal import Decimal
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QLineEdit, QSizePolicy, QSlider, QWidget
 
 from workbench.gui.style.language import tr, tr_later, typed
-from workbench.gui.widgets.basic import hold, label, mark_wrong, named, row, stack
+from workbench.gui.widgets.basic import hold, label, mark_wrong, named, row, say, stack
 from workbench.gui.widgets.formatting import entered
 
 STEPS = 400
@@ -65,14 +65,9 @@ class PrivacyEntry(QWidget):
         self._former = value  # what holds where the text that is being typed is refused in the end
         self._from, self._to = map(math.log, slider or (low, high))
         self._make_fields(name, help_text)
-        self._problem = label("", "problem", wrap=True, name=f"{name}_problem")
-        self._problem.hide()
-        whole = stack(spacing=4)
-        whole.addLayout(
-            row(self.field, label(tr(ends[0]), "muted"), self.slider, label(tr(ends[1]), "muted"), spacing=12)
-        )
-        whole.addWidget(self._problem)
-        self.setLayout(whole)
+        self._problem = label("", "problem", wrap=True, name=f"{name}_problem", hidden=True)
+        low_end, high_end = (label(tr(words), "muted") for words in ends)
+        self.setLayout(stack(row(self.field, low_end, self.slider, high_end, spacing=12), self._problem, spacing=4))
         self.field.textEdited.connect(self._typed)
         self.field.editingFinished.connect(self._finish)
         self.slider.valueChanged.connect(self._dragged)
@@ -137,8 +132,7 @@ class PrivacyEntry(QWidget):
         read = self._parsed(text)
         wrong = read is None
         mark_wrong(self.field, wrong)
-        self._problem.setText(self._reason(text) if wrong else "")
-        self._problem.setVisible(wrong)
+        say(self._problem, self._reason(text) if wrong else "")
         value = self._former if read is None else read
         if value != self._value:
             self._value = value
@@ -147,20 +141,11 @@ class PrivacyEntry(QWidget):
 
     def _reason(self, text: str) -> str:
         """Return why ``text`` is refused, how to write it, and what holds meanwhile."""
+        stated = {"symbol": self._symbol, "low": entered(self._low), "high": entered(self._high)}
+        hint = tr("Write {symbol} as a number from {low} to {high}, such as 0.5 or 1e-6.", **stated)
         if _THOUSANDS.match(text.strip()):
-            hint = tr(
-                "Write {symbol} without a comma, such as {value}.",
-                symbol=self._symbol,
-                value=text.strip().replace(",", "."),
-            )
-        else:
-            low, high = entered(self._low), entered(self._high)
-            hint = tr(
-                "Write {symbol} as a number from {low} to {high}, such as 0.5 or 1e-6.",
-                symbol=self._symbol,
-                low=low,
-                high=high,
-            )
+            point = text.strip().replace(",", ".")
+            hint = tr("Write {symbol} without a comma, such as {value}.", symbol=self._symbol, value=point)
         holds = tr("{symbol} = {value} is still in force.", symbol=self._symbol, value=entered(self._former))
         return f"{hint} {holds}"
 
@@ -198,6 +183,5 @@ class PrivacyEntry(QWidget):
         stated = float(self._value)
         logarithm = math.log(stated) if stated > 0 else self._from
         share = (logarithm - self._from) / (self._to - self._from)
-        self.slider.blockSignals(True)
-        self.slider.setValue(round(STEPS * min(max(share, 0.0), 1.0)))
-        self.slider.blockSignals(False)
+        with QSignalBlocker(self.slider):
+            self.slider.setValue(round(STEPS * min(max(share, 0.0), 1.0)))

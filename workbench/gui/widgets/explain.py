@@ -8,12 +8,12 @@ from decimal import Decimal
 
 from PySide6.QtCore import QEvent, QMarginsF, QObject, QSize, Qt
 from PySide6.QtGui import QAction, QContextMenuEvent
-from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QPushButton, QScrollArea, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QPushButton, QWidget
 
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_number, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
-from workbench.gui.widgets.basic import Card, Elided, Facts, button, label, row, stack
+from workbench.gui.widgets.basic import Card, Elided, Facts, area_around, button, label, panel, row, stack
 from workbench.gui.widgets.chart import Below, Chart, Drawing
 from workbench.gui.widgets.formatting import at_most, entered
 from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior
@@ -107,8 +107,7 @@ class ExplainPanel(Card):
         self.setAccessibleName(tr("What ε means"))
         self._session = session
         self._title = Elided("", "heading")
-        close = button(tr("Close"), "explain_close", "link", tip=tr("Close this explanation (Esc)"))
-        close.clicked.connect(self.hide)
+        close = button(tr("Close"), "explain_close", "link", tip=tr("Close this explanation (Esc)"), press=self.hide)
         self._meaning = Meaning(session, "explain_text")
         self._others = {
             key: button("", f"explain_{key}", "link", tip=tr("What this amount means"))
@@ -117,18 +116,11 @@ class ExplainPanel(Card):
         self._amounts: dict[str, Decimal] = {}
         for key, other in self._others.items():
             other.clicked.connect(lambda _checked, key=key: session.explain(self._amounts[key]))
-        head = QWidget()
         tip = tr("Examples, δ, several releases, and what others publish: Tools, What ε means")
-        more = button(tr("More →"), "explain_more", "link", tip=tip)
-        more.clicked.connect(lambda: session.go("explain"))
-        line = row(more, close)
-        line.insertWidget(0, self._title, 1)
-        head.setLayout(line)
-        for part in (head, self._meaning):
+        more = button(tr("More →"), "explain_more", "link", tip=tip, press=lambda: session.go("explain"))
+        self._also = panel(row(label(tr("also"), "muted"), *self._others.values(), None, spacing=4))
+        for part in (panel(row((self._title, 1), more, close)), self._meaning, self._also):
             self.body.addWidget(part)
-        self._also = QWidget()
-        self._also.setLayout(row(label(tr("also"), "muted"), *self._others.values(), None, spacing=4))
-        self.body.addWidget(self._also)
         session.explain_asked.connect(self.explain)
         session.plan_changed.connect(self._follow_plan)
         session.table_changed.connect(self.hide)
@@ -298,18 +290,16 @@ def question(asked: Asked) -> str:
     return tr("What Does ε = {epsilon} Mean?", epsilon=epsilon)
 
 
-def _bring_into_sight(panel: QWidget) -> None:
+def _bring_into_sight(shown: QWidget) -> None:
     """Scroll the column of gauges to the panel once it is laid out."""
-    area = panel.parentWidget()
-    while area is not None and not isinstance(area, QScrollArea):
-        area = area.parentWidget()
-    column = panel.parentWidget()
+    area = area_around(shown)
+    column = shown.parentWidget()
     if area is None or column is None:
         return
     layout = column.layout()
     if layout is not None:
         layout.activate()
-    area.ensureWidgetVisible(panel, 0, 12)
+    area.ensureWidgetVisible(shown, 0, 12)
 
 
 def percent(share: float) -> str:

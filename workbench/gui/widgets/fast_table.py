@@ -21,7 +21,6 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import Card, badge, label, row
-from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.fast_table_model import RowsModel, arranged, presented
 from workbench.gui.widgets.table_view import TableFilter, TableView
 from workbench.jobs import Job
@@ -350,11 +349,10 @@ class PrivateRows(Card):
         self._model = RowsModel(session)
         accessible = tr("Rows of the table: private, not for release")
         self.table = RowsTable(session, jobs, self._model, name, accessible, row_height=ROW - 4, private=True)
-        CopyRows(self.table, session, private=True)
+        self.table.let_copy(private=True)
         self.title = label(title, "caption")
-        top = row(self.title, None, TableFilter(self.table, "rows"), badge(), spacing=12)
-        top.setContentsMargins(8, 4, 8, 0)
-        self.body.addLayout(top)
+        head = self.title, None, TableFilter(self.table, "rows"), badge()
+        self.body.addLayout(row(*head, spacing=12, margins=(8, 4, 8, 0)))
         self.body.addWidget(self.table, 1)
 
     def show_frame(self, frame: pl.DataFrame | None) -> None:

@@ -116,13 +116,13 @@ class RowsModel(TableModel):
     def numbers_of(self, column: int) -> Numbers:
         """Return what reads a column as numbers, to sort by them; dates as the plan says that they are written."""
         assert self.frame is not None
-        cells = self.frame.to_series(column)
+        cells, name = self.frame.to_series(column).alias(""), self.frame.columns[column]
         if self.numeric is not None:
             return partial(_numbers, cells, None)
-        draft = next((c for c in self.session.plan.columns if c.name == cells.name), None)
+        draft = next((c for c in self.session.plan.columns if c.name == name), None)
         if draft is not None and draft.kind == "date":
             return partial(_days, cells, draft.date_order)
-        return partial(_numbers, cells, self.decimal_of(cells.name))
+        return partial(_numbers, cells, self.decimal_of(name))
 
     def decimal_of(self, name: str) -> str | None:
         """Return the decimal mark that a person stated for the cells of a column."""
@@ -203,7 +203,9 @@ def arranged(
         return None
     rows = frames[0].height
     kept = pl.Series([not text], dtype=pl.Boolean).new_from_index(0, rows)
-    for cells in (cells for frame in frames for cells in frame.iter_columns() if text):
+    from workbench.data.rows_in_parts import each_column
+
+    for cells in (cells for frame in frames for cells in each_column(frame) if text):
         cancel.check()
         kept |= cells.fill_null(MISSING).str.to_lowercase().str.contains(text, literal=True)
     if by is None:
@@ -222,7 +224,7 @@ def arranged(
 
 
 def _numbers(cells: pl.Series, mark: str | None) -> pl.Series:
-    from workbench.data.columns.numerals import doubles
+    from workbench.data.columns.values import doubles
 
     return doubles(cells, mark).fill_nan(None)
 
@@ -230,10 +232,10 @@ def _numbers(cells: pl.Series, mark: str | None) -> pl.Series:
 def _days(cells: pl.Series, date_order: str | None) -> pl.Series:
     import polars as pl
 
-    from workbench.data.columns.dates import day_numbers
+    from workbench.data.columns.values import day_numbers
     from workbench.data.schema import Attribute
     from workbench.data.table import Table
 
-    table = Table(cells.to_frame(), "", replaces_invalid=True)
-    days = day_numbers(table, Attribute(name=cells.name, kind="date", date_order=date_order, missing="own-value"))
+    table = Table(cells.to_frame("day"), "", replaces_invalid=True)
+    days = day_numbers(table, Attribute(name="day", kind="date", date_order=date_order, missing="own-value"))
     return pl.Series(days, nan_to_null=True)

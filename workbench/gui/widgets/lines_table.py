@@ -9,7 +9,6 @@ from PySide6.QtGui import QFontMetrics, QResizeEvent
 
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import again
-from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.table_model import Cell, Column, TableModel
 from workbench.gui.widgets.table_view import TableView
 
@@ -59,7 +58,7 @@ class LinesTable(TableView):
         self.lines = LinesModel(session, columns)
         self._columns, self._least_share = tuple(columns), least_share
         super().__init__(self.lines, name, accessible)
-        CopyRows(self, session, private=private)
+        self.let_copy(private)
         self.sort_by_headings(indicated=False)
         self.lines.modelReset.connect(self._share_out)
         self.lines.modelReset.connect(self.sort_again)

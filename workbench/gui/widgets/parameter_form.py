@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLabel, QLineEdit, QScrollArea, QWidget
 
 from workbench.gui.style.language import tr, tr_later, tr_sentence, typed
-from workbench.gui.widgets.basic import button, label, look, mark_wrong, named, row, rule, stack
+from workbench.gui.widgets.basic import button, label, look, mark_wrong, named, row, rule, say, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_table, ask_for_weights
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
@@ -114,23 +114,25 @@ class Form(QWidget):
         self._labels[key] = title, field
         self._say(key)
         title.setBuddy(field)
-        problem = label("", "problem", wrap=True, name=f"{name}_{key}_problem")
-        problem.hide()
-        grid.addWidget(title, at, left, Qt.AlignmentFlag.AlignVCenter)
-        if isinstance(field, QCheckBox):  # no wider than its mark: what looks like its middle is where it is
-            grid.addWidget(field, at, left + 1, Qt.AlignmentFlag.AlignLeft)
-        elif _is_file(spec):  # the button shares the field's place: a column for it would make the form wider
+        self._fields[key] = field
+        self._problems[key] = label("", "problem", wrap=True, name=f"{name}_{key}_problem", hidden=True)
+        if _is_file(spec):  # the button shares the field's place: a column for it would make the form wider
             grid.addLayout(row(field, self._beside(name, key, spec)), at, left + 1, 1, end - left - 1)
-        elif united:
-            grid.addWidget(field, at, left + 1)
+        elif united and not isinstance(field, QCheckBox):
             grid.addWidget(self._beside(name, key, spec), at, left + 2)
-        else:  # no column for units that nothing has
-            grid.addWidget(field, at, left + 1, 1, 2)
-        grid.addWidget(problem, at + 1, left + 1, 1, 2)
+        self._place(grid, at, left, key, width=1 if united else 2)
         for part in (title, field, *field.findChildren(QWidget)):
             self._explains[part] = key
             part.installEventFilter(self)
-        self._fields[key], self._problems[key] = field, problem
+
+    def _place(self, grid: QGridLayout, at: int, left: int, key: str, *, width: int) -> None:
+        title, field = self._labels[key]
+        grid.addWidget(title, at, left, Qt.AlignmentFlag.AlignVCenter)
+        if isinstance(field, QCheckBox):  # no wider than its mark: what looks like its middle is where it is
+            grid.addWidget(field, at, left + 1, Qt.AlignmentFlag.AlignLeft)
+        elif not _is_file(self._specs[key]):
+            grid.addWidget(field, at, left + 1, 1, width)
+        grid.addWidget(self._problems[key], at + 1, left + 1, 1, 2)
 
     def _say(self, key: str) -> None:
         (title, field), words, help_text = self._labels[key], self.title_of(key), self._help_of(key)
@@ -174,14 +176,7 @@ class Form(QWidget):
             title.setVisible(key in keys)
             field.setVisible(key in keys)
         for place, key in enumerate(shown):
-            at, left = 2 * (place // 2), 3 * (place % 2)
-            title, field = self._labels[key]
-            grid.addWidget(title, at, left, Qt.AlignmentFlag.AlignVCenter)
-            if isinstance(field, QCheckBox):
-                grid.addWidget(field, at, left + 1, Qt.AlignmentFlag.AlignLeft)
-            else:
-                grid.addWidget(field, at, left + 1, 1, 2)
-            grid.addWidget(self._problems[key], at + 1, left + 1, 1, 2)
+            self._place(grid, 2 * (place // 2), 3 * (place % 2), key, width=2)
 
     def field(self, key: str) -> QWidget:
         """Return the field of one attribute."""
@@ -240,11 +235,9 @@ class Form(QWidget):
             return box
         if isinstance(spec, ChoiceField):
             combo = named(ChoiceBox(), object_name)
-            if spec.optional:
-                combo.addItem(tr(GIVEN_LATER), None)
-            for word in spec.words:
-                combo.addItem(tr_sentence(word), word)
-            combo.setCurrentIndex(max(combo.findData(None if default is dataclasses.MISSING else default), 0))
+            later = [(tr(GIVEN_LATER), None)] if spec.optional else []
+            entries = [*later, *((tr_sentence(word), word) for word in spec.words)]
+            combo.offer(entries, None if default is dataclasses.MISSING else default)
             combo.currentIndexChanged.connect(self._edited)
             return combo
         line = PathField(object_name, "", tr_sentence(spec.help)) if _is_file(spec) else named(QLineEdit(), object_name)
@@ -310,8 +303,7 @@ class Form(QWidget):
             except ParameterError as error:
                 refused = True
                 text = tr_sentence(error.what)
-            problem.setText(text)
-            problem.setVisible(bool(text))
+            say(problem, text)
             mark_wrong(self._fields[key], bool(text))
         self.refused = ""
         if refused:
@@ -345,16 +337,16 @@ def given_in(field: QWidget) -> Any:
 
 def put_in(field: QWidget, value: Any) -> None:
     """Show what :func:`given_in` returned, without a signal."""
-    field.blockSignals(True)
-    if isinstance(field, PrivacyEntry):
-        field.set_value(value)
-    elif isinstance(field, QCheckBox):
-        field.setChecked(bool(value))
-    elif isinstance(field, QComboBox):
-        field.setCurrentIndex(max(field.findData(value), 0))
-    elif isinstance(field, QLineEdit):
-        field.setText(value)
-    field.blockSignals(False)
+    with QSignalBlocker(field):
+        match field:
+            case PrivacyEntry():
+                field.set_value(value)
+            case QCheckBox():
+                field.setChecked(bool(value))
+            case QComboBox():
+                field.setCurrentIndex(max(field.findData(value), 0))
+            case QLineEdit():
+                field.setText(value)
 
 
 def _is_file(spec: Field) -> bool:

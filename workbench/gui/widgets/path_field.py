@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette
-from PySide6.QtWidgets import QLineEdit, QStyle, QStyleOptionFrame
+from PySide6.QtWidgets import QLineEdit, QPushButton, QStyle, QStyleOptionFrame
 
-from workbench.gui.widgets.basic import named
+from workbench.gui.style.language import tr
+from workbench.gui.widgets.basic import button, named
 
 TEXT_MARGIN = 2
 """Pixels that Qt leaves on either side of the text of a field."""
@@ -31,6 +34,19 @@ class PathField(QLineEdit):
         """Take a path that a person has chosen, as one that was typed."""
         self.setText(path)
         self.setModified(True)
+
+    def chooser(
+        self, ask: Callable[[], str], name: str, tip: str, then: Callable[[], object] | None = None, text: str = ""
+    ) -> QPushButton:
+        """Return the button that asks for a path and takes it; ``then`` follows where one was chosen."""
+
+        def press() -> None:
+            if path := ask():
+                self.choose(path)
+                if then is not None:
+                    then()
+
+        return button(text or tr("Browse…"), name, tip=tip, press=press)
 
     def shown(self) -> str:
         """Return what is painted."""

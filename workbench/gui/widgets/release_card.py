@@ -11,12 +11,11 @@ from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
-from workbench.gui.session.account_view import GENERALISED
+from workbench.gui.session.account_view import GENERALISED, ReleasedStep
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.session import ReleasedStep
 from workbench.gui.style.language import day, tr, tr_later, tr_sentence
-from workbench.gui.widgets.basic import Card, Elided, button, into_sight, label, look, row
+from workbench.gui.widgets.basic import Card, Elided, button, into_sight, label, look, panel, row, say
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.formatting import at_most, entered, exactly
 from workbench.jobs import Job
@@ -50,9 +49,9 @@ def save_bundle(
     """Write the bundle of ``release``, which is verified first; it is signed where this user has a key."""
 
     def work(emit: Emit, cancel: CancelToken) -> None:
-        from workbench.release.bundle.write_bundle import check_bundle_place, write_bundle
+        from workbench.release.bundle import check_bundle_place, write_bundle
         from workbench.release.ledger.ledger import Ledger
-        from workbench.release.signature.signing_key import own_public_key
+        from workbench.release.signature import own_public_key
         from workbench.release.verify_any import verified
 
         check_bundle_place(path)
@@ -155,7 +154,7 @@ class ReleasedCard(Card):
         self.setObjectName(f"{name}_{number}")
         self.step = step
         self._begins = f"{name}_{number}"
-        self._jobs, self._output = jobs, step.files[0][1] if step.files else step.folder
+        self._jobs, self._output = jobs, step.output
         if step.generalised:
             self._say_generalised(number)
         else:
@@ -202,11 +201,10 @@ class ReleasedCard(Card):
 
     def _say_on_top(self, title: QLabel) -> None:
         step = self.step
-        top = row(title, label(tr("locked · release {id}", id=step.release_id), "muted", name=f"{self._begins}_id"))
-        top.setStretch(0, 1)
-        self._add_line(top)
+        locked = tr("locked · release {id}", id=step.release_id)
+        self._add_line(row((title, 1), label(locked, "muted", name=f"{self._begins}_id")))
         if not step.files:
-            gone = tr("It was written to {folder} and is not there any more.", folder=step.folder / step.title)
+            gone = tr("It was written to {folder} and is not there any more.", folder=step.output)
             self.body.addWidget(label(gone, "muted", wrap=True, name=f"{self._begins}_gone"))
 
     def _list_file(self, word: str, path: Path) -> None:
@@ -215,9 +213,7 @@ class ReleasedCard(Card):
         shown.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         words = label(tr(FILES.get(word, word)), "muted")
         words.setMinimumWidth(80)
-        line = row(words)
-        line.addWidget(shown, 1)
-        self._add_line(line)
+        self._add_line(row(words, (shown, 1)))
 
     def _offer_checks(self) -> None:
         folder = self.step.folder
@@ -273,13 +269,10 @@ class ReleasedCard(Card):
             self._add_line(row(*offered, None))
 
     def _button(self, text: str, ends: str, tip: str, press: Callable[[], object]) -> QPushButton:
-        made = button(text, f"{self._begins}_{ends}", tip=tip)
-        made.clicked.connect(lambda: press())
-        return made
+        return button(text, f"{self._begins}_{ends}", tip=tip, press=lambda: press())
 
     def _add_line(self, parts: QHBoxLayout) -> QWidget:
-        line = QWidget()
-        line.setLayout(parts)
+        line = panel(parts)
         self.body.addWidget(line)
         return line
 
@@ -351,8 +344,7 @@ class ReleasedCard(Card):
 
     def _notify(self, text: str, kind: str) -> None:
         look(self._result, kind)
-        self._result.setText(text)
-        self._result.setVisible(bool(text))
+        say(self._result, text)
         if text:
             into_sight(self)
 

@@ -89,11 +89,11 @@ def _save(session: Session, jobs: JobCenter, given: Reported, path: Path, presse
 
     def work(emit: Emit, cancel: CancelToken) -> None:
         from workbench.data.read import read_table
-        from workbench.release.bundle.with_report import write_bundle_with_report
-        from workbench.release.bundle.write_bundle import check_bundle_place
+        from workbench.release.bundle import check_bundle_place
         from workbench.release.documents.risk_document import risk_document
         from workbench.release.documents.written_document import check_document_path, write_document
         from workbench.release.risk_report import ReportRequest, risk_report
+        from workbench.release.verify_any import write_bundle_with_report
 
         bundle = given.release is not None and path.suffix == ".bundle"
         if bundle:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QModelIndex, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -31,10 +31,9 @@ from workbench.gui.widgets.cell_delegates import (
     delegate_of,
     tick,
 )
-from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.formatting import STAR, count
 from workbench.gui.widgets.table_model import TICKABLE, Column, EditedModel, Index, TableModel
-from workbench.gui.widgets.table_view import TableView
+from workbench.gui.widgets.table_view import Private, TableView
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
 
@@ -51,7 +50,9 @@ def block_of(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in row] for row in rows]
 
 
-def paste_cells(model: EditedModel, rows: Sequence[int], place: int, block: Sequence[Sequence[str]]) -> None:
+def paste_cells(
+    model: EditedModel, rows: Sequence[int], place: int, block: Sequence[Sequence[str]], most: int | None = None
+) -> None:
     """Edit the cells of a table as a block says; an empty cell changes nothing.
 
     Args:
@@ -60,6 +61,7 @@ def paste_cells(model: EditedModel, rows: Sequence[int], place: int, block: Sequ
             block begins in the column of names, these say which row each is for.
         place: the column in which the block begins.
         block: its cells.
+        most: how many columns a block can be over, from the first on; by default all.
 
     Raises:
         ParameterError: a cell is refused; row and column are named.
@@ -67,7 +69,7 @@ def paste_cells(model: EditedModel, rows: Sequence[int], place: int, block: Sequ
     width = max(map(len, block), default=0)
     if not width:
         raise ParameterError(tr("the clipboard holds no cells"), hint=tr("copy a block of cells first"))
-    if place + width > len(model.columns):
+    if place + width > (most or len(model.columns)):
         what = tr("the block is {columns} wide, which do not fit from here on", columns=count(width, "column"))
         raise ParameterError(what, hint=tr("start further left"))
     names = {model.name_at(row): row for row in range(model.height())}
@@ -98,7 +100,7 @@ def _row_of(names: dict[str, int], name: str, at: int) -> int:
 
 def _paste_cell(model: EditedModel, at: int, row: int, place: int, text: str) -> None:
     cell, column = model.cell(row, place), model.columns[place]
-    title = again(column.title).lower()
+    title = again(column.called or column.title).lower()
     where = tr("row {at} ({name}), {title}", at=at, name=model.name_at(row), title=title)
     try:
         if column.edit is not None and cell.value is not None:
@@ -176,7 +178,7 @@ class SettingsTable(TableView):
         name: str,
         accessible: str,
         *,
-        private: bool | Callable[[Sequence[int]], bool] | None = False,
+        private: Private | None = False,
     ) -> None:
         """Make the table of a model; ``private`` is ``None`` where it copies in a way of its own."""
         super().__init__(model, name, accessible)
@@ -196,7 +198,7 @@ class SettingsTable(TableView):
             tip = tr("Take a block of cells from a spreadsheet, from this cell on")
             self.add_action("paste", tr("Paste"), self.paste, tip, "Ctrl+V")
         if private is not None:
-            CopyRows(self, session, private=private)
+            self.let_copy(private)
         self.selectionModel().selectionChanged.connect(lambda: self.chosen_changed.emit())
         session.plan_changed.connect(self.filter_again)
 

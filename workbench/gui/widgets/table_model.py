@@ -81,6 +81,7 @@ class Column:
         choices: the words that its cells are edited by, or what returns those of a row.
         field: the object name of the text field that its cells are edited in.
         spoken: what a screen reader calls that field.
+        called: what an error calls a cell, where that is not the title.
         hint: what a field of words, on the left, shows while it is empty.
         edit: takes (row, text); returns ``False`` or raises ParameterError where it refuses.
         tick: takes (row, ticked), in the same way.
@@ -96,6 +97,7 @@ class Column:
     choices: Sequence[str] | Callable[[int], Sequence[str]] = ()
     field: str = ""
     spoken: str = ""
+    called: str = ""
     hint: str = ""
     edit: Callable[[int, str], bool | None] | None = None
     tick: Callable[[int, bool], bool | None] | None = None
@@ -287,6 +289,10 @@ class EditedModel(TableModel):
             self.refresh()
         self.keep_step(words, before)
 
+    def refuse(self, at: int, place: int, text: str, error: ParameterError) -> None:
+        """Say why ``text`` was not taken in a cell."""
+        self.refused.emit(in_the_window(error))
+
     def setData(self, index: Index, value: Any, role: int = Roles.EditRole) -> bool:  # noqa: N802 - Qt's name
         """Take an edit, or say why not."""
         at, column = index.row(), self.columns[index.column()]
@@ -299,7 +305,7 @@ class EditedModel(TableModel):
             else:
                 return False
         except ParameterError as error:
-            self.refused.emit(in_the_window(error))
+            self.refuse(at, index.column(), str(value), error)
             return False
         if taken is False:
             return False

@@ -1,19 +1,35 @@
-"""What every table has: plain rows of one height, a tip for what is cut, an order by a heading, a filter."""
+"""What every table has: plain rows of one height, a tip for what is cut, an order by a heading, a filter, copies."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from PySide6.QtCore import QEvent, QModelIndex, Qt, Signal
-from PySide6.QtGui import QAction, QHelpEvent, QKeyEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
-from PySide6.QtWidgets import QAbstractItemView, QCheckBox, QFrame, QHeaderView, QLineEdit, QTableView, QToolTip
+from PySide6.QtCore import QEvent, QItemSelectionRange, QModelIndex, QPoint, Qt, Signal
+from PySide6.QtGui import (
+    QAction,
+    QGuiApplication,
+    QHelpEvent,
+    QKeyEvent,
+    QKeySequence,
+    QResizeEvent,
+    QShortcut,
+    QShowEvent,
+)
+from PySide6.QtWidgets import QAbstractItemView, QCheckBox, QFrame, QHeaderView, QLineEdit, QMenu, QTableView, QToolTip
 
 from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.style.stylesheet import ROW
-from workbench.gui.widgets.basic import hold, label, look, named, row
+from workbench.gui.widgets.basic import PRIVATE, hold, label, look, named, row
+from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.table_model import EXACT, Roles, TableModel
 
-FIND = QKeySequence.StandardKey.Find
+FIND, COPY = QKeySequence.StandardKey.Find, QKeySequence.StandardKey.Copy
+MOST_COPIED = 100_000
+"""Cells that are copied at once: more would hold up the window, and no clipboard is meant for them."""
+
+Private = bool | Callable[[Sequence[int]], bool]
+"""Whether the rows of a table are private, or what says it of some of their numbers."""
+
 WIDTH = 150
 TIPS = {
     "columns": tr_later(
@@ -54,6 +70,7 @@ class TableView(QTableView):
         self._wanted, self._needs_only = "", False
         self.counts = True
         self._filter_field: TableFilter | None = None
+        self._private: Private | None = None
         named(self, name, accessible)
         self.setModel(model)
         self.setShowGrid(False)
@@ -141,10 +158,66 @@ class TableView(QTableView):
         order = Qt.SortOrder.DescendingOrder if again else Qt.SortOrder.AscendingOrder
         heads.setSortIndicator(-1 if descending else column, Qt.SortOrder.AscendingOrder if descending else order)
 
+    # -- copies ---------------------------------------------------------------------------------------------------
+
+    def let_copy(self, private: Private) -> None:
+        """Let cells be copied, by Ctrl+C and in a context menu; of ``private`` rows with the badge as first line."""
+        self._private = private
+        key = QKeySequence(COPY).toString()
+        tip = tr("Copy the selected cells with the names of their columns")
+        self.add_action("copy", tr("Copy"), self.copy_cells, tip, key)
+        tip = tr("Copy every row with the names of the columns")
+        self.add_action("copy_all", tr("Copy All Rows"), lambda: self.copy_cells(whole=True), tip)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.customContextMenuRequested.connect(self._show_menu)
+
+    def _show_menu(self, at: QPoint) -> None:
+        menu = QMenu(self)
+        menu.setObjectName(f"{self.objectName()}_menu")
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addActions(self.actions())
+        menu.popup(self.viewport().mapToGlobal(at))
+
+    def copy_cells(self, *, whole: bool = False) -> None:
+        """Copy what is selected, or every row, as tab-separated text."""
+        model, session = self.model(), self._rows.session
+        areas = self.selectionModel().selection().toList()
+        if whole:
+            areas = [QItemSelectionRange(model.index(0, 0), model.index(model.rowCount() - 1, model.columnCount() - 1))]
+        cells = sum(a.width() * a.height() for a in areas)
+        if not cells:
+            session.notify("info", tr("Nothing is selected."))
+            return
+        if cells > MOST_COPIED:
+            figures = {"cells": tr_number(cells, ","), "most": tr_number(MOST_COPIED, ",")}
+            said = tr("{cells} cells are too many to copy: choose at most {most} of them.", **figures)
+            session.notify("warning", said)
+            return
+        # As they are shown: a table may be sorted in its view, and what is filtered out is not copied unseen.
+        seen = {r for a in areas for r in range(a.top(), a.bottom() + 1) if whole or not self.isRowHidden(r)}
+        rows = sorted(seen, key=self.verticalHeader().visualIndex)
+        columns = sorted({c for a in areas for c in range(a.left(), a.right() + 1)})
+        chosen = {(r, c) for a in areas for r in range(a.top(), a.bottom() + 1) for c in range(a.left(), a.right() + 1)}
+        private = self._private(rows) if callable(self._private) else bool(self._private)
+        lines = [headings(self, columns)]
+        lines += [[copied(model.index(r, c)) if (r, c) in chosen else "" for c in columns] for r in rows]
+        texts = ["\t".join(map(_in_a_spreadsheet, line)) for line in lines]
+        QGuiApplication.clipboard().setText("\n".join([*[PRIVATE] * private, *texts]) + "\n")
+        said = tr_later("Copied {rows}, which are private.") if private else tr_later("Copied {rows}.")
+        session.notify("info", tr(said, rows=count(len(rows), "row")))
+
     # -- which rows -----------------------------------------------------------------------------------------------
 
     def event(self, event: QEvent) -> bool:
-        """Take the key that filters before the window does: of several tables, it is for this one."""
+        """Take the key that filters before the window does: of several tables, it is for this one.
+
+        That which copies is taken from Qt's table, which copies the current cell alone and never says that it is
+        private.
+        """
+        copies = self._private is not None and event.type() == QEvent.Type.KeyPress
+        if copies and isinstance(event, QKeyEvent) and event.matches(COPY):
+            self.copy_cells()
+            return True
         if isinstance(event, QKeyEvent) and event.matches(FIND):
             if event.type() == QEvent.Type.ShortcutOverride:
                 event.accept()
@@ -324,6 +397,13 @@ class TableFilter(QFrame):
             else ""
         )
         self.keep_in_corner()
+
+
+def _in_a_spreadsheet(text: str) -> str:
+    """Return a cell as a spreadsheet takes it from the clipboard."""
+    if not any(mark in text for mark in '\t\n\r"'):
+        return text
+    return '"' + text.replace('"', '""') + '"'
 
 
 def copied(index: QModelIndex) -> str:

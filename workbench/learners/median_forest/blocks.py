@@ -51,7 +51,7 @@ class AskedRows:
         Raises:
             InputError: it cannot be read, lacks a column, has a value that does not fit, or too many rows.
         """
-        from workbench.data.columns.matrix import matrix  # loads polars
+        from workbench.data.columns.grid import matrix  # loads polars
         from workbench.data.read import read_table
 
         names = [attribute.name for attribute in attributes]

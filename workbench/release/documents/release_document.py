@@ -22,6 +22,7 @@ from workbench.release.statements import CANNOT_KNOW
 from workbench.render.document import Block, Bullets, Document, FactList, Grid, Paragraph, Picture, Section
 from workbench.render.palette import FREE_STYLES
 from workbench.render.values import Bar, BarsFigure, BarsRow
+from workbench.risk.generalise.models import MODELS
 from workbench.sanitize.calibrated import each_protected_column
 from workbench.statistics.queries import DRAWN
 from workbench.synth.base import CHOICE
@@ -65,10 +66,7 @@ _TRAINING = {
 def release_document(stated: Mapping[str, Any], name: str, effects: Sequence[Effect] = ()) -> Document:
     """Return the document of the release that ``stated``, a verified certificate or card, describes.
 
-    Args:
-        stated: the verified JSON.
-        name: the released file or folder.
-        effects: what each column does to the predictions of a released model.
+    ``name`` is the released file or folder, ``effects`` what each column does to the predictions of a model.
     """
     guarantee = stated["guarantee"]
     return Document(
@@ -459,3 +457,44 @@ def _factor(epsilon: Decimal) -> str:
 
 def _delta_note(delta: Decimal) -> str:
     return f" {DELTA_NOTE[:1].upper()}{DELTA_NOTE[1:]}." if delta else ""
+
+
+def generalised_document(stated: Mapping[str, Any], name: str) -> Document:
+    """Return the document of the generalised table that ``stated``, a verified certificate, describes."""
+    facts = [
+        ("Rows", f"{stated['rows']:,}"),
+        ("Rows left out", f"{stated['suppressed']:,}"),
+        ("Rows of the smallest class", f"{stated['k']:,}"),
+        *((_model_title(model["model"]), _parameters(model)) for model in stated["models"]),
+        ("Method", stated["method"]),
+        ("Order of rows", stated["order"]),
+    ]
+    lines = tuple((c["name"], c["role"], _level(c)) for c in stated["columns"])
+    return Document(
+        title="Certificate of a generalised table",
+        subtitle=f"{name} · {day(stated['time'])} · no guarantee",
+        sections=(
+            Section("What this is not", (Paragraph(stated["statement"]),)),
+            Section("What was published", (FactList(tuple(facts)),)),
+            Section("The columns", (Grid(("column", "role", "level"), lines),)),
+            Section("What no check can show", (Paragraph(f"{CANNOT_KNOW[0].upper()}{CANNOT_KNOW[1:]}."),)),
+        ),
+        foot=f"{program(stated)} · release {release_id(stated)} · checksum {stated['checksum'][:16]}…",
+        time=stated["time"],
+    )
+
+
+def _model_title(name: str) -> str:
+    return next((model.title for model in MODELS if model.name == name), name)
+
+
+def _parameters(model: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} = {value}" for key, value in model.items() if key != "model")
+
+
+def _level(column: Mapping[str, Any]) -> str:
+    if "height" not in column:
+        return f"as it is; distance: {column['distance']}" if "distance" in column else "as it is"
+    if "level" not in column:
+        return f"differs by row, of {column['height']}"
+    return f"{column['level']} of {column['height']}"

@@ -13,15 +13,13 @@ from typing import Any
 
 import polars as pl
 
-from workbench.data.csv.dialect import Dialect
+from workbench.data.csv.options import Dialect
 from workbench.data.schema import QUASI, SENSITIVE
 from workbench.params import InputError, WorkbenchError
 from workbench.release.statements import PROMISES_NOTHING, kept_columns
 from workbench.release.table_formats import released_table
 from workbench.risk.generalise.generalised import METHODS
-from workbench.risk.generalise.models import MODELS, PrivacyModel
-from workbench.risk.generalise.models.base import ROUNDING
-from workbench.risk.generalise.models.closeness import Closeness
+from workbench.risk.generalise.models import MODELS, ROUNDING, Closeness, PrivacyModel
 from workbench.risk.generalise.problem import Asked, Problem, problem
 from workbench.risk.hierarchies.hierarchy import ANY, Hierarchy
 from workbench.signals.cancel import CancelToken

@@ -18,6 +18,7 @@ from typing import Any
 
 import polars as pl
 
+from workbench.data.rows_in_parts import cells_of
 from workbench.data.schema import QUASI, SENSITIVE
 from workbench.params import ParameterError, WorkbenchError
 from workbench.privacy.entropy import OsEntropy, permutation
@@ -37,7 +38,7 @@ from workbench.release.recover import name_pair, place_of, require_new_pair
 from workbench.release.statements import PROMISES_NOTHING, kept_columns
 from workbench.release.table_formats import ReleasedText, table_format
 from workbench.risk.generalise.generalised import Generalised
-from workbench.risk.generalise.models.closeness import Closeness
+from workbench.risk.generalise.models import Closeness
 from workbench.risk.hierarchies.hierarchy import ANY
 from workbench.sanitize.writing import PLAIN
 from workbench.signals import Progress
@@ -162,7 +163,7 @@ def _facts(made: Generalised, to: Publication, frame: pl.DataFrame) -> dict[str,
             )
             continue
         role = SENSITIVE if name in made.asked.sensitive else "kept"
-        of, found = sensitive.get(name), set(frame[name].fill_null("").to_list())
+        of, found = sensitive.get(name), set(cells_of(frame, name).fill_null("").to_list())
         own = None if of is None else of.hierarchy
         far = {} if of is None or near is None else {"distance": near.distance_of(of)}
         chains = [] if own is None else [list(chain) for chain in zip(*own.levels, strict=True) if chain[0] in found]

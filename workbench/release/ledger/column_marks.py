@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from workbench.data.content.cell_hash import CellHash
 from workbench.data.content.cell_words import Words
+from workbench.data.rows_in_parts import each_column
 
 Counts = NDArray[np.int64]
 
@@ -151,7 +152,7 @@ class ColumnMarker:
         most = max(_FEWEST, min(_MOST, _TOGETHER // max(some.width, 1)))
         self._possible: list[float] = []
         self._dates: list[Counts] = []
-        for cells in some.iter_columns():
+        for cells in each_column(some):
             numbers, unit = _numbers(cells)
             self._possible.append(math.inf if numbers is None else _steps(numbers))
             dense = self._possible[-1] <= _DENSE * rows
@@ -159,8 +160,10 @@ class ColumnMarker:
                 self._dates = [numbers, *_calendar(numbers.astype(f"M8[{unit}]"))]
         self._marks: list[ColumnMark] = []
         self.listed: set[int] = set()
-        self._some = [hashing.hashes(cells) for cells in some.iter_columns()]
-        self._plain = [wide is not None and hashing.plain(cells) for cells in (some if wide is None else wide)]
+        self._some = [hashing.hashes(cells) for cells in each_column(some)]
+        self._plain = [
+            wide is not None and hashing.plain(cells) for cells in each_column(some if wide is None else wide)
+        ]
         self._lowest = [_Lowest(most) for _ in self._some]
         # Of plain cells the lowest hashes are looked at first, where so many different ones are expected.
         few = [rows <= _STEP or len(np.unique(hashes)) < len(hashes) // 4 for hashes in self._some]

@@ -17,12 +17,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 from numpy.typing import NDArray
 
 from workbench.data.content.cell_hash import CellHash
 from workbench.data.content.cell_words import Words
 from workbench.data.databases.address import title_of
-from workbench.data.rows_in_parts import each_part
+from workbench.data.rows_in_parts import each_column, each_part
 from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.release.ledger.column_marks import NO_COLUMNS, ColumnMarker, ColumnMarks, Counted
@@ -111,7 +112,7 @@ class Marking:
         frame = part.frame
         rows = np.zeros(part.rows if self._every else 0, np.uint64)
         columns = []
-        for position, cells in enumerate(frame.iter_columns()):
+        for position, cells in enumerate(each_column(frame)):
             hashes = self._hashing.hashes(cells) if self._every else None
             if hashes is not None:
                 rows += hashes
@@ -151,7 +152,7 @@ class Marking:
         """Return the sum of the hashes of some cells of each row."""
         rows = np.zeros(part.rows, np.uint64)
         for position in columns:
-            rows += self._hashing.hashes(part.frame.to_series(position))
+            rows += self._hashing.hashes(part.frame.to_series(position).alias(""))
         return rows
 
 
@@ -213,7 +214,7 @@ def fingerprint(table: Table, key: bytes) -> str:
 
 def _cell(name: str) -> pl.Expr:
     """Return the column with control characters escaped, so that different rows never become the same text."""
-    text = pl.col(name)
+    text = cs.by_name(name).as_expr()  # pl.col takes a name such as * or ^a$ for a pattern
     for mark in (_ESCAPE, _CELL, _MISSING, _ROW):
         text = text.str.replace_all(mark, _ESCAPE + f"{ord(mark):02x}", literal=True)
     return text.fill_null(_MISSING)

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from workbench.data.content.cell_hash import CellHash
 from workbench.data.content.cell_words import Words
 from workbench.data.content.row_choice import RowChoice, levels
-from workbench.data.rows_in_parts import each_part
+from workbench.data.rows_in_parts import each_column, each_part
 from workbench.data.table import Table
 
 SHARED = 0.5
@@ -212,7 +212,7 @@ def _chosen(frame: pl.DataFrame, choice: RowChoice, hashing: CellHash) -> list[t
     sums = np.zeros(len(union), np.uint64)
     less = [np.zeros(len(positions), np.uint64) for positions in at]
     some = frame if len(union) == frame.height else frame[union]
-    for column, cells in enumerate(some.iter_columns()):
+    for column, cells in enumerate(each_column(some)):
         hashes = hashing.hashes(cells)
         sums += hashes
         for k, without in enumerate(choice.without):
@@ -320,10 +320,12 @@ class _Look:
     """
 
     def __init__(self, some: pl.DataFrame, hashing: CellHash, rows: int) -> None:
-        self._cells = [hashing.hashes(cells) for cells in some.iter_columns()]
+        self._cells = [hashing.hashes(cells) for cells in each_column(some)]
         different = [len(np.unique(hashes)) for hashes in self._cells]
         self.keys = tuple(k for k, count in enumerate(different) if count >= max(2, _KEY_LIKE * some.height))
-        self._running = {k for k in self.keys if different[k] == some.height and _runs(some.to_series(k), rows)}
+        self._running = {
+            k for k in self.keys if different[k] == some.height and _runs(some.to_series(k).alias(""), rows)
+        }
 
     def telling(self, without: Sequence[int], listed: Collection[int]) -> bool:
         """Return whether a sketch of some columns distinguishes unrelated tables.

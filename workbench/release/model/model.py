@@ -78,7 +78,6 @@ class ModelRelease:
 
     Attributes:
         uses: which columns it looks at, in a sentence; empty where it looks at all.
-        card: its card.
         published_earlier: whether it was trained and charged by an earlier run, which could not give it its name.
     """
 

@@ -17,7 +17,6 @@ class TestSet:
     """A table on which a trained network is evaluated.
 
     Attributes:
-        table: its rows.
         public: whether a person declared it public; only then does the card give the accuracy.
     """
 
@@ -47,7 +46,6 @@ class NetworkTask:
     Attributes:
         plan: what to do.
         features: the public map from rows to inputs.
-        table: the rows.
         folder: a new folder; it appears whole or not at all.
         rows_per_person: maximum rows per person.
         outside: sentences on what ε does not cover.

@@ -55,7 +55,6 @@ class ModelOnRelease:
     Attributes:
         chosen: the learner.
         model: what was learned.
-        card: its card.
         files: its files by name, the card among them.
     """
 
@@ -95,11 +94,7 @@ class _Watched:
 
     Attributes:
         chances: the table.
-        name: its column.
         seen: the columns that were looked at, of all tables together.
-        total: how many columns there are.
-        emit: receives the progress.
-        cancel: looked at each time.
     """
 
     chances: TableOnDemand
@@ -136,16 +131,6 @@ def train_on_release(
 
     The folder appears whole or not at all; that it can be written is found out first.
 
-    Args:
-        chosen: the learner.
-        release: the released file, its certificate, or the folder that holds both.
-        certificate: the certificate where it does not lie beside the file.
-        target: the column to predict.
-        output: a new folder.
-        emit: receives the progress.
-        cancel: stops it; then there is no folder.
-        replace: whether the folder of a released model may be replaced.
-
     Raises:
         InputError: the release is not what its certificate says, or the folder exists or cannot be written.
         ParameterError: the learner cannot learn from a release, or not from this one.
@@ -174,13 +159,6 @@ def fit_on_release(
     cancel: CancelToken | None = None,
 ) -> ModelOnRelease:
     """Train ``chosen`` on a release, knowing the public tables that its protected columns went through.
-
-    Args:
-        chosen: the learner.
-        released: the release, verified.
-        target: the column to predict.
-        emit: receives the progress.
-        cancel: looked at before each part of a column.
 
     Raises:
         ParameterError: the learner has no such model, or the columns are not what it can use.

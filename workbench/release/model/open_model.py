@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench import learners
-from workbench.data.columns.matrix import matrix
-from workbench.data.images.cifar import NAMES
+from workbench.data.columns.grid import matrix
+from workbench.data.images.idx import NAMES
 from workbench.data.images.image_set import ImageSet
 from workbench.data.images.read import PACKED_OR_PICTURES
 from workbench.data.schema import Attribute
@@ -77,7 +77,6 @@ class OpenModel:
 
     Attributes:
         folder: where it is; ``None`` of a model that is only in memory.
-        card: its card.
         title: its name for a person.
         task: what it makes: the name of a :class:`workbench.learners.tasks.Task`.
         attributes: the public facts about the columns that it reads.

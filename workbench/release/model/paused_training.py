@@ -199,7 +199,7 @@ def charge_text(folder: Path, ledger: Path | None, emit: Emit, words: Words, res
     Args:
         folder: where the model will be.
         ledger: the ledger's file; ``None`` for the usual one.
-        emit: hears the sentence where the training fails.
+        emit: receives the sentence where the training fails.
         words: makes the sentence; an empty one is not shown.
         resumed: the ledger's name of a run that goes on.
 

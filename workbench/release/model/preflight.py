@@ -73,13 +73,6 @@ class Preflight:
 def preflight(chosen: Learner | None, parameters: Parameters, plan: Plan, target: str, rows: int) -> Preflight:
     """Return what the training of a model on ``rows`` rows would cost and need.
 
-    Args:
-        chosen: the learner; ``None`` for a network, which its parameters name.
-        parameters: its declared parameters.
-        plan: declares bounds and domains of the columns.
-        target: the column to predict.
-        rows: the public number of rows.
-
     Raises:
         ParameterError: δ is not below 1/rows, the plan leaves nothing to learn from, or the target is not what the
             model predicts.

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from workbench.data.columns.matrix import matrix
+from workbench.data.columns.grid import matrix
 from workbench.data.table import Table
 from workbench.learners import Learner
 from workbench.learners.base import PrivateEstimator
@@ -45,11 +45,9 @@ class FitTask:
     """The fit and release of a learner.
 
     Attributes:
-        learner: the learner.
         parameters: its declared parameters, ε among them.
         plan: declares bounds and domains of the columns.
         target: the column to predict.
-        table: the rows.
         output: a new folder; it appears whole or not at all.
         agreed: ε that was shown; where the release would cost anything else, it is refused.
         replace: whether the folder of a released model may be replaced.
@@ -67,11 +65,6 @@ class FitTask:
 
 def release_fit(task: FitTask, ledger: Ledger, emit: Emit = ignore) -> ModelRelease:
     """Train a learner and release its model as a folder.
-
-    Args:
-        task: what is asked for.
-        ledger: the account.
-        emit: receives notices about earlier runs.
 
     Raises:
         ParameterError: a column is not declared, or the plan leaves nothing to learn from.

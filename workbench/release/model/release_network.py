@@ -77,12 +77,6 @@ def release_training(
     rows, which tells of the private weights. With checkpoints it is paused instead: its reservation stays until it
     goes on, or is given up (:mod:`workbench.release.model.paused_training`).
 
-    Args:
-        task: what is asked for.
-        ledger: the account.
-        emit: receives the run's events.
-        cancel: checked before each step.
-
     Raises:
         InputError: a column was guessed and not confirmed, the folder exists, or a value does not fit its column.
         ParameterError: δ is not below 1/rows.
@@ -176,7 +170,6 @@ class _Run:
     """One training run of a release, and its result.
 
     Attributes:
-        task: what is asked for.
         rows: the rows as its plan reads them.
         test: the rows to measure it on, read alike.
         note: called once the run is charged, before a private figure is computed.

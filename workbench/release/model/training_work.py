@@ -20,7 +20,6 @@ class TrainingWork:
 
     Attributes:
         features: the public map from rows to inputs.
-        table: the rows.
         test: rows to measure the network on.
         found: what the training will cost.
         replace_invalid: whether the plan replaces invalid values.
@@ -58,14 +57,6 @@ def table_work(
     asked: DpSgdPlan, facts: Plan, target: str, table: Table, test: Table | None = None, *, test_public: bool = False
 ) -> TrainingWork:
     """Return a table to train on.
-
-    Args:
-        asked: what to do.
-        facts: declares the columns, and who pays.
-        target: the column of classes.
-        table: the rows.
-        test: rows to measure the network on.
-        test_public: whether they are public.
 
     Raises:
         InputError: a column is missing, or a guess about the file of the test rows is in doubt.

@@ -60,7 +60,7 @@ _NO_DELTA = Decimal(0)
 def statistics_work(
     request: Request, plan: Plan, epsilon: float | Decimal, rows: int, kind: str, delta: Decimal = _NO_DELTA
 ) -> Work:
-    """Return the release of ``request``, for the door; reads no row.
+    """Return the release of ``request``; reads no row.
 
     Args:
         request: what is asked for.

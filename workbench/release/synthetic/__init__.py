@@ -1,1 +1,1 @@
-"""The release of a synthetic table: what the door for central releases needs to know of it."""
+"""The release of a synthetic table: its Work and how it is verified."""

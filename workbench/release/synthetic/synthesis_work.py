@@ -84,7 +84,7 @@ def synthesis_work(
 
     Args:
         plan: declares the columns.
-        epsilon: ε of one row's whole record; the door multiplies it by the rows of a person.
+        epsilon: ε of one row's whole record.
         rows: of the table, public.
         kind: the format of the file (``TABLE_FORMATS``).
         chosen: what a person chose.

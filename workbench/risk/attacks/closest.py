@@ -14,10 +14,10 @@ import numpy as np
 from workbench.params import Parameters, integer
 from workbench.risk.attacks.base import Subject
 from workbench.risk.attacks.common_columns import CommonColumns, Matrix, common_columns
-from workbench.risk.attacks.membership import outcome_of, tell_all
+from workbench.risk.attacks.membership import outcome_of, separations
 from workbench.risk.attacks.neighbours import distances
 from workbench.risk.attacks.outcome import Outcome, Rate
-from workbench.risk.membership.base import Seen
+from workbench.risk.membership import Seen
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
@@ -46,7 +46,7 @@ def run(subject: Subject, request: Closest, emit: Emit, cancel: CancelToken) -> 
     away = _nearest(shared, people, released, cancel)
     emit(Progress(1, 3, "distances"))
     seen = Seen(-away, others=-_nearest(shared, people, people, cancel, itself=False))
-    ways = tell_all(seen, len(used), subject.guarantee, request.seed)
+    ways = separations(seen, len(used), subject.guarantee, request.seed)
     alike = min(len(used), len(others))
     emit(Progress(2, 3, "distances"))
     back = [_nearest(shared, released[: request.attacks], rows[:alike], cancel) for rows in (used, others)]

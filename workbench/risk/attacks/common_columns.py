@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from workbench.data.columns.missing import missing_cells
-from workbench.data.columns.numerals import doubles
+from workbench.data.columns.values import doubles
 from workbench.data.table import Table
 from workbench.params import InputError
 
@@ -32,7 +32,6 @@ class CommonColumns:
     """Some columns of some tables.
 
     Attributes:
-        names: the columns.
         numeric: whether each holds numbers; the others hold codes of words, which only equality compares.
         tables: the values of each table, shape (rows, columns); NaN where a value is missing.
         words: of a column of words, the word of each code; empty of numbers.
@@ -61,11 +60,6 @@ def require(tables: Sequence[Table], *chosen: Sequence[str] | str | None) -> Non
 
 def common_columns(tables: Sequence[Table], names: Sequence[str] = (), *, without: str | None = None) -> CommonColumns:
     """Return the columns ``names`` of all tables; without any, those that all of them have, in the order of the first.
-
-    Args:
-        tables: the tables.
-        names: columns that all of them have.
-        without: a column that is left out.
 
     Raises:
         InputError: a table lacks one of them, or they share none.

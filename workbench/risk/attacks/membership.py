@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench import learners
-from workbench.data.columns.matrix import matrix
+from workbench.data.columns.grid import matrix
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.learners.tasks import CLASSIFICATION, REGRESSION, task
@@ -18,9 +18,20 @@ from workbench.params import InputError, Parameters, integer
 from workbench.risk.attacks.base import OpenedModel, Subject
 from workbench.risk.attacks.bound import Guarantee, most_of_coin
 from workbench.risk.attacks.outcome import LEVEL, Outcome, Rate, percent
-from workbench.risk.membership import GUESSES, guess
-from workbench.risk.membership.base import Likelihood, Retrain, Seen, Shadows, cast_shadows
-from workbench.risk.membership.figures import FALSE_SHARES, LEAST, Separation, allowed_by, separated
+from workbench.risk.membership import (
+    FALSE_SHARES,
+    GUESSES,
+    LEAST,
+    Likelihood,
+    Retrain,
+    Seen,
+    Separation,
+    Shadows,
+    allowed_by,
+    cast_shadows,
+    guess,
+    separated,
+)
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.work.noise import Study
@@ -175,7 +186,7 @@ def infer(
     """Return what each way to guess finds."""
     found, chances = likelihood(model.model, model.target, people.X, people.y)
     shadows = None if again is None else shadows_of(people, again, request, emit, cancel)
-    return tell_all(Seen(found, chances, shadows), people.members, guarantee, request.seed)
+    return separations(Seen(found, chances, shadows), people.members, guarantee, request.seed)
 
 
 def shadows_of(
@@ -187,7 +198,7 @@ def shadows_of(
     return cast_shadows(again, rows, people.members, count, np.random.default_rng(request.seed), emit, cancel)
 
 
-def tell_all(seen: Seen, members: int, guarantee: Guarantee, seed: int) -> tuple[Separation, ...]:
+def separations(seen: Seen, members: int, guarantee: Guarantee, seed: int) -> tuple[Separation, ...]:
     """Return how well each way to guess finds that the first rows are members; all intervals hold together."""
     able = [way for way in GUESSES if way.can(seen)]
     guesses = []

@@ -23,7 +23,7 @@ from workbench.risk.generalise.generalised import Generalised
 from workbench.risk.generalise.losses import DISCERNIBILITY, Outcome
 from workbench.risk.generalise.problem import Node, Problem, Reals, Sensitive, Truths, Whole
 from workbench.risk.generalise.search import Goal, Search
-from workbench.risk.hierarchies.builder import in_order
+from workbench.risk.hierarchies.builders import in_order
 from workbench.risk.hierarchies.hierarchy import ANY, Hierarchy
 
 _CELLS_AT_ONCE = 1 << 22
@@ -34,7 +34,6 @@ class Failure:
     """How one failure turns out.
 
     Attributes:
-        sensitive: the column.
         rows: how many people's value is certain.
         example: of one of them, the published labels, by quasi-identifier; of composition those of both tables.
         value: the value of this person.

@@ -1,9 +1,9 @@
-"""A table made as private as asked, with as little loss as a method finds."""
+"""A generalised table: how its rows are recoded, what it is, and what a model learns from it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -13,13 +13,134 @@ from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, choice, real
 from workbench.risk.generalise.losses import LOSSES, Outcome, loss
 from workbench.risk.generalise.models import PrivacyModel
-from workbench.risk.generalise.problem import Asked, Problem, Whole, problem
-from workbench.risk.generalise.recoding import cells, local
-from workbench.risk.generalise.search import Goal, Search, Tried, greedy, optimal
-from workbench.risk.hierarchies.folder import values_of
+from workbench.risk.generalise.problem import Asked, Node, Problem, Truths, Whole, problem
+from workbench.risk.generalise.search import Goal, Search, Tried, greedy, optimal, remaining
+from workbench.risk.hierarchies.builders import values_of
 from workbench.risk.hierarchies.hierarchy import Hierarchy
+from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
+
+
+def local(search: Search) -> Outcome:
+    """Return an allowed outcome in which rows have levels of their own."""
+    return _recoded(search, step=1)
+
+
+def cells(search: Search) -> Outcome:
+    """Return an allowed outcome in which single cells are suppressed and nothing else is generalised."""
+    return _recoded(search, step=10**6)
+
+
+@dataclass(eq=False)
+class _Rest:
+    """The entries that are not allowed yet."""
+
+    problem: Problem
+    entries: Whole
+    levels: Whole
+    batches: list[Whole] = field(default_factory=list)
+
+    def leave(self, node: Node, models: Sequence[PrivacyModel]) -> None:
+        """Let what is allowed at ``node`` leave."""
+        allowed, of = _allowed(self.problem, node, models)
+        gone = allowed[of]
+        if not gone.any():
+            return
+        self.levels[self.entries[gone]] = node
+        order = np.argsort(of[gone], kind="stable")
+        self.batches += np.split(self.entries[gone][order], np.flatnonzero(np.diff(of[gone][order])) + 1)
+        stays = np.flatnonzero(~gone)
+        self.problem, self.entries = self.problem.part(stays), self.entries[stays]
+
+    @property
+    def rows(self) -> int:
+        """How many rows remain."""
+        return int(self.problem.count.sum())
+
+
+def _recoded(search: Search, step: int) -> Outcome:
+    problem, goal = search.problem, search.goal
+    counted = problem.count > 0
+    if any(model.needs == "population" for model in goal.models):
+        counted |= problem.population > 0
+    entries = np.flatnonzero(counted)
+    start = np.full((len(problem.count), len(problem.names)), problem.top)
+    rest, node = _Rest(problem.part(entries), entries, start), problem.bottom
+    rest.leave(node, goal.models)
+    while rest.rows and node != problem.top:
+        search.cancel.check()
+        node = _next(rest.problem, node, step, goal.models)
+        rest.leave(node, goal.models)
+        search.emit(Progress(problem.rows - rest.rows, problem.rows, "recoding"))
+    outcome = _outcome(search, rest)
+    if outcome is None:
+        _pull_back(search, rest)
+        outcome = _outcome(search, rest)
+    if outcome is None:
+        raise InputError(
+            "no recoding was found", hint="allow more suppressed rows, or ask for less", code="no-solution"
+        )
+    search.best = goal.loss.of(outcome), outcome
+    return outcome
+
+
+def _outcome(search: Search, rest: _Rest) -> Outcome | None:
+    """Return what is published; ``None`` where that is not allowed."""
+    problem, goal = search.problem, search.goal
+    groups = problem.published(rest.levels)
+    judged = groups.occupied
+    for model in goal.models:
+        judged = model.allows(problem, groups, judged)
+    kept = remaining(goal.models, problem, groups, judged)[0]
+    found = None if kept is None else Outcome(problem, groups, kept, rest.levels)
+    return None if found is None or found.suppressed > goal.limit else found
+
+
+def _allowed(problem: Problem, node: Node, models: Sequence[PrivacyModel]) -> tuple[Truths, Whole]:
+    groups = problem.grouped(node)
+    judged = groups.occupied
+    for model in models:
+        judged = model.allows(problem, groups, judged)
+    return judged, groups.of
+
+
+def _next(problem: Problem, node: Node, step: int, models: Sequence[PrivacyModel]) -> Node:
+    """Return the node to climb to: the one that lets most rows leave for what it loses."""
+    best: tuple[float, Node] | None = None
+    for place, top in enumerate(problem.top):
+        if node[place] == top:
+            continue
+        level = min(node[place] + step, top)
+        up = (*node[:place], level, *node[place + 1 :])
+        allowed, of = _allowed(problem, up, models)
+        saved = int(problem.count[allowed[of]].sum())
+        column = problem.columns[place]
+        lost = float(
+            ((problem.spread[place][level] - problem.spread[place][node[place]])[column] * problem.count).sum()
+        )
+        merit = (saved + 1) / (lost + 1e-9)
+        if best is None or merit > best[0]:
+            best = merit, up
+    assert best is not None
+    return best[1]
+
+
+def _pull_back(search: Search, rest: _Rest) -> None:
+    """Generalise classes that have left to the top as well, the last and smallest first, until the rest is allowed."""
+    problem, models = search.problem, search.goal.models
+    batches = list(reversed(rest.batches))
+    pulled = 1
+    while True:
+        search.cancel.check()
+        taken = batches[:pulled]
+        top = np.concatenate([rest.entries, *taken])
+        lone = problem.part(top)
+        if _allowed(lone, lone.top, models)[0].all() or pulled > len(batches):
+            rest.levels[top] = problem.top
+            return
+        pulled *= 2
+
 
 METHODS: Mapping[str, Callable[[Search], Outcome]] = {
     "optimal": optimal,
@@ -120,14 +241,14 @@ class Generalised:
         chosen = self.published_rows if rows is None else rows
         wanted = {*self.asked.quasi, *self.asked.sensitive, *keep}
         self.table.require(sorted(wanted))
-        columns = []
+        columns: dict[str, pl.Series] = {}
         for name in self.table.names:
             if name in self.asked.quasi:
                 labels, place = self.labels(self.asked.quasi.index(name))
-                found = pl.Series(name, labels, dtype=pl.String).gather(place[chosen])
-                columns.append(found.set(found == "", None))
+                found = pl.Series(labels, dtype=pl.String).gather(place[chosen])
+                columns[name] = found.set(found == "", None)
             elif name in wanted:
-                columns.append(self.table.column(name).cast(pl.String).gather(chosen))
+                columns[name] = self.table.column(name).cast(pl.String).gather(chosen)
         return pl.DataFrame(columns)
 
     def vocabulary(self, name: str) -> list[list[str]]:
@@ -224,3 +345,46 @@ def generalise(
     if not len(outcome.sizes):
         raise InputError("every row would be left out", hint="ask for less, or add hierarchies", code="no-solution")
     return Generalised(table, asked, models, how, outcome, tuple(search.tried.values()))
+
+
+FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Shares of right predictions of rows that the classifier was not trained on; a guess says the commonest value."""
+
+    before: float
+    after: float
+    guess: float
+
+
+def accuracy(found: Generalised) -> Accuracy | None:
+    """Return the accuracy of a naive Bayes classifier on the rows that are published, by cross-validation.
+
+    ``None`` where no column is to be predicted, or one of its values has fewer rows than there are folds.
+    """
+    if found.asked.target is None:
+        return None
+    rows = found.published_rows
+    target = found.table.column(found.asked.target).gather(rows).fill_null("").to_numpy()
+    values, y, counts = np.unique(target.astype(str), return_inverse=True, return_counts=True)
+    if len(values) < 2 or counts.min() < FOLDS:
+        return None
+    before, after = [], []
+    for place in range(len(found.asked.quasi)):
+        before.append(found.problem.columns[place][found.problem.entry_of][rows])
+        labels, at = found.labels(place)
+        text = {label: code for code, label in enumerate(dict.fromkeys(labels))}
+        after.append(np.array([text[label] for label in labels], dtype=np.int64)[at[rows]])
+    guess = float(counts.max() / len(y))
+    return Accuracy(_scored(np.stack(before, axis=1), y), _scored(np.stack(after, axis=1), y), guess)
+
+
+def _scored(x: Whole, y: Whole) -> float:
+    from sklearn.model_selection import StratifiedKFold, cross_val_score
+    from sklearn.naive_bayes import CategoricalNB
+
+    model = CategoricalNB(min_categories=x.max(axis=0) + 1)
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
+    return float(np.mean(cross_val_score(model, x, y, cv=folds)))

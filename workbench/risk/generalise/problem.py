@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from workbench.data.table import Table
 from workbench.params import InputError
-from workbench.risk.classes import classes, coded, coded_by_size, dense
-from workbench.risk.distances import fitting
-from workbench.risk.hierarchies.builder import as_number
+from workbench.risk.distances import classes, coded, coded_by_size, dense, fitting
+from workbench.risk.hierarchies.builders import as_number
 from workbench.risk.hierarchies.hierarchy import Hierarchy
 
 Whole = NDArray[np.int64]
@@ -39,7 +38,6 @@ class Sensitive:
     """A sensitive attribute.
 
     Attributes:
-        name: its column.
         share: the share of each value among all rows; shape (values,). The values are in order: numbers by size.
         hierarchy: of its values, in the same order; ``None`` where none was given.
         distance: the ground distance that fits its values.

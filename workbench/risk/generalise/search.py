@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from workbench.params import InputError
-from workbench.risk.generalise.losses.base import Lattice, Loss, Outcome
-from workbench.risk.generalise.models.base import PrivacyModel
+from workbench.risk.generalise.losses import Lattice, Loss, Outcome
+from workbench.risk.generalise.models import PrivacyModel
 from workbench.risk.generalise.problem import Groups, Node, Problem, Truths
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken

@@ -5,15 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.risk.measures.base import Line, Measure, RiskOptions, Subject
-from workbench.risk.measures.class_sizes import CLASS_SIZES
-from workbench.risk.measures.closeness import CLOSENESS
-from workbench.risk.measures.diversity import DIVERSITY
+from workbench.risk.measures.class_measures import CLASS_SIZES, CLOSENESS, DIVERSITY, REIDENTIFICATION
 from workbench.risk.measures.hipaa import HIPAA_HINTS
-from workbench.risk.measures.identifiers import IDENTIFIERS
-from workbench.risk.measures.minimal_sets import MINIMAL_SETS
-from workbench.risk.measures.population_uniqueness import POPULATION
-from workbench.risk.measures.reidentification import REIDENTIFICATION
-from workbench.risk.measures.special_uniques import SPECIAL_UNIQUES
+from workbench.risk.measures.population import POPULATION
+from workbench.risk.measures.unique_measures import IDENTIFIERS, MINIMAL_SETS, SPECIAL_UNIQUES
 
 MEASURES: tuple[Measure, ...] = (
     CLASS_SIZES,

@@ -12,8 +12,7 @@ import polars as pl
 
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, choice, integer, real, texts
-from workbench.risk.classes import Classes, Codes, classes, coded
-from workbench.risk.distances import AUTO, DISTANCE_CHOICES, DISTANCE_HELP
+from workbench.risk.distances import AUTO, DISTANCE_CHOICES, DISTANCE_HELP, Classes, Codes, classes, coded
 from workbench.risk.hierarchies.hierarchy import Hierarchy
 from workbench.risk.measures.unique_sets import UniqueSets, unique_sets
 from workbench.signals.cancel import CancelToken
@@ -139,7 +138,7 @@ class Subject:
         """
         if self.population is None:
             return None
-        both = pl.concat([t.frame.select(self.options.quasi).cast(pl.String) for t in (self.table, self.population)])
+        both = pl.concat([t.frame[list(self.options.quasi)].cast(pl.String) for t in (self.table, self.population)])
         joint = Table(both, self.population.source)
         found = classes([coded(joint, name)[0] for name in self.options.quasi], both.height)
         people = np.bincount(found.of[self.rows :], minlength=found.sizes.size)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.risk.classes import Codes, dense
+from workbench.risk.distances import Codes, dense
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Progress, ignore
 
@@ -101,14 +101,7 @@ class _Search:
     def below(
         self, members: tuple[int, ...], left: np.ndarray, codes: np.ndarray, dropped: int
     ) -> Iterator[AttributeSet]:
-        """Yield the sets that add attributes before the first of ``members``: each comes after all of its parts.
-
-        Args:
-            members: a set.
-            left: the rows that are not unique on it.
-            codes: their classes.
-            dropped: how many rows are unique on it.
-        """
+        """Yield the sets that add attributes before the first of ``members``: each comes after all of its parts."""
         for added in range(members[0] if members else len(self.columns)):
             self._cancel.check()
             chosen = (added, *members)

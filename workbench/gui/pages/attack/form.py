@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr, tr_sentence
-from workbench.gui.widgets.basic import Elided, button, label, named, row, stack
+from workbench.gui.widgets.basic import Elided, button, label, named, panel, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_for_table
 from workbench.gui.widgets.parameter_form import Form
@@ -18,7 +18,7 @@ from workbench.gui.widgets.path_field import PathField
 from workbench.params import Parameters
 
 if TYPE_CHECKING:
-    from workbench.gui.session.account_task import AccountRelease
+    from workbench.gui.session.account_view import ReleasedStep
     from workbench.risk.attacks.base import Attack, Given
 
 OPEN = ("original", "members")
@@ -58,8 +58,7 @@ class AttackForm(QWidget):
         self._say_open()
 
     def _held(self) -> QWidget:
-        held = QWidget()
-        held.setLayout(self._grid)
+        held = panel(self._grid)
         self._grid.setContentsMargins(0, 0, 0, 0)
         held.setVisible(bool(self.attack.given))
         return held
@@ -73,8 +72,7 @@ class AttackForm(QWidget):
         if needed.name in (RELEASE, MODEL):
             self._target = named(ChoiceBox(), name, tr_sentence(needed.title), words)
             # A long name would push a window of 1280 pixels wider.
-            self._target.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-            self._target.setMinimumContentsLength(12)
+            self._target.give_way(12)
             self._target.currentIndexChanged.connect(self.changed)
             field = self._with_chooser(self._target, name, needed)
         elif needed is self._of_open:
@@ -93,13 +91,9 @@ class AttackForm(QWidget):
 
     def _with_chooser(self, field: QWidget, name: str, needed: Given) -> QWidget:
         words = tr_sentence(needed.title)
-        chooser = button(tr("Browse…"), f"{name}_browse", tip=tr("Choose: {title}", title=words))
-        chooser.clicked.connect(lambda: self._browse(needed))
-        line, whole = row(field, chooser), QWidget()
-        line.setStretch(0, 1)
-        line.setContentsMargins(0, 0, 0, 0)
-        whole.setLayout(line)
-        return whole
+        tip = tr("Choose: {title}", title=words)
+        chooser = button(tr("Browse…"), f"{name}_browse", tip=tip, press=lambda: self._browse(needed))
+        return panel(row((field, 1), chooser))
 
     def _browse(self, needed: Given) -> None:
         from workbench.risk.attacks import MODEL
@@ -126,14 +120,14 @@ class AttackForm(QWidget):
         self._target.setCurrentIndex(self._target.findData(str(target)))
         self.changed.emit()
 
-    def offer(self, releases: tuple[AccountRelease, ...]) -> None:
+    def offer(self, releases: tuple[ReleasedStep, ...]) -> None:
         """List the releases whose files are in place, those of other attacks' kinds left out; keep what is chosen."""
         from workbench.risk.attacks import MODEL
 
         if self._target is None:
             return
         models = self.takes(MODEL)
-        listed = [one.past.files[0][1] for one in releases if one.past.files and one.past.model == models]
+        listed = [one.output for one in releases if one.files and one.model == models]
         known = [self._target.itemData(at) for at in range(self._target.count())]
         self._target.blockSignals(True)
         for path in listed:

@@ -5,20 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QMarginsF, QSize
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QWidget
 
 from workbench.gui.pages.attack import PAGE
 from workbench.gui.pages.attack.form import OTHERS, AttackForm
-from workbench.gui.pages.attack.picture import OutcomeChart
 from workbench.gui.pages.attack.tasks import Attacked, hold_out, run_attack
 from workbench.gui.pages.run_page import RunPage
-from workbench.gui.session.account_task import AccountRelease, read_releases
-from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.account_task import read_releases
+from workbench.gui.session.account_view import ReleasedStep
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
+from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, badge, button, label, named, row, scrolled, stack
+from workbench.gui.widgets.basic import Card, badge, button, label, named, panel, row, say, scrolled, stack
+from workbench.gui.widgets.chart import KEY, SCALE, Below, Chart, Drawing
+from workbench.gui.widgets.chart_marks import Key, Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_where_to_save, choose
 from workbench.gui.widgets.formatting import percent
@@ -32,7 +36,58 @@ from workbench.risk import attacks
 from workbench.risk.attacks.outcome import NOT_COVERED
 
 if TYPE_CHECKING:
-    from workbench.risk.attacks.outcome import Rate
+    from workbench.risk.attacks.outcome import Outcome, Rate
+
+
+GUESS, WITH, STRANGERS = tr_later("a guess"), tr_later("the attack"), tr_later("not released")
+FILL = 0.55
+
+
+class OutcomeChart(Chart):
+    """A bar with its interval for each share, and a dashed line for what is allowed."""
+
+    name = "attack_picture"
+    margins = QMarginsF(SCALE + 8, KEY + 8, 8, 22)
+    usual = QSize(360, 220)
+    least = QSize(240, 140)
+    highest = 440
+    """Pixels: a higher bar says no more."""
+
+    def show_outcome(self, outcome: Outcome | None) -> None:
+        """Draw an outcome, or nothing."""
+        self.show_drawing(None if outcome is None else _drawing(outcome))
+
+
+def _drawing(outcome: Outcome) -> Drawing:
+    shown = [
+        (GUESS, outcome.naive, "muted"),
+        (WITH, outcome.main, "sanitized"),
+        (STRANGERS, outcome.control, "private"),
+    ]
+    bars = [(tr(words), rate, ink) for words, rate, ink in shown if rate is not None]
+    marks: list[mark.Mark] = []
+    for at, (_, rate, ink) in enumerate(bars):
+        marks.append(mark.bars({at: rate.value}, ink, alpha=FILL))
+        if rate.of:
+            marks.append(mark.intervals([(at + 0.5, rate.low, rate.value, rate.high)], ink))
+    key = []
+    if outcome.allowed is not None:
+        marks.append(mark.line([(0, outcome.allowed), (len(bars), outcome.allowed)], "text", dash="dashed"))
+        key = [Key(tr("allowed by ε: {share}", share=percent(outcome.allowed)), "text", "line")]
+    said = [tr("{what}: {share}", what=words, share=percent(rate.value)) for words, rate, _ in bars]
+    return Drawing(
+        marks,
+        x=Scale(0, len(bars)),
+        y=Scale(0, 1),
+        left=tuple((share, percent(share)) for share in (0.0, 0.5, 1.0)),
+        grid=True,
+        below=[Below(at + 0.5, words) for at, (words, _, _) in enumerate(bars)],
+        labels=[words for words, _, _ in bars],
+        key=key,
+        words=lambda x: said[int(x)],
+        spoken="; ".join([*said, *(one.words for one in key)]),
+    )
+
 
 COLUMNS = (
     Column(tr_later("Attack"), width=130),
@@ -73,7 +128,7 @@ class AttackPage(RunPage):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
         self._done: list[Attacked] = []
-        self._releases: tuple[AccountRelease, ...] = ()
+        self._releases: tuple[ReleasedStep, ...] = ()
         self._forms: dict[str, AttackForm] = {}
         self._held: Path | None = None
         self.attack = named(ChoiceBox(), "attack_kind", tr("Attack"), tr("What the attacker tries"))
@@ -81,11 +136,7 @@ class AttackPage(RunPage):
             self.attack.addItem(tr_sentence(known.title), known.name)
         self._about = label("", "muted", wrap=True, name="attack_about")
         self._fields = QStackedWidget()
-        first = row(label(tr("Attack")), self.attack, self._about)
-        first.setStretch(2, 1)
-        line = QWidget()
-        line.setLayout(first)
-        first.setContentsMargins(0, 0, 0, 0)
+        line = panel(row(label(tr("Attack")), self.attack, (self._about, 1)))
         setup = Card(scrolled(stack(line, self._fields, None, spacing=8), "attack_setup"), pad=12)
         self._badge = badge()
         self._said = label("", "heading", wrap=True, name="attack_said")
@@ -114,11 +165,9 @@ class AttackPage(RunPage):
         self.attack.currentIndexChanged.connect(self._choose)
         session.table_changed.connect(self.in_sight(self.refresh))
         session.released_changed.connect(self.in_sight(self._read))
-        session.attack_asked.connect(self._aim)
         self._choose()
         self._show(-1)
-        if session.to_attack is not None:
-            self._aim(session.to_attack)
+        session.to_attack.follow(self._aim)
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         """Read the ledger anew whenever the page is shown."""
@@ -179,9 +228,6 @@ class AttackPage(RunPage):
         self.show_buttons("", ready=not missing and form.value() is not None, done=False)
         self.set_note(missing or tr_sentence(NOT_COVERED), wrapped=True)
 
-    def job_ended(self, handle: JobHandle) -> None:
-        """Nothing but the buttons differs: an outcome comes by itself."""
-
     def retranslate(self) -> None:
         """Say the outcomes in another language."""
         self._list()
@@ -200,7 +246,7 @@ class AttackPage(RunPage):
     def _read(self) -> None:
         read_releases(self.jobs, self._offer, self.session.report)
 
-    def _offer(self, releases: tuple[AccountRelease, ...]) -> None:
+    def _offer(self, releases: tuple[ReleasedStep, ...]) -> None:
         self._releases = releases
         for form in self._forms.values():
             form.offer(releases)
@@ -211,7 +257,7 @@ class AttackPage(RunPage):
         if chosen.name not in self._forms:
             made = self._forms[chosen.name] = AttackForm(self.session, chosen)
             made.offer(self._releases)
-            aimed = self.session.to_attack
+            aimed = self.session.to_attack.value
             if aimed is not None and made.takes(attacks.MODEL if is_model(aimed) else attacks.RELEASE):
                 made.choose(aimed)
             if self._held is not None:
@@ -240,8 +286,7 @@ class AttackPage(RunPage):
         done = self._done[at] if 0 <= at < len(self._done) else None
         self._result.show_parts(any_done=bool(self._done), private=done is not None and done.outcome.private)
         first, *rest = [tr(INVITATION)] if done is None else map(tr_sentence, done.outcome.words())
-        self._said.setText("" if done is None else first)
-        self._said.setVisible(done is not None)
+        say(self._said, "" if done is None else first)
         self._words.setText(first if done is None else "\n".join(rest))
         self.chart.show_outcome(None if done is None else done.outcome)
 
@@ -252,15 +297,8 @@ class _Result(Standing):
     def __init__(self, said: QWidget, words: QWidget, chart: QWidget, private: QWidget, table: QWidget) -> None:
         super().__init__()
         self.setObjectName("attack_result")
-        heading, both = QWidget(), QWidget()
-        line = row(label(tr("WHAT IT FOUND"), "caption"), None, private)
-        line.setContentsMargins(0, 0, 0, 0)
-        heading.setLayout(line)
-        halves = row(scrolled(stack(said, words, None), "attack_words_area"), chart, spacing=16)
-        halves.setStretch(0, 1)
-        halves.setStretch(1, 1)
-        halves.setContentsMargins(0, 0, 0, 0)
-        both.setLayout(halves)
+        heading = panel(row(label(tr("WHAT IT FOUND"), "caption"), None, private))
+        both = panel(row((scrolled(stack(said, words, None), "attack_words_area"), 1), (chart, 1), spacing=16))
         self._private, self._chart, self._table = private, chart, table
         self.body.addWidget(heading)
         self.body.addWidget(both, 3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QBuffer, QIODevice, Qt, QTimer, Signal
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QSlider, QWidget
@@ -25,7 +25,20 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence, typed
-from workbench.gui.widgets.basic import Card, Facts, button, caption, hold, label, look, mark_wrong, named, row, stack
+from workbench.gui.widgets.basic import (
+    Card,
+    Facts,
+    button,
+    caption,
+    hold,
+    label,
+    look,
+    mark_wrong,
+    named,
+    panel,
+    row,
+    stack,
+)
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.explain import Asked, explain_button
 from workbench.gui.widgets.formatting import at_most, plain
@@ -38,6 +51,26 @@ POSITIONS = 1_000_000
 FIELD = 92
 
 
+class Figure(NamedTuple):
+    """A figure of a run: its title, what it is, its ends, where it begins, and whether it is a whole number."""
+
+    title: str
+    tip: str
+    low: float
+    high: float
+    usual: float
+    whole: bool = True
+
+
+FIGURES = {
+    "rows": Figure(tr_later("Rows"), tr_later("Rows of the table, public"), 10, 1e9, 60_000),
+    "batch": Figure(tr_later("Batch"), tr_later("Expected rows of a batch"), 1, 1e6, 64),
+    "sigma": Figure(tr_later("Noise σ"), tr_later("Noise of a step divided by the clipping norm"), 0.3, 100, 1, False),
+    "epochs": Figure(tr_later("Epochs"), tr_later("Passes over the table"), 1, 1e4, 15),
+    "delta": Figure("δ", tr_later("Chance that the guarantee fails"), 1e-12, 1e-2, 1e-5, False),
+}
+
+
 class FigureSlider(QWidget):
     """A number above 0 between two bounds; the field takes every number between them, the slider a million.
 
@@ -47,17 +80,14 @@ class FigureSlider(QWidget):
 
     changed = Signal()
 
-    def __init__(self, name: str, title: str, tip: str, low: float, high: float, value: float, *, whole: bool) -> None:
+    def __init__(self, name: str, figure: Figure) -> None:
         """Make the slider ``NAME_slider`` with its field ``NAME_field``."""
         super().__init__()
+        title, tip, low, high = tr(figure.title), tr(figure.tip), figure.low, figure.high
         named(self, name, title, tip)
-        self._low, self._high, self._whole, self._value = low, high, whole, value
-        self.field = named(
-            QLineEdit(),
-            f"{name}_field",
-            tr("{title}, from {low} to {high}", title=title, low=plain(low), high=plain(high)),
-            tip,
-        )
+        self._low, self._high, self._whole, self._value = low, high, figure.whole, figure.usual
+        spoken = tr("{title}, from {low} to {high}", title=title, low=plain(low), high=plain(high))
+        self.field = named(QLineEdit(), f"{name}_field", spoken, tip)
         hold(self.field, FIELD)
         self.field.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.slider = named(
@@ -66,11 +96,8 @@ class FigureSlider(QWidget):
         self.slider.setRange(0, POSITIONS)
         self.slider.setSingleStep(POSITIONS // 400)
         self.slider.setPageStep(POSITIONS // 20)
-        self._problem = label("", "problem", wrap=True, name=f"{name}_problem")
-        self._problem.hide()
-        head = QWidget()
-        head.setLayout(row(label(title, "muted"), None, self.field))
-        self.setLayout(stack(head, self.slider, self._problem, spacing=2))
+        self._problem = label("", "problem", wrap=True, name=f"{name}_problem", hidden=True)
+        self.setLayout(stack(row(label(title, "muted"), None, self.field), self.slider, self._problem, spacing=2))
         self.field.editingFinished.connect(self._entered)
         self.slider.valueChanged.connect(self._dragged)
         self._show()
@@ -160,37 +187,11 @@ class CalculatorPage(PageFrame):
         self._exact: JobHandle | None = None
         self._epsilons: dict[str, float] = {}
         self._waiting: list[str] = []
-        export = button(
-            tr("Export…"), "calculator_export", tip=tr("Save the charts as a picture, or all curves as CSV")
-        )
-        export.clicked.connect(self._export)
-        self.header.addWidget(export)
-        self.sliders = {
-            "rows": FigureSlider(
-                "calculator_rows", tr("Rows"), tr("Rows of the table, public"), 10, 1e9, 60_000, whole=True
-            ),
-            "batch": FigureSlider(
-                "calculator_batch", tr("Batch"), tr("Expected rows of a batch"), 1, 1e6, 64, whole=True
-            ),
-            "sigma": FigureSlider(
-                "calculator_sigma",
-                tr("Noise σ"),
-                tr("Noise of a step divided by the clipping norm"),
-                0.3,
-                100,
-                1,
-                whole=False,
-            ),
-            "epochs": FigureSlider(
-                "calculator_epochs", tr("Epochs"), tr("Passes over the table"), 1, 1e4, 15, whole=True
-            ),
-            "delta": FigureSlider(
-                "calculator_delta", "δ", tr("Chance that the guarantee fails"), 1e-12, 1e-2, 1e-5, whole=False
-            ),
-        }
+        tip = tr("Save the charts as a picture, or all curves as CSV")
+        self.header.addWidget(button(tr("Export…"), "calculator_export", tip=tip, press=self._export))
+        self.sliders = {key: FigureSlider(f"calculator_{key}", figure) for key, figure in FIGURES.items()}
         self._facts = Facts()
-        self._problem = label("", "problem", wrap=True, name="calculator_problem")
-        self._problem.hide()
+        self._problem = label("", "problem", wrap=True, name="calculator_problem", hidden=True)
         self.charts = {axis: EpsilonChart(session, f"calculator_{axis}_chart", TITLES[axis]) for axis in AXES}
         self.heat = HeatChart(session, "calculator_heat", tr_later("ε over σ and batch"))
         self._arrange()
@@ -213,8 +214,7 @@ class CalculatorPage(PageFrame):
         costs = Card(caption(tr("IT COSTS AT MOST"), ask), self._facts, self._problem)
         lines = (f"{line_of(known.name)[2]} {tr_sentence(known.short)}" for known in accountant.ACCOUNTANTS)
         legend = label("   ".join(lines), "muted", name="calculator_legend")
-        left = QWidget()
-        left.setLayout(stack(inputs, costs, None, spacing=12))
+        left = panel(stack(inputs, costs, None, spacing=12))
         left.setFixedWidth(WIDTH)
         grid = QGridLayout()
         grid.setContentsMargins(0, 0, 0, 0)
@@ -222,19 +222,8 @@ class CalculatorPage(PageFrame):
         for at, chart in enumerate([*self.charts.values(), self.heat]):
             wide = 2 if chart is self.heat else 1
             grid.addWidget(chart, at // 3, at % 3, 1, wide)
-        self._drawn = look(QWidget(), "clear")
-        self._drawn.setLayout(grid)
-        charts = Card()
-        charts.body.addWidget(legend)
-        charts.body.addWidget(self._drawn, 1)
-        line = QWidget()
-        both = QGridLayout(line)
-        both.setContentsMargins(0, 0, 0, 0)
-        both.setSpacing(12)
-        both.addWidget(left, 0, 0)
-        both.addWidget(charts, 0, 1)
-        both.setColumnStretch(1, 1)
-        self.body.addWidget(line, 1)
+        self._drawn = look(panel(grid), "clear")
+        self.body.addWidget(panel(row(left, (Card(legend, (self._drawn, 1)), 1), spacing=12)), 1)
 
     # -- what is set ----------------------------------------------------------------------------------------------
 
@@ -353,7 +342,7 @@ class CalculatorPage(PageFrame):
 
     def _to_train(self) -> None:
         run = self.run_as_set()
-        self.session.ask_for_run({"batch": run.batch, "noise": run.sigma, "epochs": run.epochs, "delta": run.delta})
+        self.session.to_run.make({"batch": run.batch, "noise": run.sigma, "epochs": run.epochs, "delta": run.delta})
         self.session.go("train")
 
     def _export(self) -> None:

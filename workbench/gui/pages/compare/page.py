@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtWidgets import QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.compare import PAGE
 from workbench.gui.pages.compare.tasks import ATTACKED, attack_line, hindrance, read_sweep
 from workbench.gui.pages.curve_actions import CURVE_FILES, PointFacts, PointPanel, copy_curve, save_curve
 from workbench.gui.pages.curve_words import figure_words, in_language
+from workbench.gui.session.account_task import read_models
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.model_task import read_models
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, badge, button, label, named, row, stack
+from workbench.gui.widgets.basic import Card, badge, button, label, named, panel, row, stack, views
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_sweep, ask_where_to_save
 from workbench.gui.widgets.empty_state import NothingYet
@@ -56,9 +56,7 @@ class _Picture(Standing):
 
     def __init__(self, hint: QWidget, plot: QWidget) -> None:
         super().__init__(pad=4)
-        self.views = QStackedWidget()
-        for view in (hint, plot):
-            self.views.addWidget(view)
+        self.views = views(hint, plot)
         self.body.addWidget(self.views)
         self.arrange(beside=False)
 
@@ -98,11 +96,9 @@ class ComparePage(PageFrame):
             tr("Save…"), "compare_save", tip=tr("Save what is drawn as PNG, SVG or CSV, its badge on it")
         )
         tip = tr("Open the CSV of `workbench grid`: accuracy against ε, one line for each setting")
-        self._sweep = button(tr("Open a sweep…"), "compare_sweep", tip=tip)
-        self._sweep.clicked.connect(self._ask_for_sweep)
+        self._sweep = button(tr("Open a sweep…"), "compare_sweep", tip=tip, press=self._ask_for_sweep)
         self._badge = badge()
-        self._attack = button(tr("Attack"), "compare_attack", tip=tr(ATTACK_TIP))
-        self._attack.clicked.connect(self._start_attack)
+        self._attack = button(tr("Attack"), "compare_attack", tip=tr(ATTACK_TIP), press=self._start_attack)
         self._attacking: JobHandle | None = None
         self._arrange()
         self.foot.addWidget(self._attack)
@@ -121,7 +117,7 @@ class ComparePage(PageFrame):
         session.runs_changed.connect(self.in_sight(self.refresh))
         session.plan_changed.connect(self.in_sight(self.refresh))
         session.theme_changed.connect(self.in_sight(self._draw))
-        session.comparing_asked.connect(self.in_sight(self._show_asked))
+        session.to_compare.made.connect(self.in_sight(self._show_asked))
         for changed in (session.account_changed, session.released_changed):
             changed.connect(self._read)
         self.refresh()
@@ -132,30 +128,16 @@ class ComparePage(PageFrame):
             self.header.addWidget(part)
         shortcut = QShortcut(QKeySequence.StandardKey.Copy, self.plot, self.copy)
         shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        choices = row(label(tr("Metric"), "muted"), self.measure, 12, label(tr("at ε ="), "muted"), self.epsilon, None)
-        choices.setContentsMargins(8, 4, 8, 4)
-        table = Card(pad=8, spacing=4)
-        table.body.addLayout(choices)
-        table.body.addWidget(self.table, 1)
-        hint, self._hint = QWidget(), label(tr(HINT), "muted", wrap=True, name="compare_hint")
+        choices = label(tr("Metric"), "muted"), self.measure, 12, label(tr("at ε ="), "muted"), self.epsilon, None
+        table = Card(row(*choices, margins=(8, 4, 8, 4)), (self.table, 1), pad=8, spacing=4)
+        self._hint = label(tr(HINT), "muted", wrap=True, name="compare_hint")
         self._hint.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        inviting = stack(None, self._hint, None)
-        inviting.setContentsMargins(48, 0, 48, 0)
-        hint.setLayout(inviting)
-        self._picture = _Picture(hint, self.plot)
+        self._picture = _Picture(panel(stack(None, self._hint, None, margins=(48, 0, 48, 0))), self.plot)
         self._whole = MasterDetail(table, self._picture, heights=(5, 6), widths=(7, 5))
-        self._nothing = NothingYet(
-            self.session,
-            "compare_nothing",
-            tr("Nothing to compare yet"),
-            "utility",
-            tr("Curves →"),
-            train=tr("Train →"),
-        )
+        title, leads = tr("Nothing to compare yet"), {"train": tr("Train →")}
+        self._nothing = NothingYet(self.session, "compare_nothing", title, "utility", tr("Curves →"), **leads)
         self._nothing.say(tr(EMPTY))
-        self._views = QStackedWidget()
-        self._views.addWidget(self._nothing)
-        self._views.addWidget(self._whole)
+        self._views = views(self._nothing, self._whole)
         self.body.addWidget(self._views, 1)
 
     # -- what there is --------------------------------------------------------------------------------------------
@@ -213,13 +195,13 @@ class ComparePage(PageFrame):
         near = min(epsilons, key=lambda epsilon: abs(math.log(epsilon) - plan), default=None)
         first = next(iter(metrics), None)
         self._metrics = metrics
-        _fill(
-            self.measure,
-            [(tr_sentence(m.title), name) for name, m in metrics.items()],
-            self._kept.get(self.measure),
-            first,
-        )
-        _fill(self.epsilon, [(at_most(e), e) for e in epsilons], self._kept.get(self.epsilon), near)
+        for box, entries, usual in (
+            (self.measure, [(tr_sentence(m.title), name) for name, m in metrics.items()], first),
+            (self.epsilon, [(at_most(e), e) for e in epsilons], near),
+        ):
+            kept = self._kept.get(box)
+            box.offer(entries, kept if kept in [value for _, value in entries] else usual)
+            box.setEnabled(len(entries) > 1)
 
     def _choose(self, box: ChoiceBox) -> None:
         self._kept[box] = box.currentData()
@@ -368,7 +350,7 @@ class ComparePage(PageFrame):
 
     def _show_asked(self) -> None:
         """Show the run that was asked for on another page."""
-        asked = self.session.to_compare
+        asked = self.session.to_compare.value
         if asked is None:
             return
         result, regime, epsilon = asked
@@ -420,15 +402,3 @@ class ComparePage(PageFrame):
                 lambda: lines_csv(line.figures() for line in drawn),
                 Path(path),
             )
-
-
-def _fill(box: ChoiceBox, entries: list[tuple[str, object]], kept: object, first: object) -> None:
-    """Offer ``entries`` (words, value) and choose what was kept, where there is such a one, else the first choice."""
-    if [(box.itemText(i), box.itemData(i)) for i in range(box.count())] != entries:
-        box.clear()
-        for words, value in entries:
-            box.addItem(words, value)
-    values = [value for _, value in entries]
-    wanted = kept if kept in values else first
-    box.setCurrentIndex(values.index(wanted) if wanted in values else -1)
-    box.setEnabled(len(entries) > 1)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from workbench.data.schema import KINDS, ROLES
-from workbench.gui.pages.data.attribute_edits import fact_edit, kind_edit, role_edit
-from workbench.gui.pages.data.facts import ROLE_MEANING, read
+from workbench.gui.pages.data.facts import ROLE_MEANING, fact_edit, kind_edit, read, role_edit
 from workbench.gui.pages.data.hints import unsettled
 from workbench.gui.session.blocking import in_need, needed_first
 from workbench.gui.session.draft import DraftColumn
@@ -77,10 +76,11 @@ class AttributeModel(PlanModel):
             ),
             self._bound(
                 tr("Lower bound"),
+                tr("Lower bound or values"),
                 LOWER,
                 tr("Public lower bound, or the public list of values: {public}", public=public),
             ),
-            self._bound(tr("Upper bound"), UPPER, tr("Public upper bound: {public}", public=public)),
+            self._bound(tr("Upper bound"), tr("Upper bound"), UPPER, tr("Public upper bound: {public}", public=public)),
             Column(tr("Missing"), self._missing, tr("Rows without a value"), width=76, right=True),
             Column(
                 tr("Spread"),
@@ -95,7 +95,7 @@ class AttributeModel(PlanModel):
         session.table_changed.connect(self._reset)
         session.plan_changed.connect(self._follow_plan)
 
-    def _bound(self, title: str, place: int, help_text: str) -> Column:
+    def _bound(self, title: str, called: str, place: int, help_text: str) -> Column:
         return Column(
             title,
             lambda at: self._fact(at, place),
@@ -104,6 +104,7 @@ class AttributeModel(PlanModel):
             grows=0.3,
             right=True,
             field="fact_editor",
+            called=called,
             hint=tr("value, value, …"),
             edit=lambda at, text: self._take_fact(at, place, text),
         )
@@ -225,20 +226,20 @@ class AttributeModel(PlanModel):
     def _take_kind(self, at: int, text: str) -> None:
         self.session.edit(*kind_edit(self.session.plan, self.edited_with(at), text))
 
-    def _take_fact(self, at: int, place: int, text: str) -> bool:
-        """Take what was typed; what is refused stays in sight with its reason."""
+    def _take_fact(self, at: int, place: int, text: str) -> None:
         column = self.column_at(at)
         fact = _fact_in(column, place)
-        try:
-            value = read(column, fact, text, self.decimal)
-        except ParameterError as error:
-            self._wrong = {(column.name, fact): Refused(text, without_place(error), getattr(column, fact))}
-            self.refresh()
-            return False
+        value = read(column, fact, text, self.decimal)
         self._wrong = {}
         self.session.edit(*fact_edit(self.session.plan, column, self.edited_with(at), fact, value))
         self.refresh()
-        return True
+
+    def refuse(self, at: int, place: int, text: str, error: ParameterError) -> None:
+        """Keep what was typed for a fact in sight, with the reason why it is refused."""
+        column = self.column_at(at)
+        fact = _fact_in(column, place)
+        self._wrong = {(column.name, fact): Refused(text, without_place(error), getattr(column, fact))}
+        self.refresh()
 
     # -- within -------------------------------------------------------------------------------------------------------
 

@@ -10,12 +10,12 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QWidget
 
 from workbench.data.schema import Attribute
-from workbench.gui.pages.data.attribute_edits import way_edit
 from workbench.gui.pages.data.attribute_model import AttributeModel
+from workbench.gui.pages.data.facts import way_edit
 from workbench.gui.session.draft import OPEN, DraftColumn
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence, typed
-from workbench.gui.widgets.basic import button, label, mark_wrong, named, row, stack
+from workbench.gui.widgets.basic import button, label, mark_wrong, named, panel, row, say, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import count
 from workbench.params import ParameterError
@@ -112,7 +112,6 @@ class ReadingFacts(QWidget):
             "cells": (tr(HOW_MANY), self.cells),
             "domain": (tr("what it can be"), self.values),
         }
-        line = row(spacing=8)
         self._holders: dict[str, QWidget] = {}
         self._titles: dict[str, QLabel] = {}
         for key, (words, field) in self._parts.items():
@@ -120,17 +119,11 @@ class ReadingFacts(QWidget):
             title.setToolTip(tr(HELP[key]))
             title.setBuddy(field)
             self._titles[key] = title
-            holder = QWidget()
-            holder.setLayout(stack(title, field, spacing=2))
+            self._holders[key] = panel(stack(title, field, spacing=2))
             field.setMinimumWidth(0)
-            holder.hide()  # all five side by side would widen the window for good
-            line.addWidget(holder, WIDTH)
-            self._holders[key] = holder
-        line.addStretch(1)
-        whole = stack(spacing=2)
-        self.setLayout(whole)
-        whole.addLayout(line)
-        whole.addWidget(self.problem)
+            self._holders[key].hide()  # all five side by side would widen the window for good
+        fields = row(*((holder, WIDTH) for holder in self._holders.values()), None)
+        self.setLayout(stack(fields, self.problem, spacing=2))
         self._fit()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
@@ -178,15 +171,9 @@ class ReadingFacts(QWidget):
 
     # -- filling in -----------------------------------------------------------------------------------------------
 
-    def _fill(self, combo: QComboBox, choices: tuple[tuple[str | None, str], ...], present: str | None) -> None:
-        listed = [(value, tr(words)) for value, words in choices]
-        if present == OPEN:
-            listed.insert(0, (OPEN, tr(NOT_DECLARED)))
-        if [combo.itemText(i) for i in range(combo.count())] != [words for _, words in listed]:
-            combo.clear()
-            for value, words in listed:
-                combo.addItem(words, value)
-        combo.setCurrentIndex([value for value, _ in listed].index(present))
+    def _fill(self, combo: ChoiceBox, choices: tuple[tuple[str | None, str], ...], present: str | None) -> None:
+        still_open = [(tr(NOT_DECLARED), OPEN)] if present == OPEN else []
+        combo.offer([*still_open, *((tr(words), value) for value, words in choices)], present)
         mark_wrong(combo, present == OPEN)
 
     def _fill_other(self, column: DraftColumn) -> None:
@@ -269,8 +256,7 @@ class ReadingFacts(QWidget):
         self._session.edit(words, plan)
 
     def _say(self, text: str) -> None:
-        self.problem.setText(text)
-        self.problem.setVisible(bool(text))
+        say(self.problem, text)
         mark_wrong(self.cells, bool(text))
 
 

@@ -6,12 +6,10 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from workbench.gui.pages.data.attribute_edits import found_in_rows
 from workbench.gui.pages.data.attribute_model import AttributeModel
 from workbench.gui.pages.data.column_options import MISSING, ORDERS, ReadingFacts
-from workbench.gui.pages.data.facts import ROLE_MEANING
+from workbench.gui.pages.data.facts import ROLE_MEANING, found_in_rows
 from workbench.gui.pages.data.hints import Remedy, SuspicionLines
 from workbench.gui.pages.data.histogram import Histogram
 from workbench.gui.session.draft import DraftColumn
@@ -19,7 +17,7 @@ from workbench.gui.session.draft_edits import FROM_DATA, of_all
 from workbench.gui.session.error_text import in_the_window
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number
-from workbench.gui.widgets.basic import Elided, badge, button, label, once, row
+from workbench.gui.widgets.basic import Elided, badge, button, label, once, panel, row, say, stack
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.master_detail import DetailCard, scrolled_words
 from workbench.params import InputError
@@ -71,8 +69,7 @@ class AttributeDetail(DetailCard):
         self._problem = label("", "problem", wrap=True, name="detail_problem")
         self.reading = ReadingFacts(session, attributes)
         self.reading.list_asked.connect(lambda: self.list_asked.emit(self._column().name))
-        self._take = button(tr("Use the values found"), "take_from_data", tip=tr(FROM_DATA))
-        self._take.clicked.connect(self._use_found)
+        self._take = button(tr("Use the values found"), "take_from_data", tip=tr(FROM_DATA), press=self._use_found)
         self._target = button(tr("Use as target"), "detail_target", tip=tr("Make it the column that models predict"))
         self._target.clicked.connect(self._toggle_target)
         self._drop = button(tr("Drop it"), "detail_drop", tip=tr("Leave the column out of what is released"))
@@ -83,24 +80,10 @@ class AttributeDetail(DetailCard):
         self._label = label("", wrap=True, name="detail_label")
         self._label.setToolTip(tr("What the file says of the column and of its values; nobody has confirmed it"))
         stated = scrolled_words(self._label, self._role, self._suspicions, self._notes, self._warning, self._problem)
-        left = QVBoxLayout()
-        left.setSpacing(4)
-        head = row(self._name, self._kind)
-        head.setStretch(0, 1)
-        left.addLayout(head)
-        left.addWidget(stated, 1)
-        left.addWidget(self.reading)
-        left.addSpacing(4)
-        left.addLayout(row(self._take, self._drop, self._target, None))
-        right = QVBoxLayout()
-        right.setSpacing(4)
-        right.addLayout(row(None, badge()))
+        buttons = row(self._take, self._drop, self._target, None)
+        left = stack(row((self._name, 1), self._kind), (stated, 1), self.reading, 4, buttons, spacing=4)
         self._bars.setMinimumWidth(LEAST_PICTURE)
-        right.addWidget(self._bars, 1)
-        right.setContentsMargins(0, 0, 0, 0)
-        picture = QWidget()
-        picture.setLayout(right)
-        self.fill(left, picture, picture_width=0)
+        self.fill(left, panel(stack(row(None, badge()), (self._bars, 1), spacing=4)), picture_width=0)
         session.plan_changed.connect(self.refresh)
         attributes.dataChanged.connect(self.refresh)
 
@@ -124,14 +107,11 @@ class AttributeDetail(DetailCard):
         self._label.setVisible(bool(self._label.text()) and not others)
         self._role.setText(tr(ROLE_MEANING[column.role]))
         lines = self._suspicions.show_suspicions(column, profile)
-        self._notes.setText(_notes_text(column) if not column.crossed else "")
-        self._notes.setVisible(bool(self._notes.text()))
+        say(self._notes, _notes_text(column) if not column.crossed else "")
         taken = column.protected and column.bounds_origin == "data"
-        self._warning.setText(f"⚠ {tr(FROM_DATA)}" if taken else "")
-        self._warning.setVisible(taken)
+        say(self._warning, f"⚠ {tr(FROM_DATA)}" if taken else "")
         problem = self._attributes.problem_of(self._at)
-        self._problem.setText(f"✕ {problem[:1].upper()}{problem[1:]}." if problem else "")
-        self._problem.setVisible(bool(problem))
+        say(self._problem, f"✕ {problem[:1].upper()}{problem[1:]}." if problem else "")
         # Where there is more to say, what is to be done comes first.
         self._role.setVisible(not taken and not problem and not (lines and column.protected))
         self.reading.show_column(column, edited)

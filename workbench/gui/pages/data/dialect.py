@@ -13,13 +13,12 @@ from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QLineEdit, QScrollArea, QSizePolicy, QWidget
 
-from workbench.data.csv.dialect import Dialect
-from workbench.data.csv.options import ReadOptions
+from workbench.data.csv.options import Dialect, ReadOptions
 from workbench.data.reading import doubted, options_of
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable
 from workbench.gui.style.language import tr, tr_later, tr_number
-from workbench.gui.widgets.basic import Card, Elided, badge, button, label, look, named, once, row
+from workbench.gui.widgets.basic import Card, Elided, badge, button, empty, label, look, named, once, row, say, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.parameter_form import Form
 from workbench.jobs import Job
@@ -107,8 +106,7 @@ class BadLines(Card):
 
     def __init__(self) -> None:
         super().__init__(spacing=8)
-        self.setObjectName("bad_lines")
-        self.setAccessibleName(tr("Lines of the file that could not be read"))
+        named(self, "bad_lines", tr("Lines of the file that could not be read"))
         self._source = ""
         self._grid = QGridLayout()
         self._grid.setContentsMargins(8, 8, 8, 8)
@@ -117,33 +115,27 @@ class BadLines(Card):
         self._grid.setColumnStretch(2, 1)
         self._lines = look(QWidget(), "clear")
         self._lines.setLayout(self._grid)
-        area = QScrollArea()
+        self._area = area = QScrollArea()
         area.setWidget(self._lines)
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)
         area.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._area = area
         edit = button(
             tr("Open the file"), "bad_lines_open", tip=tr("Open it in the program that this computer uses for it")
         )
         edit.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(self._source)))
-        self.body.addLayout(row(label(tr("Where it went wrong"), "heading"), None, badge()))
-        self.body.addWidget(area)
         self._replace = once(button(tr("Replace invalid values"), "bad_lines_replace", tip=tr(REPLACE)))
         self._replace.clicked.connect(self.replace_asked)
-        line = row(label(tr(HELP), "muted", wrap=True), self._replace, edit, spacing=12)
-        line.setStretch(0, 1)
-        self.body.addLayout(line)
+        self.body.addLayout(row(label(tr("Where it went wrong"), "heading"), None, badge()))
+        self.body.addWidget(area)
+        self.body.addLayout(row((label(tr(HELP), "muted", wrap=True), 1), self._replace, edit, spacing=12))
         self.hide()
 
     def show_lines(self, source: str, lines: list[FileLine], *, replaceable: bool = False) -> None:
         """Show some lines of the file at ``source``, and whether they can be read as empty rows instead."""
         self._source = source
         self._replace.setVisible(replaceable)
-        while (item := self._grid.takeAt(0)) is not None:
-            widget = item.widget()
-            if widget is not None:
-                widget.deleteLater()
+        empty(self._grid)
         for at, line in enumerate(lines):
             kind, number = "danger" if line.bad else "muted", tr_number(line.number, ",")
             text = label(line.text, "danger" if line.bad else "", name=f"bad_line_{line.number}")
@@ -153,13 +145,8 @@ class BadLines(Card):
                 else tr("Line {number}: {text}", number=number, text=line.text)
             )
             text.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
-            for column, part in enumerate(
-                (
-                    label("✕" if line.bad else "", kind),
-                    label(tr("line {number}", number=number), kind),
-                    text,
-                )
-            ):
+            sign = label("✕" if line.bad else "", kind)
+            for column, part in enumerate((sign, label(tr("line {number}", number=number), kind), text)):
                 self._grid.addWidget(part, at, column, Qt.AlignmentFlag.AlignTop)
         self._grid.setRowStretch(len(lines), 1)
         self._area.setFixedHeight(LINE * len(lines) + 28)  # with room for the bar below long lines
@@ -217,18 +204,13 @@ class ReadingCandidates(QWidget):
 
     def show_doubts(self, doubts: Sequence[Doubt]) -> None:
         """Show the candidates of ``doubts`` in place of the former ones."""
-        while (item := self._grid.takeAt(0)) is not None:
-            widget = item.widget()
-            if widget is not None:
-                widget.hide()  # it goes when the event that came from it has been handled
-                widget.deleteLater()
-        line = 0
-        for doubt in doubts:
-            for position, candidate in enumerate(doubt.candidates):
-                if position == 0:
-                    self._grid.addWidget(label(tr(TITLES.get(doubt.name, doubt.name))), line, 0)
-                self._add(line, doubt, candidate, guessed=position == 0)
-                line += 1
+        empty(self._grid)
+        listed = [(doubt, candidate) for doubt in doubts for candidate in doubt.candidates]
+        for line, (doubt, candidate) in enumerate(listed):
+            guessed = candidate is doubt.candidates[0]
+            if guessed:
+                self._grid.addWidget(label(tr(TITLES.get(doubt.name, doubt.name))), line, 0)
+            self._add(line, doubt, candidate, guessed=guessed)
         self.setVisible(bool(doubts))
 
     def _add(self, line: int, doubt: Doubt, candidate: Candidate, *, guessed: bool) -> None:
@@ -245,8 +227,7 @@ class ReadingCandidates(QWidget):
         press.setEnabled(candidate.fits)
         press.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         press.clicked.connect(lambda: self.chosen.emit(doubt.name, candidate.value))
-        shown = Elided(cells, "" if candidate.fits else "muted")
-        shown.setObjectName(f"cells_{doubt.name}_{candidate.value}")
+        shown = Elided(cells, "" if candidate.fits else "muted", name=f"cells_{doubt.name}_{candidate.value}")
         self._grid.addWidget(press, line, 1)
         self._grid.addWidget(shown, line, 2)
 
@@ -305,7 +286,7 @@ def read_in_words(table: Table) -> str:
 
 def options_by_name(source: str) -> tuple[str, ...]:
     """Return the reading options of a file that could not be read; none where it has none or is unknown."""
-    from workbench.data.sources import SOURCES
+    from workbench.data.sources.catalogue import SOURCES
 
     return next((found.options for found in SOURCES if source.lower().endswith(found.endings)), ())
 
@@ -353,12 +334,11 @@ class DialectForm(Card):
         super().__init__(spacing=12)
         self._jobs = jobs
         self.bad_lines = BadLines()
-        self.setObjectName("dialect_form")
-        self.setAccessibleName(tr("How the file is written"))
+        named(self, "dialect_form", tr("How the file is written"))
         titles = {key: tr(words) for key, words in FIELDS.items()}
         self.form = Form("dialect", ReadOptions, titles=titles, given=dict.fromkeys(CHOOSERS), across=2)
-        self.part = ChoiceBox()
-        named(self.part, "dialect_part", tip=tr("The file holds several tables: choose the one to read"))
+        tip = tr("The file holds several tables: choose the one to read")
+        self.part = named(ChoiceBox(), "dialect_part", tip=tip)
         self.part.activated.connect(self._choose_part)
         self._part_title = label("", name="dialect_part_title")
         self._part_title.setBuddy(self.part)
@@ -367,22 +347,15 @@ class DialectForm(Card):
         self.candidates.chosen.connect(self._choose)
         self._again = button(tr("Read again"), "dialect_read_again", tip=tr("Read the file as stated here"))
         self._again.clicked.connect(self._ask)
-        self._leave = button(tr("Leave as it is"), "dialect_leave")
-        self._leave.clicked.connect(self.left)
+        self._leave = button(tr("Leave as it is"), "dialect_leave", press=self.left)
         self._opened: OpenTable | None = None
         self._doubts = label("", "warn", wrap=True, name="dialect_doubts")
         self.form.changed.connect(lambda: self._again.setEnabled(self.form.value() is not None))
-        text = label(
-            tr("What is left open is guessed. What you declared about columns of the same name stays."),
-            "muted",
-            wrap=True,
-        )
+        about = tr("What is left open is guessed. What you declared about columns of the same name stays.")
+        parts = row(self._part_title, self.part, None, spacing=12)
         self.body.addWidget(label(tr("How the file is written"), "heading"))
-        self.body.addWidget(text)
-        self.body.addLayout(row(self._part_title, self.part, None, spacing=12))
-        self.body.addWidget(self._doubts)
-        self.body.addWidget(self.candidates)
-        self.body.addWidget(self.form)
+        self.body.addWidget(label(about, "muted", wrap=True))
+        self.body.addLayout(stack(parts, self._doubts, self.candidates, self.form, spacing=12))
         self.body.addLayout(row(None, self._leave, self._again))
 
     def show_table(self, opened: OpenTable | None) -> None:
@@ -395,8 +368,7 @@ class DialectForm(Card):
         self._show_options(opened.options if opened is not None else None)
         doubts = doubts_in_words(opened.table) if opened is not None else ""
         by_a_row = opened is not None and any(doubt.by_a_row for doubt in opened.table.doubts)
-        self._doubts.setText(tr(BY_A_ROW if by_a_row else BY_THE_FILE, doubts=doubts))
-        self._doubts.setVisible(bool(doubts))
+        say(self._doubts, tr(BY_A_ROW if by_a_row else BY_THE_FILE, doubts=doubts) if doubts else "")
         self.candidates.show_doubts(opened.table.doubts if opened is not None else ())
         self._leave.setVisible(not doubts)
         self._show_guess(opened)

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QPlainTextEdit, QWidget
 
 from workbench.gui.pages.data.facts import NAMES
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import FROM_DATA
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence
-from workbench.gui.widgets.basic import Card, Elided, badge, button, label, mark_wrong, named, row
+from workbench.gui.widgets.basic import Card, Elided, badge, button, label, mark_wrong, named, panel, row, say, stack
 from workbench.gui.widgets.formatting import count
 from workbench.params import ParameterError
 
@@ -71,8 +71,7 @@ class DomainEditor(Card):
 
     def __init__(self) -> None:
         super().__init__(spacing=8)
-        self.setObjectName("domain_editor")
-        self.setAccessibleName(tr("List of values"))
+        named(self, "domain_editor", tr("List of values"))
         self._name = ""
         self._found: tuple[str, ...] = ()
         self._from_data = False
@@ -100,51 +99,24 @@ class DomainEditor(Card):
         self._from = button(tr("Use the values found"), "domain_from_data", tip=tr(FROM_DATA))
         self._from.clicked.connect(self._take_from_data)
         self._tools = {
-            "split": self._tool(
-                "split", tr("Split at commas"), tr("Each part between commas, semicolons or tabs becomes a line")
-            ),
-            "once": self._tool("keep", tr("Keep each once"), tr("Leave out the lines that repeat another one")),
-            "trim": self._tool(
-                "trim", tr("Trim spaces"), tr("Leave out spaces at the beginning and the end of each line")
-            ),
-            "sort": self._tool("sort", tr("Sort"), tr("Put the lines in the order of the alphabet")),
+            key: button(tr(words), f"domain_{key}", tip=tr(tip), press=lambda _on, change=change: self._apply(change))
+            for key, (words, tip, change) in TOOLS.items()
         }
-        for key, change in _TOOLS.items():
-            self._tools[key].clicked.connect(lambda _checked, change=change: self._apply(change))
-        leave = button(tr("Cancel"), "domain_leave", tip=tr("Leave the list as it was (Esc)"))
-        leave.clicked.connect(self.left)
+        leave = button(tr("Cancel"), "domain_leave", tip=tr("Leave the list as it was (Esc)"), press=self.left)
         self._take = button(
             tr("Take this list"), "domain_take", "primary", tip=tr("Declare these values (Ctrl+Return)")
         )
         self._take.clicked.connect(self.take)
         self._arrange(leave)
 
-    def _tool(self, key: str, words: str, tip: str) -> QPushButton:
-        return button(words, f"domain_{key}", tip=tip)
-
     def _arrange(self, leave: QWidget) -> None:
-        side = QVBoxLayout()
-        side.setSpacing(8)
-        side.addWidget(self._count)
-        for part in (self._stated, self._outside, self._problem, self._warning, self._public):
-            side.addWidget(part)
-        side.addStretch(1)
-        side.addLayout(row(self._tools["split"], self._tools["sort"], None))
-        side.addLayout(row(self._tools["once"], self._tools["trim"], None))
-        side.addLayout(row(self._from, None))
-        holder = QWidget()
-        holder.setFixedWidth(SIDE)
-        side.setContentsMargins(0, 0, 0, 0)
-        holder.setLayout(side)
-        columns = QHBoxLayout()
-        columns.setSpacing(20)
-        columns.addWidget(self.text, 1)
-        columns.addWidget(holder)
-        head = row(self._title, badge())
-        head.setStretch(0, 1)
-        self.body.addLayout(head)
+        said = self._count, self._stated, self._outside, self._problem, self._warning, self._public
+        split, keep, trim, order = self._tools.values()
+        side = panel(stack(*said, None, row(split, order, None), row(keep, trim, None), row(self._from, None)))
+        side.setFixedWidth(SIDE)
+        self.body.addLayout(row((self._title, 1), badge()))
         self.body.addWidget(self._help)
-        self.body.addLayout(columns, 1)
+        self.body.addLayout(row((self.text, 1), side, spacing=20), 1)
         self.body.addLayout(row(None, leave, self._take))
 
     def show_column(self, column: DraftColumn, found: Sequence[str]) -> None:
@@ -206,23 +178,15 @@ class DomainEditor(Card):
                     found.with_commas,
                 )
             )
-        self._stated.setText("\n".join(stated))
-        self._stated.setVisible(bool(stated))
+        say(self._stated, "\n".join(stated))
         known = set(found.values)
         outside = [v for v in self._found if v not in known]
-        self._outside.setText(
-            tr(
-                "⚠ In the rows, but not listed: {values} ({number}).",
-                values=_some(outside),
-                number=count(len(outside), "value"),
-            )
-            if outside and found.values
-            else ""
-        )
-        self._outside.setVisible(bool(self._outside.text()))
+        unlisted = {"values": _some(outside), "number": count(len(outside), "value")}
+        named_so = tr("⚠ In the rows, but not listed: {values} ({number}).", **unlisted)
+        say(self._outside, named_so if outside and found.values else "")
         self._warning.setVisible(self._warned())
         self._public.setVisible(self._from_data)
-        self._tools["once"].setEnabled(bool(found.twice))
+        self._tools["keep"].setEnabled(bool(found.twice))
         self._tools["trim"].setEnabled(bool(found.spaced))
         self._tools["split"].setEnabled(bool(found.with_commas))
         self._tools["sort"].setEnabled(len(found.values) > 1)
@@ -248,8 +212,7 @@ class DomainEditor(Card):
             self._take.setEnabled(True)
         if len(found.values) == 1:
             text = tr("✕ One value alone says nothing of anybody: list at least two, or drop the column.")
-        self._problem.setText(text)
-        self._problem.setVisible(bool(text))
+        say(self._problem, text)
         mark_wrong(self.text, bool(text))
 
 
@@ -269,9 +232,26 @@ def _split(lines: list[str]) -> list[str]:
     return [part.strip() for part in text.split("\n") if part.strip()]
 
 
-_TOOLS: dict[str, Callable[[list[str]], list[str]]] = {
-    "split": _split,
-    "once": lambda lines: list(dict.fromkeys(line for line in lines if line.strip())),
-    "trim": lambda lines: [line.strip() for line in lines],
-    "sort": lambda lines: sorted(line for line in lines if line.strip()),
+TOOLS: dict[str, tuple[str, str, Callable[[list[str]], list[str]]]] = {
+    "split": (
+        tr_later("Split at commas"),
+        tr_later("Each part between commas, semicolons or tabs becomes a line"),
+        _split,
+    ),
+    "keep": (
+        tr_later("Keep each once"),
+        tr_later("Leave out the lines that repeat another one"),
+        lambda lines: list(dict.fromkeys(line for line in lines if line.strip())),
+    ),
+    "trim": (
+        tr_later("Trim spaces"),
+        tr_later("Leave out spaces at the beginning and the end of each line"),
+        lambda lines: [line.strip() for line in lines],
+    ),
+    "sort": (
+        tr_later("Sort"),
+        tr_later("Put the lines in the order of the alphabet"),
+        lambda lines: sorted(line for line in lines if line.strip()),
+    ),
 }
+"""Of each button its words, its tip, and what it makes of the lines."""

@@ -12,7 +12,7 @@ from workbench.gui.pages.data.facts import kind_changes
 from workbench.gui.session.draft import OPEN, DraftColumn
 from workbench.gui.session.error_text import suspicion_text
 from workbench.gui.style.language import tr, tr_later
-from workbench.gui.widgets.basic import button, label, once, row, stack
+from workbench.gui.widgets.basic import button, label, once, panel, row, stack
 
 if TYPE_CHECKING:
     from workbench.data.columns.profile import ColumnProfile, Suspicion
@@ -98,19 +98,13 @@ class SuspicionLines(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        lines = stack(spacing=2)
-        self.setLayout(lines)
         self._lines: list[tuple[QWidget, QLabel, QPushButton]] = []
         for at in range(MOST):
             text = label("", wrap=True, name=f"suspicion_{at}")
             press = once(button("", f"suspicion_accept_{at}", "link"))
             press.clicked.connect(lambda _checked, at=at: self.accepted.emit(self._remedies[at]))
-            holder = QWidget()
-            line = row(text, press)
-            line.setStretch(0, 1)
-            holder.setLayout(line)
-            lines.addWidget(holder)
-            self._lines.append((holder, text, press))
+            self._lines.append((panel(row((text, 1), press)), text, press))
+        self.setLayout(stack(*(holder for holder, _, _ in self._lines), spacing=2))
         self._remedies: list[Remedy | None] = []
 
     def show_suspicions(self, column: DraftColumn, profile: ColumnProfile | None) -> int:

@@ -11,22 +11,25 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from workbench.data.images.read import ImageOptions
 from workbench.gui.pages.data.next_step import taken_words
-from workbench.gui.project.open_images import look_for_changes
+from workbench.gui.project.open_table import look_for_changes
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.style.stylesheet import ROW
-from workbench.gui.widgets.basic import Card, Facts, badge, button, label, named, row, stack
-from workbench.gui.widgets.formatting import count, listed
-from workbench.gui.widgets.kept_features import ABOUT as KEPT
-from workbench.gui.widgets.kept_features import KeptFeatures
+from workbench.gui.widgets.basic import Card, Facts, badge, button, label, named, panel, row, say, stack
+from workbench.gui.widgets.dialogs import confirm
+from workbench.gui.widgets.formatting import count, listed, memory
 from workbench.gui.widgets.parameter_form import Form
 from workbench.gui.widgets.thumbnail import thumbnail
+from workbench.jobs import Job
 from workbench.render.fonts import font
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
-    from workbench.data.images.overview import ClassSeen
+    from workbench.data.images.image_set import ClassSeen
+    from workbench.deep.feature_cache import CacheState
 
 SHOWN = 40
 """Classes that have a line; of more, the rest is counted in one."""
@@ -114,6 +117,7 @@ WAITS = tr_later("⚠ Not in effect yet: press Read again.")
 CHANGED = tr_later(
     "⚠ The files have changed on the disk since they were opened. What is open here is what was read then."
 )
+COLOURS = tr_later("3, red, green and blue")
 FEW = 12
 """Names of classes that are shown."""
 
@@ -150,36 +154,21 @@ class ImagesPanel(QWidget):
         application.applicationStateChanged.connect(self._looked_at)
 
     def _arrange(self) -> None:
-        public = Card(label(tr("PUBLIC FACTS"), "caption"), self._facts, self._taken)
-        public.body.addLayout(row(self._declare, None))
-        public.body.addWidget(label(tr(PUBLIC), "muted", wrap=True, name="images_about"))
-        public.body.addStretch(1)
-        declared = Card(label(tr("WHAT YOU DECLARE"), "caption"), self._form)
-        declared.body.addStretch(1)
-        declared.body.addLayout(row(self._waits, None, self._read))
+        about = label(tr(PUBLIC), "muted", wrap=True, name="images_about")
+        heading = label(tr("PUBLIC FACTS"), "caption")
+        public = Card(heading, self._facts, self._taken, row(self._declare, None), about, None)
+        below = row(self._waits, None, self._read)
+        declared = Card(label(tr("WHAT YOU DECLARE"), "caption"), self._form, None, below)
         self._read.setMinimumHeight(ROW)
-        self._stale = Card()
-        line = row(self._changed, self._again)
-        line.setStretch(0, 1)
-        self._stale.body.addLayout(line)
+        self._stale = Card(row((self._changed, 1), self._again))
         self._stale.hide()
-        upper = row(spacing=12)
-        upper.addWidget(public, 1)
-        upper.addWidget(declared, 1)
-        inside = Card()
-        inside.body.addLayout(row(label(tr("IMAGES OF EACH CLASS"), "caption"), None, badge()))
-        inside.body.addWidget(self._sheet)
+        upper = row((public, 1), (declared, 1), spacing=12)
+        inside = Card(row(label(tr("IMAGES OF EACH CLASS"), "caption"), None, badge()), self._sheet)
         caption = label(tr("KEPT FEATURES"), "caption")
-        caption.setToolTip(tr(KEPT))
+        caption.setToolTip(tr(KEPT_ABOUT))
         kept = Card(caption, KeptFeatures(self._session, self._jobs), spacing=4)
-        column = QWidget()
+        column = panel(stack(self._stale, upper, inside, kept, None, spacing=12))
         column.setMaximumWidth(WIDEST)
-        lines = stack(self._stale, spacing=12)
-        lines.addLayout(upper)
-        for part in (inside, kept):
-            lines.addWidget(part)
-        lines.addStretch(1)
-        column.setLayout(lines)
         self.setLayout(row(column))
 
     def show_images(self, opened: OpenImages) -> None:
@@ -199,21 +188,12 @@ class ImagesPanel(QWidget):
         for key, name, value in (
             ("images_file", tr("folder") if opened.folder else tr("file"), opened.title),
             ("images_count", tr("images"), tr_number(images.rows, ",")),
-            (
-                "images_size",
-                tr("height × width"),
-                tr("{size} pixels", size=f"{shape.height} × {shape.width}"),
-            ),
-            (
-                "images_channels",
-                tr("channels"),
-                tr("1, grey") if shape.channels == 1 else tr("3, red, green and blue"),
-            ),
+            ("images_size", tr("height × width"), tr("{size} pixels", size=f"{shape.height} × {shape.width}")),
+            ("images_channels", tr("channels"), tr("1, grey") if shape.channels == 1 else tr(COLOURS)),
             ("images_classes", tr("classes"), f"{len(images.classes)}: {names}"),
         ):
             self._facts.show_line(key, name, value)
-        self._taken.setText(tr(TAKEN, taken=taken_words(images.taken)))
-        self._taken.setVisible(bool(images.taken))
+        say(self._taken, tr(TAKEN, taken=taken_words(images.taken)) if images.taken else "")
         self._sheet.show_classes(opened.seen)
 
     def retranslate(self) -> None:
@@ -265,3 +245,77 @@ class ImagesPanel(QWidget):
         opened = self._session.images
         if opened is not None:
             self.read_again.emit(opened.options)
+
+
+KEPT_ABOUT = tr_later(
+    "A network with a frozen part keeps what that part makes of the images, so that the next "
+    "training begins at once. These files are as private as the images; they are yours alone, "
+    "and are never released"
+)
+QUESTION = tr_later(
+    "The next training of such a network computes its features again. Models and releases stay as they are."
+)
+
+
+class KeptFeatures(QWidget):
+    """One line: how many bytes are kept, and a button that removes them."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__()
+        self._session, self._jobs = session, jobs
+        self._stated = label("", "muted", wrap=True, name="kept_features")
+        self._stated.setToolTip(tr(KEPT_ABOUT))
+        self._clear = button(
+            tr("Remove…"), "kept_features_clear", tip=tr("Remove the kept features of all sets of rows")
+        )
+        self._clear.clicked.connect(self._ask)
+        self.setLayout(row((self._stated, 1), self._clear))
+        self._clear.setEnabled(False)
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        """Look how much there is by now: trainings of other windows keep features, too."""
+        super().showEvent(event)
+        self.refresh()
+
+    def refresh(self) -> None:
+        job = Job(tr("Looking at kept features"), lambda emit, cancel: _state())
+        self._jobs.start(job, key="kept features", shown=False, on_result=self._show)
+
+    def _show(self, found: CacheState) -> None:
+        from workbench.deep.feature_cache import LIMIT
+
+        self._clear.setEnabled(found.sets > 0)
+        if not found.sets:
+            self._stated.setText(tr("None are kept."))
+            return
+        sets = count(found.sets, "set of images", "sets of images")
+        self._stated.setText(
+            tr(
+                "{size} of at most {limit}, of {sets}; private, in {folder}",
+                size=memory(found.size),
+                limit=memory(LIMIT),
+                sets=sets,
+                folder=found.folder,
+            )
+        )
+
+    def _ask(self) -> None:
+        if not confirm(self, tr("Remove the kept features?"), tr(QUESTION), tr("Remove them")):
+            return
+
+        def work(emit: Emit, cancel: CancelToken) -> CacheState:
+            from workbench.deep.feature_cache import clear
+
+            return clear()
+
+        def apply(found: CacheState) -> None:
+            self._session.notify("info", tr("Removed {size} of kept features.", size=memory(found.size)))
+            self.refresh()
+
+        self._jobs.start(Job(tr("Removing kept features"), work), on_result=apply)
+
+
+def _state() -> CacheState:
+    from workbench.deep.feature_cache import cache_state
+
+    return cache_state()

@@ -11,15 +11,14 @@ from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.data import PAGE
 from workbench.gui.pages.data.next_step import CONFIRM, ONWARD_TIP, guessed_in_words, next_step
 from workbench.gui.pages.data.start import StartPanel
-from workbench.gui.project.open_images import open_images
-from workbench.gui.project.open_table import open_table
+from workbench.gui.project.open_table import open_images, open_table
 from workbench.gui.session.blocking import FOUND
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr
 from workbench.gui.style.stylesheet import ROW
-from workbench.gui.widgets.basic import Card, Elided, button, look, row, segments, stack
+from workbench.gui.widgets.basic import Card, Elided, button, look, panel, row, segments, stack
 from workbench.gui.widgets.dialogs import FOLDER_OF_IMAGES, ask_for_data, ask_for_folder
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.master_detail import MasterDetail
@@ -146,28 +145,22 @@ class DataPage(PageFrame):
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def _arrange(self) -> None:
-        self._summary = Elided("", "muted")
-        self._summary.setObjectName("data_summary")
+        self._summary = Elided("", "muted", name="data_summary")
         titles = (
             ("attributes", tr("Attributes"), tr("One row per attribute: role, kind and public facts")),
             ("rows", tr("Rows"), tr("The table itself: private")),
             ("dialect", tr("How it is read"), tr("Encoding, delimiter, quotes, decimal mark, header")),
         )
         self._segments = segments(self, "view_", titles, self._show_view)
-        self._bar = QWidget()
-        self._bar.setLayout(row(*self._segments.values(), spacing=4))
+        self._bar = panel(row(*self._segments.values(), spacing=4))
         self.header.insertWidget(self.header.indexOf(self._open_button), self._bar)
         attributes = MasterDetail(Card(self.table, self.whole, pad=5), self.detail)
-        dialect = look(QWidget(), "clear")
-        layout = stack(self.dialect.bad_lines, self.dialect, None, spacing=12)
-        dialect.setLayout(layout)
+        dialect = panel(stack(self.dialect.bad_lines, self.dialect, None, spacing=12))
         self._add_place("attributes", attributes)
         self._add_place("rows", self._rows)
         self._add_place("dialect", _scrolled(dialect))
         self._add_place("values", self.values)
-        line = row(self._summary, self.filter, spacing=12)
-        line.setStretch(0, 1)
-        self.body.insertLayout(0, line)
+        self.body.insertLayout(0, row((self._summary, 1), self.filter, spacing=12))
 
     def _add_place(self, name: str, place: QWidget) -> None:
         self._places[name] = place

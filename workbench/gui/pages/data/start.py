@@ -8,15 +8,15 @@ from pathlib import Path, PurePath
 
 from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QShowEvent
-from PySide6.QtWidgets import QAbstractButton, QFrame, QGridLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QFrame, QGridLayout, QSizePolicy, QWidget
 
 from workbench.data.databases.address import address_of
 from workbench.data.samples.sample_tables import SAMPLES, Sample
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.recent_files import RecentFiles
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_sentence
-from workbench.gui.widgets.basic import Card, Elided, button, label, look, row, stack
+from workbench.gui.style.language import tr, tr_later, tr_sentence
+from workbench.gui.widgets.basic import Card, Elided, button, label, look, named, panel, row, stack
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 
@@ -64,18 +64,15 @@ class RecentLine(QWidget):
         self.open = button(
             self._name.replace("&", "&&"), f"recent_{at}", "link", accessible=tr("Open {path}", path=path), tip=path
         )
-        self._place = Elided(self._folder, "muted")
-        self._place.setObjectName(f"recent_place_{at}")
+        self._place = Elided(self._folder, "muted", name=f"recent_place_{at}")
         forget = button(
             "×", f"recent_forget_{at}", "link", tip=tr("Leave it out of this list; the file stays where it is")
         )
         forget.setAccessibleName(tr("Forget {path}", path=path))
         self.open.clicked.connect(self.chosen)
         forget.clicked.connect(self.forgotten)
-        line = row(self.open, self._place, forget, spacing=12)
-        line.setStretch(1, 1)
         self._place.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.setLayout(line)
+        self.setLayout(row(self.open, (self._place, 1), forget, spacing=12))
 
     def say(self, reason: str) -> None:
         """Say why the file cannot be opened; an empty reason is none."""
@@ -94,14 +91,11 @@ class RecentList(QWidget):
 
     def __init__(self, recent: RecentFiles | None, jobs: JobCenter) -> None:
         super().__init__()
-        self.setObjectName("recent_list")
-        self.setAccessibleName(tr("Recent files"))
+        named(self, "recent_list", tr("Recent files"))
         self._recent, self._jobs = recent, jobs
         self._lines: dict[str, RecentLine] = {}
         self._card = Card(pad=12, spacing=2)
-        whole = stack(label(tr("RECENT"), "caption"), self._card, spacing=12)
-        whole.setContentsMargins(0, 8, 0, 0)
-        self.setLayout(whole)
+        self.setLayout(stack(label(tr("RECENT"), "caption"), self._card, spacing=12, margins=(0, 8, 0, 0)))
         if recent is not None:
             recent.changed.connect(self.refresh)
         self.refresh()
@@ -177,26 +171,27 @@ class SampleCard(QFrame):
     def __init__(self, sample: Sample) -> None:
         super().__init__()
         about = tr_sentence(sample.help)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        press = button(
+        self.press: QAbstractButton = button(
             "",
             f"sample_{sample.name}",
             "sample",
             accessible=tr("Sample {name}: {help}", name=sample.name, help=about),
+            press=lambda: self.chosen.emit(sample.name),
         )
-        press.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        press.setMinimumHeight(76)
+        self.press.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.press.setMinimumHeight(76)
         text = label(f"{about[:1].upper()}{about[1:]}.", "muted", wrap=True)
         title = label(tr_sentence(sample.name.replace("-", " ").capitalize()), "heading")
-        inner = stack(title, text, None, spacing=4)
-        inner.setContentsMargins(16, 12, 16, 12)
-        press.setLayout(inner)
-        for child in press.findChildren(QWidget):
+        self.press.setLayout(stack(title, text, None, spacing=4, margins=(16, 12, 16, 12)))
+        for child in self.press.findChildren(QWidget):
             child.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        press.clicked.connect(lambda: self.chosen.emit(sample.name))
-        layout.addWidget(press)
-        self.press: QAbstractButton = press
+        self.setLayout(stack(self.press))
+
+
+DROP = tr_later(
+    "Drop a table here (text, Parquet, Excel, SPSS, Stata and more), or a set of images for a network, or choose one."
+)
+SAFE = tr_later("What you open stays on this computer. Nothing is published before you press Release.")
 
 
 class StartPanel(QWidget):
@@ -218,25 +213,14 @@ class StartPanel(QWidget):
         drop = DropHere(session)
         title = label(tr("Open a table or images"), "heading")
         title.setStyleSheet("font-size: 18px; font-weight: 600;")
-        text = label(
-            tr(
-                "Drop a table here (text, Parquet, Excel, SPSS, Stata and more), or a set of images for a network, "
-                "or choose one."
-            ),
-            "muted",
-            wrap=True,
-        )
+        text = label(tr(DROP), "muted", wrap=True)
         self.open_button = button(tr("Open a table…"), "open_file", "primary", tip=tr("Choose a file (Ctrl+O)"))
         self.open_button.clicked.connect(self.open_asked)
         first = button(
             tr("Open sample"), "open_sample", tip=tr("Open a made-up table of 2,000 people: nobody in it exists")
         )
         first.clicked.connect(lambda: self.sample_chosen.emit(SAMPLES[0].name))
-        safe = label(
-            tr("What you open stays on this computer. Nothing is published before you press Release."),
-            "muted",
-            wrap=True,
-        )
+        safe = label(tr(SAFE), "muted", wrap=True)
         for line in (title, text, safe):
             line.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         database = button(
@@ -249,27 +233,15 @@ class StartPanel(QWidget):
             tip=tr("Images in one folder for each class, or the files of MNIST or CIFAR-10"),
         )
         images.clicked.connect(self.folder_asked)
-        inner = stack(title, text, spacing=12)
-        inner.setContentsMargins(24, 18, 24, 14)
-        drop.setLayout(inner)
-        ways = stack(spacing=8)  # four in a row are cut in larger text
-        ways.addLayout(row(None, self.open_button, first, None, spacing=12))
-        ways.addLayout(row(None, database, images, None, spacing=12))
-        inner.addLayout(ways)
-        inner.addWidget(safe)
-        column = look(QWidget(), "clear")
-        column.setMaximumWidth(WIDEST)
-        layout = stack(drop, spacing=12)
-        column.setLayout(layout)
+        # Four in a row are cut in larger text.
+        ways = (row(None, *two, None, spacing=12) for two in ((self.open_button, first), (database, images)))
+        drop.setLayout(stack(title, text, stack(*ways), safe, spacing=12, margins=(24, 18, 24, 14)))
         recent = RecentList(session.recent, jobs)
         recent.chosen.connect(session.open_asked)
-        layout.addWidget(recent)
-        layout.addSpacing(8)
-        layout.addWidget(label(tr("OR LEARN WITH A SAMPLE"), "caption"))
-        layout.addLayout(self._samples())
-        layout.addStretch(1)
-        whole = row(column)
-        self.setLayout(whole)
+        samples = label(tr("OR LEARN WITH A SAMPLE"), "caption"), self._samples()
+        column = look(panel(stack(drop, recent, 8, *samples, None, spacing=12)), "clear")
+        column.setMaximumWidth(WIDEST)
+        self.setLayout(row(column))
 
     def _samples(self) -> QGridLayout:
         cards = QGridLayout()

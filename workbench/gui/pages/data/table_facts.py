@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
 from workbench.gui.session.blocking import FOUND
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence, typed
-from workbench.gui.widgets.basic import Elided, hold, label, mark_wrong, named, row
+from workbench.gui.widgets.basic import Elided, hold, label, mark_wrong, named, row, stack
 from workbench.gui.widgets.formatting import listed
 from workbench.params import ParameterError
 
@@ -60,14 +60,9 @@ class WholeTable(QWidget):
         self._title = title = Elided(tr(TITLE), "muted")
         title.setToolTip(tr(PERSON))
         title.setBuddy(self.rows)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(8, 0, 8, 0)
-        whole.setSpacing(4)
-        line = row(title, self.rows, 8, self.order, 8, self.invalid, 8, self.formulas, None)
-        line.setStretch(0, 100)  # at a large text size the title gives way, not the window
-        whole.addLayout(line)
-        whole.addWidget(self._stated)
-        whole.addWidget(self._what)
+        # At a large text size the title gives way, not the window.
+        line = row((title, 100), self.rows, 8, self.order, 8, self.invalid, 8, self.formulas, None)
+        self.setLayout(stack(line, self._stated, self._what, spacing=4, margins=(8, 0, 8, 0)))
         self.rows.editingFinished.connect(self._take_rows)
         self.order.clicked.connect(self._take_order)
         self.formulas.clicked.connect(self._take_formulas)
@@ -115,19 +110,11 @@ class WholeTable(QWidget):
         stated = []
         refused = FOUND.columns(self._session.opened, plan)
         if refused:
-            stated.append(
-                tr(
-                    "⚠ Missing or invalid values in {columns}: a release stops there, unless replaced.",
-                    columns=listed(refused),
-                )
-            )
+            stops = tr_later("⚠ Missing or invalid values in {columns}: a release stops there, unless replaced.")
+            stated.append(tr(stops, columns=listed(refused)))
         if plan.rows_per_person > 1:
-            stated.append(
-                tr(
-                    "⚠ A release is charged {times} times its ε.",
-                    times=tr_number(plan.rows_per_person, ","),
-                )
-            )
+            times = tr_number(plan.rows_per_person, ",")
+            stated.append(tr("⚠ A release is charged {times} times its ε.", times=times))
         if plan.keep_order:
             stated.append(tr("⚠ The order of rows is published as it is."))
         blank = self._session.opened.table.blank_lines if self._session.opened and plan.replaces_invalid else ()

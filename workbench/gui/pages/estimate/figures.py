@@ -204,7 +204,7 @@ def released_summary(released: VerifiedRelease) -> tuple[tuple[str, ...], ...]:
     lines = []
     for name in released.table.names:
         planned = released.plan.column(name)
-        lines.append((name, *_summary(released.table.frame[name], planned.kind or "")))
+        lines.append((name, *_summary(released.table.column(name), planned.kind or "")))
     return tuple(lines)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtWidgets import QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.estimate import PAGE
@@ -17,7 +17,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
-from workbench.gui.widgets.basic import Card, button, label, look, row, segments, stack
+from workbench.gui.widgets.basic import Card, button, label, look, panel, row, segments, stack, views
 from workbench.gui.widgets.dialogs import ask_for_certificate, ask_for_table, ask_where_to_save
 from workbench.gui.widgets.formatting import at_most, count
 from workbench.gui.widgets.path_field import PathField
@@ -65,8 +65,7 @@ class EstimatePage(PageFrame):
         self.columns.filter.hide()
         self._export = button(tr("Export…"), "estimate_export", tip=tr("Write every figure as CSV, with all digits"))
         self._export.clicked.connect(self._ask_and_export)
-        self._cancel = button(tr("Cancel"), "estimate_cancel", tip=tr("Stop (Esc)"))
-        self._cancel.clicked.connect(self.escape)
+        self._cancel = button(tr("Cancel"), "estimate_cancel", tip=tr("Stop (Esc)"), press=self.escape)
         self.foot.addWidget(self._export)
         self.foot.addWidget(self._cancel)
         self.set_primary(
@@ -76,48 +75,31 @@ class EstimatePage(PageFrame):
             field.textChanged.connect(lambda: self.refresh())
             field.returnPressed.connect(self._estimate)
         self.pair.asked.connect(self._estimate_pair)
-        session.estimating_asked.connect(self._offer)
-        if session.to_estimate_from is not None:
-            self._offer(session.to_estimate_from)
+        session.to_estimate_from.follow(self._offer)
         self.refresh()
 
     def _arrange(self) -> None:
-        browse = button(tr("Browse…"), "estimate_release_browse", tip=tr("Choose a released table"))
-        browse.clicked.connect(self._browse)
+        browse = button(tr("Browse…"), "estimate_release_browse", tip=tr("Choose a released table"), press=self._browse)
         other = button(tr("Browse…"), "estimate_certificate_browse", tip=tr("Choose its certificate"))
         other.clicked.connect(self._browse_certificate)
-        line = row(label(tr("Released file")))
-        line.addWidget(self._release, 3)
-        line.addWidget(browse)
-        line.addSpacing(12)
-        line.addWidget(label(tr("Certificate")))
-        line.addWidget(self._certificate, 2)
-        line.addWidget(other)
-        source = Card(pad=12)
-        source.body.addLayout(line)
+        named_by = label(tr("Released file")), (self._release, 3), browse
+        certified_by = label(tr("Certificate")), (self._certificate, 2), other
         self._open = button(
             tr("Open it as a table"),
             "estimate_open",
             tip=tr("Open the released rows in place of the table that is open"),
         )
         self._open.clicked.connect(lambda: self.session.open_asked.emit(self._release.text().strip()))
-        said = row(self._said, self._open)
-        said.setStretch(0, 1)
-        source.body.addLayout(said)
+        source = Card(row(*named_by, 12, *certified_by), row((self._said, 1), self._open), pad=12)
         self.header.addWidget(self.columns.filter)
         for segment in self._segments.values():
             self.header.addWidget(segment)
         self._segments[COLUMNS].setChecked(True)
-        empty = QWidget()
         heading = label(tr("What does a released table say of the original?"), "heading")
-        inviting = stack(None, heading, label(tr(EMPTY), "muted", wrap=True, name="estimate_empty"), None)
-        inviting.setContentsMargins(48, 0, 48, 0)
-        empty.setLayout(inviting)
-        self._empty = empty
+        about = label(tr(EMPTY), "muted", wrap=True, name="estimate_empty")
+        self._empty = panel(stack(None, heading, about, None, margins=(48, 0, 48, 0)))
         self._places: dict[str, QWidget] = {COLUMNS: self.columns, PAIRS: self.pair, ROWS: self.rows}
-        self._views = QStackedWidget()
-        for view in (empty, *self._places.values()):
-            self._views.addWidget(view)
+        self._views = views(self._empty, *self._places.values())
         self.body.addWidget(source)
         self.body.addWidget(self._views, 1)
 

@@ -18,7 +18,6 @@ from workbench.gui.widgets.basic import Card, Elided, button, label, named, row,
 from workbench.gui.widgets.chart import KEY, Below, Chart, Drawing, ends_below
 from workbench.gui.widgets.chart_marks import Key, Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.fast_table import RowsTable
 from workbench.gui.widgets.fast_table_model import RowsModel
 from workbench.gui.widgets.lines_table import LinesTable
@@ -86,15 +85,11 @@ def _drawing(column: ColumnView, strips: list[Figure]) -> Drawing:
 
 
 def _words(bar: BarView) -> str:
-    words = tr("{value}: estimated {share}", value=bar.label, share=stated(bar.likely, "share"))
+    figures = {"value": bar.label, "share": stated(bar.likely, "share")}
+    words = tr("{value}: estimated {share}", **figures)
     if bar.low is not None and bar.high is not None:
-        words = tr(
-            "{value}: estimated {share} ({low} to {high})",
-            value=bar.label,
-            share=stated(bar.likely, "share"),
-            low=stated(bar.low, "share"),
-            high=stated(bar.high, "share"),
-        )
+        low, high = stated(bar.low, "share"), stated(bar.high, "share")
+        words = tr("{value}: estimated {share} ({low} to {high})", low=low, high=high, **figures)
     if bar.released is None:
         return words
     return tr("{estimated}, released {share}", estimated=words, share=stated(bar.released, "share"))
@@ -158,11 +153,7 @@ def figure_cells(figure: Figure) -> tuple[Cell, ...]:
     look = "muted" if figure.hidden else "text"
     numbers = figure.estimate, figure.low, figure.high
     exact = [in_full(v, figure.kind) for v in numbers]
-    shown = [
-        "–" if figure.hidden else figure.stated(figure.estimate),
-        figure.stated(figure.low),
-        figure.stated(figure.high),
-    ]
+    shown = ["–" if figure.hidden and not at else figure.stated(value) for at, value in enumerate(numbers)]
     cells = (Cell(text, look, digits, digits) for text, digits in zip(shown, exact, strict=True))
     tip = tr(BIASED) if figure.note and not figure.hidden else ""
     return Cell(figure.called), *cells, Cell(figure.note, "warn" if figure.hidden else "muted", tip)
@@ -176,8 +167,7 @@ class ColumnDetail(DetailCard):
         self._name = Elided("", "heading", name="estimate_column_name")
         self.figures = LinesTable(session, "estimate_figures", tr("Estimates for the chosen column"), FIGURES)
         self.chart = EstimateChart(session)
-        words = stack(self._name, self.figures, spacing=6)
-        self.fill(words, self.chart, picture_width=310)
+        self.fill(stack(self._name, self.figures, spacing=6), self.chart, picture_width=310)
 
     def show_column(self, column: ColumnView | None) -> None:
         """Show one column."""
@@ -197,19 +187,15 @@ class ColumnsView(QWidget):
         self.filter = TableFilter(self.table, "lines")
         self.detail = ColumnDetail(session)
         self._columns: tuple[ColumnView, ...] = ()
-        whole = stack(MasterDetail(Card(self.table, pad=8), self.detail))
-        self.setLayout(whole)
+        self.setLayout(stack(MasterDetail(Card(self.table, pad=8), self.detail)))
         self.table.selectionModel().currentRowChanged.connect(self._choose)
 
     def show_columns(self, columns: tuple[ColumnView, ...]) -> None:
         """Show the columns of a release, the first in detail."""
         self._columns = columns
+        shown = ((c, figure_cells(c.figures[0])) for c in columns if c.figures)
         self.table.lines.show_lines(
-            [
-                (Cell(c.name), *figure_cells(c.figures[0]), Cell(tr_sentence(c.mechanism), "muted"))
-                for c in columns
-                if c.figures
-            ]
+            [(Cell(c.name), *figures, Cell(tr_sentence(c.mechanism), "muted")) for c, figures in shown]
         )
         self.table.selectRow(0)
         self.detail.show_column(columns[0] if columns else None)
@@ -240,11 +226,8 @@ class PairView(QWidget):
         self.ask.clicked.connect(lambda: self.asked.emit(self.first.currentText(), self.second.currentText()))
         self.said = label("", wrap=True, name="estimate_pair_said")
         self.table = LinesTable(session, "estimate_pair_table", tr("Estimates for the pair of columns"), FIGURES)
-        card = Card()
-        card.body.addLayout(row(self.first, label(tr("and"), "muted"), self.second, 8, self.ask, None))
-        card.body.addWidget(self.said)
-        card.body.addWidget(self.table, 1)
-        self.setLayout(stack(card))
+        pair = row(self.first, label(tr("and"), "muted"), self.second, 8, self.ask, None)
+        self.setLayout(stack(Card(pair, self.said, (self.table, 1))))
         for box in (self.first, self.second):
             box.currentIndexChanged.connect(lambda _index: self._changed())
         self.table.hide()
@@ -259,11 +242,7 @@ class PairView(QWidget):
         """Offer the columns of another release."""
         self._figures = {}
         for at, box in enumerate((self.first, self.second)):
-            box.blockSignals(True)
-            box.clear()
-            box.addItems(list(names))
-            box.setCurrentIndex(min(at, len(names) - 1))
-            box.blockSignals(False)
+            box.offer([(name, name) for name in names], names[min(at, len(names) - 1)] if names else None)
         self._changed()
 
     def show_pair(self, names: tuple[str, str], figures: tuple[Figure, ...]) -> None:
@@ -292,29 +271,25 @@ class PairView(QWidget):
             self.said.setText(sentence_of(figures) if figures else "")
 
 
+HIDDEN = tr_later("The noise hides it: with these mechanisms, the correlation may be anything from {low} to {high}.")
+
+
 def sentence_of(figures: Sequence[Figure]) -> str:
     """Return what a pair's correlation says, or that its noise hides it; empty without a correlation."""
     found = next((f for f in figures if f.kind == "correlation"), None)
     if found is None:
         return tr("Shares of the rows by the values of both, with intervals that hold with 95 % confidence.")
-    low, high = found.stated(found.low), found.stated(found.high)
+    ends = {"low": found.stated(found.low), "high": found.stated(found.high)}
     if found.hidden:
-        return tr(
-            "The noise hides it: with these mechanisms, the correlation may be anything from {low} to {high}.",
-            low=low,
-            high=high,
+        said = tr_later(
+            "The noise hides it: with these mechanisms, the correlation may be anything from {low} to {high}."
         )
+        return tr(said, **ends)
     if found.low <= 0 <= found.high:
-        return tr(
-            "No relation is shown: the correlation lies between {low} and {high} (95 %), and may be 0.",
-            low=low,
-            high=high,
-        )
+        return tr("No relation is shown: the correlation lies between {low} and {high} (95 %), and may be 0.", **ends)
+    estimate = found.stated(found.estimate)
     return tr(
-        "The two are related: correlation {estimate}, between {low} and {high} (95 %).",
-        estimate=found.stated(found.estimate),
-        low=low,
-        high=high,
+        "The two are related: correlation {estimate}, between {low} and {high} (95 %).", estimate=estimate, **ends
     )
 
 
@@ -331,7 +306,7 @@ class RowsView(QWidget):
         self._model = RowsModel(session, ())  # the release's own plan says which columns are numbers
         accessible = tr("Rows of the released table: public")
         self.rows = RowsTable(session, jobs, self._model, "estimate_rows", accessible, row_height=ROW - 4)
-        CopyRows(self.rows, session, private=False)
+        self.rows.let_copy(private=False)
         self.summary = LinesTable(session, "estimate_summary", tr("Released columns beside estimates"), SUMMARY)
         self.setLayout(stack(MasterDetail(Card(self.rows, pad=8), _SummaryCard(self.summary, pad=8), heights=(1, 1))))
 
@@ -351,11 +326,7 @@ def _original(column: ColumnView) -> Cell:
     first = column.figures[0]
     if first.hidden:
         return Cell(f"{first.called}: {tr(HIDES)}", "warn")
-    stated = tr(
-        "{figure} {estimate} ({low} to {high})",
-        figure=first.called,
-        estimate=first.stated(first.estimate),
-        low=first.stated(first.low),
-        high=first.stated(first.high),
-    )
+    figures = {"estimate": first.estimate, "low": first.low, "high": first.high}
+    figures_said = {key: first.stated(value) for key, value in figures.items()}
+    stated = tr("{figure} {estimate} ({low} to {high})", figure=first.called, **figures_said)
     return Cell(stated, tip=stated)

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
-from workbench.gui.widgets.basic import Card, button, label, named, row
+from workbench.gui.widgets.basic import Card, button, label, named, panel, row
 from workbench.gui.widgets.chart import Below, Chart, Drawing
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.privacy.explain.deployments import DEPLOYMENTS, Deployment, published_between
@@ -88,32 +88,25 @@ class GuideCard(Card):
         lines.setColumnStretch(1, 1)
         for place, question in enumerate(QUESTIONS):
             box = named(ChoiceBox(), f"guide_{question.name}", tr_sentence(question.title))
-            for answer in question.answers:
-                box.addItem(tr_sentence(answer.title), answer.name)
-            box.setCurrentIndex(box.findData(DEFAULTS[question.name]))
+            answers = [(tr_sentence(answer.title), answer.name) for answer in question.answers]
+            box.offer(answers, DEFAULTS[question.name])
             box.currentIndexChanged.connect(lambda _index: self._show())
             lines.addWidget(label(tr_sentence(question.title)), place, 0)
             lines.addWidget(box, place, 1)
             self._boxes[question.name] = box
-        asked = QWidget()
-        asked.setLayout(lines)
         self._range = label("", "heading", name="guide_range")
         self._low = button("", "guide_low", "link", tip=tr("Show on this page what the lower end means"))
         self._high = button("", "guide_high", "link", tip=tr("Show on this page what the upper end means"))
         self._low.clicked.connect(lambda: self.asked.emit(Decimal(f"{self.advice.low:g}")))
         self._high.clicked.connect(lambda: self.asked.emit(Decimal(f"{self.advice.high:g}")))
-        ends = QWidget()
-        ends.setLayout(row(self._range, 12, self._low, self._high, None))
         self._reasons = label("", wrap=True, name="guide_reasons")
         self._near = label("", "muted", wrap=True, name="guide_published")
-        for part in (
+        heading, ends = (
             label(tr("Which ε to begin with?"), "heading"),
-            asked,
-            ends,
-            self._reasons,
-            self._near,
-            label(tr("The ranges narrow what is common in the field. {source}.", source=SOURCE), "muted", wrap=True),
-        ):
+            row(self._range, 12, self._low, self._high, None),
+        )
+        source = tr("The ranges narrow what is common in the field. {source}.", source=SOURCE)
+        for part in (heading, panel(lines), panel(ends), self._reasons, self._near, label(source, "muted", wrap=True)):
             self.body.addWidget(part)
         self._show()
 
@@ -165,15 +158,9 @@ class PublishedCard(Card):
         self._table = table = WordTable("published", words=True, widths=(3, 6, 3, 2, 2, 5))
         self.retranslate()
         sources = " · ".join(dict.fromkeys(d.source for d in DEPLOYMENTS))
-        for part in (
-            label(tr("What have others published?"), "heading"),
-            label(
-                tr("Compare with care: an ε of one day and an ε of all releases together are different promises."),
-                wrap=True,
-            ),
-            table,
-            label(tr("Sources: {sources}.", sources=sources), "muted", wrap=True),
-        ):
+        care = tr("Compare with care: an ε of one day and an ε of all releases together are different promises.")
+        cited = label(tr("Sources: {sources}.", sources=sources), "muted", wrap=True)
+        for part in (label(tr("What have others published?"), "heading"), label(care, wrap=True), table, cited):
             self.body.addWidget(part)
 
     def retranslate(self) -> None:

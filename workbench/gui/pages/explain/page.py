@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QScrollArea, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.explain import PAGE
@@ -16,8 +16,8 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence, typed
-from workbench.gui.widgets.bar_lines import BarLines
-from workbench.gui.widgets.basic import Card, button, hold, label, look, mark_wrong, named, row, stack
+from workbench.gui.widgets.bar import BarLines
+from workbench.gui.widgets.basic import Card, button, hold, label, mark_wrong, named, row, say, scrolled, stack
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Asked, BeliefCurve, Explainable, of_plan
 from workbench.gui.widgets.formatting import entered
@@ -51,11 +51,9 @@ class ShuffleStudy(QWidget):
         self._run.clicked.connect(self.start)
         self.errors = BarLines(session, "shuffle_error", tr("of a mean (0 to 1)"), tr("error of a share"))
         self.errors.hide()
-        self._words = label("", wrap=True, name="shuffle_words")
-        self._words.hide()
-        fields = QWidget()
-        fields.setLayout(row(label(tr("people"), "muted"), self.people, 8, self._run, None))
-        self.setLayout(stack(fields, self.errors, self._words, spacing=8))
+        self._words = label("", wrap=True, name="shuffle_words", hidden=True)
+        fields = row(label(tr("people"), "muted"), self.people, 8, self._run, None)
+        self.setLayout(stack(fields, self.errors, self._words))
 
     def start(self) -> None:
         """Simulate it at the ε of the page."""
@@ -156,12 +154,8 @@ class ExplainPage(PageFrame):
         )
         self.delta = named(QLineEdit("0"), "explain_delta", tr("δ, a number from 0 to below 1"), tr(_DELTA.help))
         hold(self.delta, 84)
-        entries: QHBoxLayout = row(label("ε"), self.epsilon, 12, label("δ"), self.delta)
-        entries.setStretch(1, 1)
-        line = QWidget()
-        line.setLayout(entries)
-        self._problem = label("", "problem", wrap=True, name="explain_problem")
-        self._problem.hide()
+        entries = row(label("ε"), (self.epsilon, 1), 12, label("δ"), self.delta)
+        self._problem = label("", "problem", wrap=True, name="explain_problem", hidden=True)
         self._curve = BeliefCurve(session)
         self._curve.setMinimumHeight(_CURVE_HEIGHT)
         self.shuffled = ShuffleStudy(session, jobs, lambda: float(self.epsilon.value()))
@@ -170,21 +164,13 @@ class ExplainPage(PageFrame):
         self.guide = GuideCard()
         self.guide.asked.connect(self._look_at)
         belief, *others = self.cards.values()
-        inner = look(QWidget(), "clear")
         self._order = (belief, self.guide, PublishedCard(), *others)
         self._columns = stack(spacing=12), stack(spacing=12)
-        self._halves = row(spacing=12)
-        for column in self._columns:
-            self._halves.addLayout(column, 1)
-        inner.setLayout(self._halves)
+        self._halves = row(*((column, 1) for column in self._columns), spacing=12)
         self._lay_out(wide=False)
-        area = QScrollArea()
-        area.setObjectName("explain_area")
-        area.setWidgetResizable(True)
-        area.setWidget(inner)
-        self._area = area
-        self.body.addWidget(Card(line, self._problem, pad=12))
-        self.body.addWidget(area, 1)
+        self._area = scrolled(self._halves, "explain_area", sideways=True)
+        self.body.addWidget(Card(entries, self._problem, pad=12))
+        self.body.addWidget(self._area, 1)
         self.set_note(tr("Nothing here reads the table, and nothing costs anything."))
         Explainable(self.epsilon.field, session, lambda: Asked(self.epsilon.value(), self._read_delta() or Decimal(0)))
         self.epsilon.value_changed.connect(lambda _value: self.refresh())
@@ -230,8 +216,7 @@ class ExplainPage(PageFrame):
         except ParameterError:
             stated = tr("Write δ as a number from 0 to below 1, such as 1e-6.")
         mark_wrong(self.delta, bool(stated))
-        self._problem.setText(stated)
-        self._problem.setVisible(bool(stated))
+        say(self._problem, stated)
         return found
 
     def _follow(self, epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> None:

@@ -12,7 +12,7 @@ from workbench.gui.pages.generalise.tasks import Levels
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
-from workbench.gui.widgets.basic import Elided, button, label, named, row, stack
+from workbench.gui.widgets.basic import Elided, button, label, named, panel, row, say, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.lines_table import LinesTable
@@ -79,11 +79,9 @@ class HierarchyEditor(QWidget):
         self._forms = stack(spacing=0)
         self.levels = TextTable(session, "generalise_levels", tr("What each value becomes, level by level"))
         head = QWidget()
-        line = row(self.heading, self.builder, bring, self._export)
-        line.setStretch(0, 1)
+        line = row((self.heading, 1), self.builder, bring, self._export)
         head.setLayout(line)
-        holder = QWidget()
-        holder.setLayout(self._forms)
+        holder = panel(self._forms)
         self.setLayout(stack(head, holder, self._why, self.problem, self.levels, spacing=6))
         layout = self.layout()
         assert isinstance(layout, QVBoxLayout)
@@ -124,8 +122,7 @@ class HierarchyEditor(QWidget):
 
     def refuse(self, text: str) -> None:
         """Say why the hierarchy cannot be made so; nothing where it can."""
-        self.problem.setText(text)
-        self.problem.setVisible(bool(text))
+        say(self.problem, text)
 
     def refuse_error(self, error: BaseException) -> None:
         """Say why the hierarchy cannot be made or read."""

@@ -17,11 +17,24 @@ from workbench.gui.pages.generalise.tasks import Found, Levels
 from workbench.gui.pages.run_page import RunPage
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.generalise_draft import MODEL_OF, MORE, POPULATION, GeneraliseDraft, Wanted
-from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, badge, button, hold, label, row, scrolled, segments, stack
+from workbench.gui.widgets.basic import (
+    Card,
+    badge,
+    button,
+    empty,
+    hold,
+    label,
+    panel,
+    row,
+    say,
+    scrolled,
+    segments,
+    stack,
+)
 from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.formatting import count, percent
@@ -35,14 +48,13 @@ from workbench.release.statements import PROMISES_NOTHING
 from workbench.risk.distances import HIERARCHICAL
 from workbench.risk.generalise.generalised import chosen_models
 from workbench.risk.generalise.losses import LOSSES
-from workbench.risk.generalise.models import PrivacyModel, models_of
-from workbench.risk.generalise.models.closeness import Closeness
+from workbench.risk.generalise.models import Closeness, PrivacyModel, models_of
 from workbench.risk.generalise.problem import Asked
 from workbench.risk.hierarchies.hierarchy import semicolons
 
 if TYPE_CHECKING:
     from workbench.release.generalised.generalised_file import Published
-    from workbench.risk.hierarchies.folder import Way
+    from workbench.risk.hierarchies.builders import Way
 
 LIST_WIDTH = 340
 HIERARCHIES, LATTICE, TABLE, FAILURES = "hierarchies", "lattice", "table", "failures"
@@ -89,8 +101,7 @@ class GeneralisePage(RunPage):
         self.more = Form("generalise_more", MORE, titles=TITLES_OF_MORE, across=3)
         self.more.changed.connect(lambda: self._set(self.more))
         self._unfolded = False
-        self._fold = button("", "generalise_fold", "link")
-        self._fold.clicked.connect(self._turn_fold)
+        self._fold = button("", "generalise_fold", "link", press=self._turn_fold)
         self._problem = label("", "problem", wrap=True, name="generalise_problem")
         self._said = label("", wrap=True, name="generalise_said")
         self._badge = badge()
@@ -107,43 +118,28 @@ class GeneralisePage(RunPage):
         self.after = TextTable(session, "generalise_after", tr(AS_PUBLISHED))
         self._failures = stack(spacing=4)
         self._views = QStackedWidget()
-        self._whole = QWidget()
-        fold = QWidget()
-        fold.setLayout(row(self._fold, None))
-        asked = Card(self.form, fold, self.more, self._problem, pad=12)
-        self._whole.setLayout(stack(asked, self._card(), spacing=12))
-        layout = self._whole.layout()
-        assert layout is not None
-        layout.setContentsMargins(0, 0, 0, 0)
+        asked = Card(self.form, row(self._fold, None), self.more, self._problem, pad=12)
+        self._whole = panel(stack(asked, self._card(), spacing=12))
         self.body.addWidget(self._nothing, 1)
         self.body.addWidget(self._whole, 1)
-        cancel = button(tr("Cancel"), "generalise_cancel", tip=tr("Stop (Esc)"))
-        self.set_run(tr("Search"), "generalise_run", tr("Look for the levels that lose least (Ctrl+Return)"), cancel)
-        self._mapping = button(
-            tr("Mapping…"), "generalise_mapping", tip=tr("Write what each value of the column became; private")
-        )
-        self._mapping.clicked.connect(self._write_mapping)
-        self.foot.addWidget(self._mapping)
-        self._attack = button(
-            tr("Attack it →"),
-            "generalise_attack",
-            tip=tr("See what an attacker gets from the published table"),
-        )
-        self._attack.clicked.connect(self._to_attack)
-        self.foot.addWidget(self._attack)
-        self._onward = button(
-            tr("Release…"),
-            "generalise_release",
-            "primary",
-            tip=tr("Publish the table with a certificate that promises nothing"),
-        )
-        self._onward.clicked.connect(self._release)
-        self.foot.addWidget(self._onward)
+        self._make_foot()
         session.table_changed.connect(self._forget)
         session.plan_changed.connect(self.in_sight(self._follow))
         session.account_changed.connect(self.in_sight(self.refresh))
         session.generalise_changed.connect(self._show_draft)
         self._forget()
+
+    def _make_foot(self) -> None:
+        cancel = button(tr("Cancel"), "generalise_cancel", tip=tr("Stop (Esc)"))
+        self.set_run(tr("Search"), "generalise_run", tr("Look for the levels that lose least (Ctrl+Return)"), cancel)
+        tip = tr("Write what each value of the column became; private")
+        self._mapping = button(tr("Mapping…"), "generalise_mapping", tip=tip, press=self._write_mapping)
+        tip = tr("See what an attacker gets from the published table")
+        self._attack = button(tr("Attack it →"), "generalise_attack", tip=tip, press=self._to_attack)
+        tip = tr("Publish the table with a certificate that promises nothing")
+        self._onward = button(tr("Release…"), "generalise_release", "primary", tip=tip, press=self._release)
+        for part in (self._mapping, self._attack, self._onward):
+            self.foot.addWidget(part)
 
     def _card(self) -> Card:
         hierarchies, lattice, table = QWidget(), QWidget(), QWidget()
@@ -170,10 +166,7 @@ class GeneralisePage(RunPage):
         for view in self._places.values():
             self._views.addWidget(view)
         self._segments[HIERARCHIES].setChecked(True)
-        card = Card(self._said, pad=12)
-        card.body.addLayout(row(*self._segments.values(), None, self._badge, spacing=4))
-        card.body.addWidget(self._views, 1)
-        return card
+        return Card(self._said, row(*self._segments.values(), None, self._badge, spacing=4), (self._views, 1), pad=12)
 
     # -- what is asked ------------------------------------------------------------------------------------------------
 
@@ -219,8 +212,7 @@ class GeneralisePage(RunPage):
             except WorkbenchError as error:
                 stated = sentence(error)
         shown = stated or (self._refusal if self._searched == self._present() else "")
-        self._problem.setText(shown)
-        self._problem.setVisible(bool(shown))
+        say(self._problem, shown)
         return wanted if isinstance(wanted, Wanted) and self.more.value() is not None and not stated else None
 
     def _models(self) -> tuple[PrivacyModel, ...]:
@@ -387,9 +379,6 @@ class GeneralisePage(RunPage):
         self._refusal = sentence(error)
         self.refresh()
 
-    def job_ended(self, handle: JobHandle) -> None:
-        """Show what can be done now."""
-
     def _release(self) -> None:
         """Ask once, then where to; the file dialog asks whether an existing file is replaced."""
         opened = self.session.opened
@@ -408,12 +397,12 @@ class GeneralisePage(RunPage):
         )
         self.session.notify("info", stated)
         self._published_as = done.output
-        self.session.ask_to_attack(done.output)  # the ledger lists no release of it that the page could offer
+        self.session.to_attack.make(done.output)  # the ledger lists no release of it that the page could offer
         self.refresh()
 
     def _to_attack(self) -> None:
         assert self._published_as is not None
-        self.session.ask_to_attack(self._published_as)
+        self.session.to_attack.make(self._published_as)
         self.session.go("attack")
 
     # -- what is shown ------------------------------------------------------------------------------------------------
@@ -484,11 +473,7 @@ class GeneralisePage(RunPage):
         self.nodes.lines.show_lines([] if found is None else node_lines(found.made))
         for table, rows in ((self.before, "before"), (self.after, "after")):
             table.show_rows(() if found is None else found.header, () if found is None else getattr(found, rows))
-        while (item := self._failures.takeAt(0)) is not None:
-            part = item.widget()
-            if part is not None:
-                part.setParent(None)
-                part.deleteLater()
+        empty(self._failures)
         for at, (text, kind) in enumerate(_failure_lines(found)):
             self._failures.addWidget(label(text, kind, wrap=True, name=f"generalise_failure_{at}"))
         self._failures.addStretch(1)
@@ -507,9 +492,7 @@ class GeneralisePage(RunPage):
 
 def _under(heading: str, table: QWidget) -> QWidget:
     """Return a table under a line that says what it is."""
-    whole = QWidget()
-    whole.setLayout(stack(label(tr(heading), "muted"), table, spacing=4))
-    return whole
+    return panel(stack(label(tr(heading), "muted"), table, spacing=4))
 
 
 def _invitation() -> str:

@@ -19,12 +19,11 @@ from workbench.signals.events import Emit
 
 if TYPE_CHECKING:  # these load numpy, which the first paint does not wait for
     from workbench.release.generalised.generalised_file import Published
-    from workbench.risk.generalise.accuracy import Accuracy
     from workbench.risk.generalise.failures import Failure
-    from workbench.risk.generalise.generalised import Generalised, Method
+    from workbench.risk.generalise.generalised import Accuracy, Generalised, Method
     from workbench.risk.generalise.models import PrivacyModel
     from workbench.risk.generalise.problem import Asked
-    from workbench.risk.hierarchies.folder import Way
+    from workbench.risk.hierarchies.builders import Way
     from workbench.risk.hierarchies.hierarchy import Hierarchy
 
 KEY = "generalise"
@@ -95,9 +94,7 @@ def make(
 
     def work(emit: Emit, cancel: CancelToken) -> dict[str, Levels]:
         from workbench.data.read import read_table
-        from workbench.risk.hierarchies.builder import in_order
-        from workbench.risk.hierarchies.folder import values_of
-        from workbench.risk.hierarchies.suggested import suggested
+        from workbench.risk.hierarchies.builders import in_order, suggested, values_of
 
         found = {}
         population = None if people is None else read_table(people, cancel=cancel)
@@ -161,9 +158,8 @@ def search(
         from workbench.data.read import read_table
         from workbench.release.ledger.study_note import note_study
         from workbench.release.own_release import note_unless_released
-        from workbench.risk.generalise.accuracy import accuracy
         from workbench.risk.generalise.failures import failures
-        from workbench.risk.generalise.generalised import generalise
+        from workbench.risk.generalise.generalised import accuracy, generalise
 
         people = None if wish.population is None else read_table(wish.population, cancel=cancel)
         note_study(opened.table, "generalise", emit=emit)
@@ -173,7 +169,7 @@ def search(
         made = generalise(opened.table, wish.asked, hierarchies, models, wish.method, people, emit, cancel)
         rows = made.published_rows[:MOST_ROWS]
         after = made.frame(rows=rows)
-        before = opened.table.frame.select(after.columns)[rows.tolist()]
+        before = opened.table.frame[after.columns][rows.tolist()]
         lines = [tuple(tuple("" if v is None else str(v) for v in row) for row in f.rows()) for f in (before, after)]
         return Found(made, tuple(failures(made, epsilon)), accuracy(made), lines[0], lines[1], tuple(after.columns))
 

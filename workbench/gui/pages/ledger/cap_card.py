@@ -125,11 +125,7 @@ class CapCard(Card):
             tr("Set the cap…"), "ledger_set_cap", tip=tr("The ledger records every change of a cap for good")
         )
         self._set.clicked.connect(self._set_cap)
-        line = row(spacing=12)
-        line.addWidget(self._cap, 1)
-        line.addWidget(label("δ", "muted"))
-        line.addWidget(self._delta)
-        line.addWidget(self._set)
+        line = row((self._cap, 1), label("δ", "muted"), self._delta, self._set, spacing=12)
         self._line.setLayout(line)
         self._counted = label("", "muted", wrap=True, name="ledger_counted")
         self._count = button(
@@ -142,10 +138,7 @@ class CapCard(Card):
             tip=tr("Let this table share the account of another one about the same people"),
         )
         self._group.clicked.connect(self._join)
-        more = row(spacing=12)
-        more.addWidget(self._counted, 1)
-        more.addWidget(self._count)
-        more.addWidget(self._group)
+        more = row((self._counted, 1), self._count, self._group, spacing=12)
         self._more.setLayout(more)
 
     def show_accounts(self, accounts: Sequence[AccountLine], titles: dict[str, str]) -> None:

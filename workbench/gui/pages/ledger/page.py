@@ -32,7 +32,7 @@ from workbench.gui.pages.ledger.timeline import Spending, Timeline
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence
-from workbench.gui.widgets.basic import Card, button, caption, label, look, row, segments
+from workbench.gui.widgets.basic import Card, button, caption, label, look, row, say, segments
 from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, count, entered, in_full, moment
@@ -225,8 +225,7 @@ class LedgerPage(PageFrame):
     def _say_checked(self, text: str, kind: str = "") -> None:
         """Show what the verification found in place of the note, or the note."""
         look(self._stated, kind)
-        self._stated.setText(text)
-        self._stated.setVisible(bool(text))
+        say(self._stated, text)
         self._note.setVisible(not text)
 
     def _not_read(self, error: BaseException) -> None:

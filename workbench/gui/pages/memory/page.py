@@ -434,7 +434,7 @@ class MemoryPage(RunPage):
         if chosen is None:
             return
         network, batch = chosen.line.network, chosen.batch
-        self.session.ask_for_run({"network": network.name, "batch": batch, "physical_batch": batch})
+        self.session.to_run.make({"network": network.name, "batch": batch, "physical_batch": batch})
         self.session.notify(
             "info",
             tr(

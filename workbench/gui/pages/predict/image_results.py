@@ -9,14 +9,13 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtWidgets import QAbstractItemView, QCheckBox
 
-from workbench.gui.pages.predict.image_tasks import ImageSource, export_predictions
+from workbench.gui.pages.predict.images import ImageSource, export_predictions
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import Card, badge, button, label, named, row, stack
 from workbench.gui.widgets.chart import Chart, Drawing
-from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.output_name import release_folder, remember_folder
@@ -133,7 +132,7 @@ class PredictionTable(TableView):
         across.sectionClicked.connect(self._sort_by)
         for at, column in enumerate(self.lines.columns):
             self.setColumnWidth(at, column.width)
-        CopyRows(self, session, private=True)
+        self.let_copy(private=True)
 
     def show_predictions(self, found: ImagePredictions | None) -> None:
         """Show other predictions; columns that say nothing of them are hidden."""
@@ -289,12 +288,10 @@ class ImageResults(Card):
         self.matrix = ConfusionMatrix(session)
         self._wrong.toggled.connect(lambda only: self.table.lines.show_only_wrong(only=only))
         self.body.addLayout(row(label(tr("PREDICTIONS"), "caption"), None, badge()))
-        head = row(self._stated, self._wrong, self._export, spacing=12)
-        head.setStretch(0, 1)
+        head = row((self._stated, 1), self._wrong, self._export, spacing=12)
         self.body.addLayout(head)
         self.body.addWidget(self._confused)
-        whole = row(self.table, spacing=12)
-        whole.setStretch(0, 3)
+        whole = row((self.table, 3), spacing=12)
         side = stack(self.matrix)
         whole.addLayout(side, 2)
         self.body.addLayout(whole, 1)

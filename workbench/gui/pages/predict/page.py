@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,13 +15,12 @@ from workbench import learners
 from workbench.deep import networks
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.predict import PAGE
-from workbench.gui.pages.predict.image_tasks import ImageSource, predict_for, reads_words, shape_words
-from workbench.gui.pages.predict.images_card import ImagesCard
+from workbench.gui.pages.predict.images import ImagesCard, ImageSource, predict_for, reads_words, shape_words
 from workbench.gui.pages.predict.tasks import Predicted, WeightsNeededError, open_released, predict
 from workbench.gui.pages.predict.train_card import TrainCard
+from workbench.gui.session.account_task import read_models
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.model_task import read_models
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import day, tr, tr_later, tr_sentence
 from workbench.gui.style.stylesheet import ROW
@@ -69,11 +69,14 @@ class WeightsRow(QWidget):
             "predict_weights", tr("File of the public weights"), tr("The weights of the frozen part")
         )
         self._field.editingFinished.connect(self._take)
-        browse = button(tr("Browse…"), "predict_weights_browse", tip=tr("Choose the file of the public weights"))
-        browse.clicked.connect(self._browse)
+        browse = self._field.chooser(
+            lambda: ask_for_weights(self, tr("The public weights of the network")),
+            "predict_weights_browse",
+            tr("Choose the file of the public weights"),
+            self._take,
+        )
         self._stated = label("", "muted", wrap=True, name="predict_weights_told")
-        lines = stack(self._stated, spacing=4)
-        lines.addLayout(row(label(tr("public weights")), self._field, browse))
+        lines = stack(self._stated, row(label(tr("public weights")), self._field, browse), spacing=4)
         self.setLayout(lines)
         self.hide()
 
@@ -81,12 +84,6 @@ class WeightsRow(QWidget):
         """Ask for the file whose SHA-256 is ``checksum``."""
         self._stated.setText(tr("SHA-256 of the file, as stated on the card: {checksum}", checksum=checksum))
         self.show()
-
-    def _browse(self) -> None:
-        path = ask_for_weights(self, tr("The public weights of the network"))
-        if path:
-            self._field.choose(path)
-            self._take()
 
     def _take(self) -> None:
         text = self._field.text().strip()
@@ -103,7 +100,6 @@ class PredictPage(PageFrame):
 
         self._model: OpenModel | None = None
         self._source: Path | None = None  # of the rows, where it is not the open table
-        self._handle: JobHandle | None = None
         model = self._model_card()
         self._training = TrainCard(session, jobs)
         self._training.hide()
@@ -133,16 +129,12 @@ class PredictPage(PageFrame):
         self._lines = lines
         self._area = scrolled(lines, "predict_area")  # its fields have the keys, and it follows them
         self.body.addWidget(self._area, 1)
-        self._cancel = button(tr("Cancel"), "predict_cancel", tip=tr("Stop; no file is written"))
-        self._cancel.clicked.connect(self.escape)
-        self._cancel.hide()
-        self.foot.addWidget(self._cancel)
+        self.add_cancel(button(tr("Cancel"), "predict_cancel", tip=tr("Stop; no file is written")))
         self.set_primary(
             tr("Predict"), "predict_run", self._predict, tr("Write the prediction for each row; costs nothing")
         )
         self._connect()
-        if session.to_learn_from is not None:
-            self._offer(session.to_learn_from)
+        session.to_learn_from.follow(self._offer)
         self._new_table()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
@@ -166,8 +158,12 @@ class PredictPage(PageFrame):
     def _model_card(self) -> Card:
         self._folder = PathField("predict_model", tr("Folder of the model"), tr("The folder of a released model"))
         self._folder.editingFinished.connect(self._open)
-        browse = button(tr("Browse…"), "predict_model_browse", tip=tr("Choose the folder of a released model"))
-        browse.clicked.connect(self._browse)
+        browse = self._folder.chooser(
+            lambda: ask_for_folder(self, tr("The folder of a released model")),
+            "predict_model_browse",
+            tr("Choose the folder of a released model"),
+            self._open,
+        )
         self._facts = Facts()
         self._problem = label(tr(NO_MODEL), "muted", wrap=True, name="predict_problem")
         self._weights = WeightsRow()
@@ -177,9 +173,7 @@ class PredictPage(PageFrame):
         )
         self._released.activated.connect(self._take_released)
         self._released.hide()
-        model = Card(label(tr("MODEL"), "caption"))
-        model.body.addWidget(self._released)
-        model.body.addLayout(row(self._folder, browse))
+        model = Card(label(tr("MODEL"), "caption"), self._released, row(self._folder, browse))
         self._learn = button(
             tr(LEARN), "predict_learn", "link", tip=tr("A model of a release costs nothing beyond the release")
         )
@@ -195,8 +189,13 @@ class PredictPage(PageFrame):
         self._target = PathField(
             "predict_output", tr("File for the predictions"), tr("A CSV file; only you can read it")
         )
-        save = button(tr("Browse…"), "predict_output_browse", tip=tr("Choose a file for the predictions"))
-        save.clicked.connect(self._save)
+        save = self._target.chooser(
+            lambda: ask_where_to_save(
+                self, tr("Where to write the predictions"), self._target.text(), tr("CSV (*.csv)")
+            ),
+            "predict_output_browse",
+            tr("Choose a file for the predictions"),
+        )
         choose = button(
             tr("Choose a file…"), "predict_rows_choose", tip=tr("Predict for the rows of another file; or drop it here")
         )
@@ -205,13 +204,8 @@ class PredictPage(PageFrame):
             tr("The open table"), "predict_rows_open", "link", tip=tr("Predict for the table that is open")
         )
         self._of_open.clicked.connect(lambda: self._show_rows(None))
-        line = row(self._rows, self._of_open, choose)
-        line.setStretch(0, 1)
-        card = Card(label(tr("ROWS AND FILE"), "caption"))
-        card.body.addLayout(line)
-        card.body.addLayout(row(self._target, save))
-        card.body.addStretch(1)
-        return card
+        line = row((self._rows, 1), self._of_open, choose)
+        return Card(label(tr("ROWS AND FILE"), "caption"), line, row(self._target, save), None)
 
     def _connect(self) -> None:
         session = self.session
@@ -219,7 +213,6 @@ class PredictPage(PageFrame):
         session.table_changed.connect(self.in_sight(self._new_table))
         session.plan_changed.connect(self.in_sight(self.refresh))
         session.released_changed.connect(self.in_sight(self._suggest_model))
-        session.learning_asked.connect(self._offer)
         self._training.trained.connect(self._take)
         self._training.changed.connect(lambda: self.refresh())
 
@@ -239,16 +232,15 @@ class PredictPage(PageFrame):
         titles = {entry.name: entry.title for entry in learners.LEARNERS}
         titles |= {entry.name: entry.title for entry in networks.NETWORKS}
         there = [model for model in found if model.released and model.card]
-        self._released.clear()
-        self._released.addItem(tr(ELSEWHERE) if there else "", "")
+        entries = [(tr(ELSEWHERE) if there else "", "")]
         for model in there:
             title = tr_sentence(titles.get(model.name, model.name))
             if model.target:
                 title = tr("{title}, predicts {target}", title=title, target=model.target)
             words = f"{title} · ε = {at_most(model.epsilon)} · {_day(model.time)} · {Path(model.output).name}"
-            self._released.addItem(words, model.output)
+            entries.append((words, model.output))
+        self._released.offer(entries, self._folder.text().strip())
         self._released.setVisible(bool(there))
-        self._mark_released()
 
     def _mark_released(self) -> None:
         self._released.setCurrentIndex(max(self._released.findData(self._folder.text().strip()), 0))
@@ -273,7 +265,7 @@ class PredictPage(PageFrame):
         )
 
     def drop(self, path: str) -> bool:
-        if not self.drop_words(path) or self._handle is not None:
+        if not self.drop_words(path) or self.running:
             return False
         if self._predicts_images:
             self._images.take((path,))
@@ -296,7 +288,7 @@ class PredictPage(PageFrame):
         self.refresh()
 
     def refresh(self) -> None:
-        opened, running, images = self.session.opened, self._handle is not None, self._predicts_images
+        opened, running, images = self.session.opened, self.running, self._predicts_images
         self._of_table.setVisible(not images)
         self._show_sheet()
         self._images.setVisible(images)
@@ -325,24 +317,15 @@ class PredictPage(PageFrame):
         else:
             there = opened is not None or self._source is not None
             ready = ready and there and bool(self._target.text().strip())
-        stopping = self._handle is not None and self._handle.stopping
         assert self.primary is not None
         keys = self.has_keys(self.primary, self._cancel)
         self.primary.setEnabled(ready and not running and self._training.job is None)
         self._training.setEnabled(not running)
         self.primary.setVisible(not running)
-        self._cancel.setVisible(running)
-        self._cancel.setEnabled(not stopping)
-        self._cancel.setText(tr("Cancelling…") if stopping else tr("Cancel"))
-        if keys:
-            (self._cancel if running and not stopping else self).setFocus() if running else self.take_keys()
+        self.show_cancel(keys=keys)
 
     def escape(self) -> bool:
-        if self._handle is None or self._handle.stopping:
-            return self._training.stop()
-        self._handle.cancel()
-        self.refresh()
-        return True
+        return super().escape() or self._training.stop()
 
     def _lacking(self) -> list[str]:
         opened = self.session.opened
@@ -407,17 +390,6 @@ class PredictPage(PageFrame):
         if made and not self._folder.isModified() and self._folder.text() != str(made[-1]):
             self._folder.setText(str(made[-1]))
             self._open()
-
-    def _browse(self) -> None:
-        chosen = ask_for_folder(self, tr("The folder of a released model"))
-        if chosen:
-            self._folder.choose(chosen)
-            self._open()
-
-    def _save(self) -> None:
-        chosen = ask_where_to_save(self, tr("Where to write the predictions"), self._target.text(), tr("CSV (*.csv)"))
-        if chosen:
-            self._target.choose(chosen)
 
     def _open(self) -> None:
         text = self._folder.text().strip()
@@ -493,7 +465,7 @@ class PredictPage(PageFrame):
         self.refresh()
 
     def _predict(self) -> None:
-        if self._model is None or self._handle is not None:
+        if self._model is None or self.running:
             return
         source = self._images.source
         if self._predicts_images and not self._may_show(source):
@@ -502,14 +474,10 @@ class PredictPage(PageFrame):
         self._results.clear()
         if not self._predicts_images:
             output = Path(self._target.text().strip())
-            self._handle = predict(self.session, self.jobs, self._model, self._source, output, self._done, self._failed)
+            self.follow(predict(self.session, self.jobs, self._model, self._source, output, self._done, self._failed))
         elif source is not None:
-            self._handle = predict_for(
-                self.jobs, self._model, source, lambda found: self._show_images(source, found), self._failed
-            )
-        if self._handle is not None:
-            self._handle.ended.connect(self._ended)
-        self.refresh()
+            show = partial(self._show_images, source)
+            self.follow(predict_for(self.jobs, self._model, source, show, self._failed))
 
     def _may_show(self, source: ImageSource | None) -> bool:
         """Return whether to go on, having asked where how often it is right were the first private figure shown."""
@@ -525,10 +493,6 @@ class PredictPage(PageFrame):
     def _scroll_to_results(self) -> None:
         self._lines.activate()
         self._area.ensureWidgetVisible(self._results, 0, 0)
-
-    def _ended(self) -> None:
-        self._handle = None
-        self.refresh()
 
     def _done(self, found: Predicted) -> None:
         self._outcome.setText(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -122,35 +123,19 @@ class TrainCard(Card):
         self.changed.emit()
 
     def _arrange(self) -> None:
-        browse = button(tr("Browse…"), "learn_release_browse", tip=tr("Choose a released table"))
-        browse.clicked.connect(self._browse)
-        save = button(tr("Browse…"), "learn_folder_browse", tip=tr("Choose a new folder for the model"))
-        save.clicked.connect(self._choose_folder)
-        first = row(label(tr("Released table")))
-        first.addWidget(self._release, 1)
-        first.addWidget(browse)
-        second = row(label(tr("Model")), self._model, 8, label(tr("predicts")))
-        second.addWidget(self._target, 1)
-        third = row(label(tr("Into the new folder")))
-        third.addWidget(self._folder, 1)
-        third.addWidget(save)
-        foot = row()
-        foot.addWidget(self._problem, 1)
-        foot.addWidget(self.cancel)
-        foot.addWidget(self.start)
+        ask = partial(ask_for_table, self)
+        browse = self._release.chooser(ask, "learn_release_browse", tr("Choose a released table"), self._look)
+        save = self._folder.chooser(
+            lambda: ask_where_to_save(self, tr("A new folder for the model"), self._folder.text(), ""),
+            "learn_folder_browse",
+            tr("Choose a new folder for the model"),
+        )
+        first = row(label(tr("Released table")), (self._release, 1), browse)
+        second = row(label(tr("Model")), self._model, 8, label(tr("predicts")), (self._target, 1))
+        third = row(label(tr("Into the new folder")), (self._folder, 1), save)
+        foot = row((self._problem, 1), self.cancel, self.start)
         for line in (first, second, third, foot):
             self.body.addLayout(line)
-
-    def _browse(self) -> None:
-        chosen = ask_for_table(self)
-        if chosen:
-            self._release.choose(chosen)
-            self._look()
-
-    def _choose_folder(self) -> None:
-        chosen = ask_where_to_save(self, tr("A new folder for the model"), self._folder.text(), "")
-        if chosen:
-            self._folder.choose(chosen)
 
     def _look(self) -> None:
         text = self._release.text().strip()
@@ -174,12 +159,8 @@ class TrainCard(Card):
         """Offer the columns that the chosen model can predict, first the one that the open plan names."""
         former, model = self._target.currentText() or self._session.target, self._chosen()
         names = [] if self._found is None else [a.name for a in self._found.columns if _fits(model, a)]
-        self._target.blockSignals(True)
-        self._target.clear()
-        self._target.addItems(names)
         wanted = next((name for name in (former, self._session.target) if name in names), None)
-        self._target.setCurrentIndex(len(names) - 1 if wanted is None else names.index(wanted))
-        self._target.blockSignals(False)
+        self._target.offer([(name, name) for name in names], names[-1] if names and wanted is None else wanted)
         if self._found is not None:
             lacking = tr(
                 "This release has no protected column that it could predict. {needs}",

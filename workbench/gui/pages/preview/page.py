@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QBoxLayout, QButtonGroup, QComboBox, QStackedWidget, QWidget
+from PySide6.QtWidgets import QBoxLayout, QComboBox, QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.preview import PAGE
@@ -15,7 +15,20 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, Elided, badge, button, hold_most, label, named, row, stack
+from workbench.gui.widgets.basic import (
+    Card,
+    Elided,
+    badge,
+    button,
+    hold_most,
+    label,
+    named,
+    panel,
+    row,
+    segments,
+    stack,
+    views,
+)
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.master_detail import WIDE
@@ -35,7 +48,7 @@ MADE_UP = tr_later("Made-up rows, which contain no real data; the ledger notes n
 WAITING = tr_later("Drawing the preview…")
 DETAIL = 236
 WIDEST_CHOICE = 220
-SPREAD, PAIRS = "distribution", "correlations"
+SPREAD, PAIRS = "spread", "relations"
 
 
 class PreviewPage(PageFrame):
@@ -49,8 +62,7 @@ class PreviewPage(PageFrame):
         from workbench.gui.widgets.distribution import Distribution
         from workbench.gui.widgets.empty_state import NothingYet
 
-        self._again = button(tr("Another draw"), "another_draw", tip=tr(AGAIN))
-        self._again.clicked.connect(self.draw_again)
+        self._again = button(tr("Another draw"), "another_draw", tip=tr(AGAIN), press=self.draw_again)
         self.header.insertWidget(0, WayBar(session, PAGE.name, "rows", only=("rows", "synthetic")))
         self._real = button(tr("Your rows…"), "preview_real", tip=tr("Preview the rows of the open table"))
         self._real.clicked.connect(self._leave_made_up)
@@ -74,8 +86,7 @@ class PreviewPage(PageFrame):
         hold_most(self._choice, WIDEST_CHOICE)
         self._choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)  # also to another table's
         self._choice.textActivated.connect(self.choose_column)
-        self._facts = Elided("", "muted")
-        self._facts.setObjectName("preview_facts")
+        self._facts = Elided("", "muted", name="preview_facts")
         self._recovered = Elided("", name="preview_recovered")
         self._nothing = NothingYet(session, "preview_nothing", tr("Nothing to preview yet"), "protect", tr("← Columns"))
         self._first = self._ask_first()
@@ -92,45 +103,23 @@ class PreviewPage(PageFrame):
         self.refresh()
 
     def _arrange(self) -> None:
-        self._detail = Card(pad=12, spacing=4)
-        self._detail.setMinimumHeight(DETAIL)
-        self._segments = {
-            SPREAD: button(
-                tr("Distribution"), "preview_spread", "segment", tip=tr("How the values of one column are spread")
-            ),
-            PAIRS: button(tr("Correlations"), "preview_relations", "segment", tip=tr("How the columns go together")),
-        }
-        group = QButtonGroup(self)
-        for name, segment in self._segments.items():
-            segment.setCheckable(True)
-            group.addButton(segment)
-            segment.clicked.connect(lambda _checked, name=name: self.show_view(name))
-        top = row(*self._segments.values(), 4, self._choice, 8, self._facts)
-        top.setStretch(5, 1)
+        titles = (
+            (SPREAD, tr("Distribution"), tr("How the values of one column are spread")),
+            (PAIRS, tr("Correlations"), tr("How the columns go together")),
+        )
+        self._segments = segments(self, "preview_", titles, self.show_view)
+        top = row(*self._segments.values(), 4, self._choice, 8, (self._facts, 1))
         self._pair_facts = Elided("", "muted", name="preview_pair_facts")
-        self._detail.body.addLayout(top)
-        self._detail.body.addWidget(self._recovered)
-        self._detail.body.addWidget(self.distribution, 1)
-        self._detail.body.addWidget(self._pair_facts)
-        self._detail.body.addWidget(self.correlations, 1)
-        whole = QWidget()
-        layout = self._parts = QBoxLayout(QBoxLayout.Direction.TopToBottom, whole)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(12)
-        waiting = QWidget()
-        stated = label(tr(WAITING), "muted", name="preview_waiting")
-        stated.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        waiting.setLayout(stack(stated))
-        self._draws = QStackedWidget()
-        self._draws.addWidget(waiting)
-        self._draws.addWidget(self.sides)
-        layout.addWidget(self._draws, 2)
-        layout.addWidget(self._detail, 1)  # a third of a high window is the picture's
-        self._whole = whole
-        self._views = QStackedWidget()
-        self._views.addWidget(self._nothing)
-        self._views.addWidget(whole)
-        self._views.addWidget(self._first)
+        pictures = self._recovered, (self.distribution, 1), self._pair_facts, (self.correlations, 1)
+        self._detail = Card(top, *pictures, pad=12, spacing=4)
+        self._detail.setMinimumHeight(DETAIL)
+        waiting = label(tr(WAITING), "muted", name="preview_waiting")
+        waiting.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._draws = views(waiting, self.sides)
+        # A third of a high window is the picture's.
+        self._parts: QBoxLayout = stack((self._draws, 2), (self._detail, 1), spacing=12)
+        self._whole = panel(self._parts)
+        self._views = views(self._nothing, self._whole, self._first)
         self.body.addWidget(self._views, 1)
         self.show_view(SPREAD)
 
@@ -148,10 +137,7 @@ class PreviewPage(PageFrame):
             tr("Show made-up rows"), "preview_made_up", tip=tr("Draw rows that follow from the plan alone")
         )
         instead.clicked.connect(self._make_up)
-        panel, line = QWidget(), QWidget()
-        line.setLayout(row(None, instead, show, None))
-        panel.setLayout(stack(None, stated, other, line, None, spacing=12))
-        return panel
+        return panel(stack(None, stated, other, row(None, instead, show, None), None, spacing=12))
 
     def _see_account(self) -> None:
         """Draw at once where the ledger says that private figures of the table were shown before."""

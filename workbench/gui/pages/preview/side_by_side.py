@@ -123,11 +123,7 @@ class Sides(QWidget):
             (self.right, self._sanitised, self.drawn, None),
         )
         for view, *head in sides:
-            card = Card(pad=8, spacing=4)
-            top = row(*head)
-            top.setContentsMargins(8, 4, 8, 0)
-            card.body.addLayout(top)
-            card.body.addWidget(view, 1)
+            card = Card(row(*head, margins=(8, 4, 8, 0)), (view, 1), pad=8, spacing=4)
             # Neither side is wider for the text of its head.
             card.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Expanding)
             layout.addWidget(card, 1)

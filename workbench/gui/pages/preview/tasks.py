@@ -149,7 +149,7 @@ def draw_rows(table: Table, plan: Plan, number: int, cancel: CancelToken) -> Pre
     from workbench.sanitize.realisation import Realisation
 
     drawn = Realisation(table, plan, number, cancel)
-    before = drawn.first.frame.select(_leaving(table, plan))
+    before = drawn.first.frame[list(_leaving(table, plan))]
     # A release shuffles the rows; here each is beside its original.
     after, changed = before, {}
     for column in plan.protected:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
-from PySide6.QtCore import QEvent, QMarginsF, QSize, Qt
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QSlider, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QMarginsF, QSignalBlocker, QSize, Qt
+from PySide6.QtWidgets import QSizePolicy, QSlider, QWidget
 
 from workbench.gui.gauges.budget import HIGH
 from workbench.gui.pages.protect.share_edits import with_share
@@ -19,7 +19,7 @@ from workbench.gui.session.draft_edits import of_all
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
-from workbench.gui.widgets.basic import Elided, label, named, row, stack
+from workbench.gui.widgets.basic import Elided, label, named, panel, row, say, stack
 from workbench.gui.widgets.chart import Below, Chart, Drawing, range_below
 from workbench.gui.widgets.chart_marks import BarLine, Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -164,19 +164,8 @@ BECOMES = tr_later("{given} becomes {answer} in {chance} % of all draws")
 BECOMES_EACH = tr_later("{given} becomes each of {answer} in {chance} % of all draws")
 
 
-class Becoming(Chart):
-    """One bar per answer; the bar of the true value is filled and named, the others are pale."""
-
-    name = "share_becoming"
-    margins = QMarginsF(0, 28, 0, 20)
-    usual, least = QSize(360, 220), QSize(0, LEAST)
-
-    def show_example(self, example: Example | None) -> None:
-        """Draw another example, or nothing."""
-        self.show_drawing(_drawing(example) if example else None)
-
-
-def _drawing(example: Example) -> Drawing:
+def becoming(example: Example) -> Drawing:
+    """Return one bar per answer; the bar of the true value is filled and named, the others are pale."""
     chances, own = dict(enumerate(example.chances)), example.at
     below = range_below(example.answers)
     if example.given in {end.text for end in below}:
@@ -195,6 +184,7 @@ def _drawing(example: Example) -> Drawing:
             given=example.given,
             chance=tr_number(100 * chances[own], ".3g"),
         ),
+        margins=QMarginsF(0, 28, 0, 20),
     )
 
 
@@ -216,22 +206,15 @@ class PurposeChoice(QWidget):
         self._session = session
         self._columns: tuple[DraftColumn, ...] = ()
         self.field = named(ChoiceBox(), "share_purpose", tr("What this column is for"), tr(HELP))
-        for purpose, words in CHOICES:
-            self.field.addItem(tr(words), purpose)
+        self.field.offer((tr(words), purpose) for purpose, words in CHOICES)
         self.field.activated.connect(self._choose)
-        # Beside a long name the answer gives way, not the window.
-        self.field.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.field.setMinimumContentsLength(SHORTEST)
+        self.field.give_way(SHORTEST)
         self.field.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.field.setMaximumWidth(MOST_WIDTH)
         caption = label(tr("What is it for?"), "muted")
         caption.setToolTip(tr(HELP))
         caption.setBuddy(self.field)
-        line = QHBoxLayout(self)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(8)
-        line.addWidget(caption)
-        line.addWidget(self.field, 1)
+        self.setLayout(row(caption, (self.field, 1)))
 
     def show_column(self, column: DraftColumn, edited: Sequence[DraftColumn] = ()) -> None:
         """Show the answer for one column; one that is not protected has none. An answer is for each of ``edited``."""
@@ -268,25 +251,16 @@ class ShareDetail(DetailCard):
         self.slider.valueChanged.connect(self._moved)
         self.slider.sliderPressed.connect(self._begin_drag)
         self._share = label("", name="share_of")
-        self._slider_line = QWidget()
         ask = explain_button(session, "share_explain", lambda: model.asked_at(self._at))
-        line = row(label(tr("share of ε"), "muted"), self.slider, self._share, ask, spacing=12)
-        line.setStretch(1, 1)
-        self._slider_line.setLayout(line)
+        line = label(tr("share of ε"), "muted"), (self.slider, 1), self._share, ask
+        self._slider_line = panel(row(*line, spacing=12))
         stated = scrolled_words(self._why, self._warning, self._problem)
         self._purpose = PurposeChoice(session)
-        left = QVBoxLayout()
-        left.setSpacing(6)
-        left.addWidget(self._name)
-        left.addWidget(stated, 1)
-        left.addWidget(self._purpose)
-        left.addWidget(self._slider_line)
+        left = stack(self._name, (stated, 1), self._purpose, self._slider_line, spacing=6)
         self._bars = CandidateBars(session)
-        self._becoming = Becoming(session)
-        pictures = QWidget()
+        self._becoming = Chart(session, "share_becoming", usual=QSize(360, 220), least=QSize(0, LEAST))
         self._drawn = stack(self._bars, self._becoming, spacing=10)
-        pictures.setLayout(self._drawn)
-        self.fill(left, pictures, picture_width=318)
+        self.fill(left, panel(self._drawn), picture_width=318)
         model.dataChanged.connect(self.refresh)
         model.refused.connect(self.say_refused)
 
@@ -305,8 +279,7 @@ class ShareDetail(DetailCard):
 
     def say_refused(self, why: str) -> None:
         """Say why an edit was not taken, until the next one."""
-        self._problem.setText(f"✕ {why[:1].upper()}{why[1:]}." if why else "")
-        self._problem.setVisible(bool(why))
+        say(self._problem, f"✕ {why[:1].upper()}{why[1:]}." if why else "")
 
     def refresh(self) -> None:
         if not 0 <= self._at < self._model.rowCount():
@@ -328,20 +301,19 @@ class ShareDetail(DetailCard):
         self._purpose.show_column(column, edited)
         self._why.setText(why(column, outlook if self._model.current(self._at) else None, share))
         stated = warning(column, outlook, high=self._session.plan.epsilon > HIGH)
-        self._warning.setText(f"⚠ {stated}" if stated else "")
-        self._warning.setVisible(bool(stated))
+        say(self._warning, f"⚠ {stated}" if stated else "")
         self._bars.setVisible(outlook is not None)
         self._bars.show_outlook(outlook)
-        self._becoming.show_example(outlook.example if outlook is not None else None)
+        example = None if outlook is None else outlook.example
+        self._becoming.show_drawing(None if example is None else becoming(example))
         self._slider_line.setVisible(share is not None)
         if share is not None:
             self._share.setText(at_most(share))
             self._share.setToolTip(tr("{share} exactly", share=entered(share)))
             self.slider.setEnabled(len(shares) > 1)
-            self.slider.blockSignals(True)
             if not self.slider.isSliderDown():
-                self.slider.setValue(round(STEPS * float(share / self._session.plan.epsilon)))
-            self.slider.blockSignals(False)
+                with QSignalBlocker(self.slider):
+                    self.slider.setValue(round(STEPS * float(share / self._session.plan.epsilon)))
 
     def _begin_drag(self) -> None:
         self._drag += 1  # steps of one drag are one step of undo; the next drag is another

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QItemSelectionModel
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from workbench.gui.gauges.budget import HIGH
 from workbench.gui.pages.base import PageFrame
@@ -15,7 +14,7 @@ from workbench.gui.pages.protect import PAGE
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
-from workbench.gui.widgets.basic import Card, button, label, row, stack
+from workbench.gui.widgets.basic import Card, button, label, panel, row, stack, views
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Explainable, explain_button, of_one_row
 from workbench.gui.widgets.formatting import at_most, count, entered
@@ -48,14 +47,8 @@ class ProtectPage(PageFrame):
             tr("Split evenly"), "split_evenly", tip=tr("Free every lock and give each column the same share")
         )
         self._even.clicked.connect(self._split_evenly)
-        self.entry = PrivacyEntry(
-            "plan_epsilon",
-            LEAST,
-            MOST,
-            session.plan.epsilon,
-            help_text=tr(EPSILON_HELP),
-            slider=SLIDER,
-        )
+        about, now = tr(EPSILON_HELP), session.plan.epsilon
+        self.entry = PrivacyEntry("plan_epsilon", LEAST, MOST, now, help_text=about, slider=SLIDER)
         self.entry.value_changed.connect(session.set_epsilon)
         Explainable(self.entry.field, session, lambda: of_one_row(session, session.plan.epsilon))
         self.shares = ShareModel(session)
@@ -81,26 +74,12 @@ class ProtectPage(PageFrame):
         self._show_table()
 
     def _arrange(self) -> None:
-        caption = label(tr("Privacy budget of one whole row,  ε"))
-        budget = Card(pad=12)
-        ask = explain_button(
-            self.session, "protect_explain", lambda: of_one_row(self.session, self.session.plan.epsilon)
-        )
-        line = row(caption, self.entry, ask, spacing=12)
-        line.setStretch(1, 1)
-        budget.body.addLayout(line)
-        table = Card(self.table, pad=8, spacing=4)
-        foot = row(None, self._sum)
-        foot.setContentsMargins(8, 0, 12, 2)
-        table.body.addLayout(foot)
-        whole = QWidget()
-        layout = stack(budget, spacing=12)
-        whole.setLayout(layout)
-        layout.addWidget(MasterDetail(table, self.detail), 1)
-        self._whole = whole
-        self._views = QStackedWidget()
-        self._views.addWidget(self._nothing)
-        self._views.addWidget(whole)
+        session, caption = self.session, label(tr("Privacy budget of one whole row,  ε"))
+        ask = explain_button(session, "protect_explain", lambda: of_one_row(session, session.plan.epsilon))
+        budget = Card(row(caption, (self.entry, 1), ask, spacing=12), pad=12)
+        table = Card(self.table, row(None, self._sum, margins=(8, 0, 12, 2)), pad=8, spacing=4)
+        self._whole = panel(stack(budget, (MasterDetail(table, self.detail), 1), spacing=12))
+        self._views = views(self._nothing, self._whole)
         self.body.addWidget(self._views, 1)
 
     # -- what is shown --------------------------------------------------------------------------------------------

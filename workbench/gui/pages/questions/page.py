@@ -26,7 +26,7 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.style.stylesheet import MARGIN, PAD, ROW
-from workbench.gui.widgets.basic import Card, Elided, button, label, mark_wrong, named, row, segments, stack
+from workbench.gui.widgets.basic import Card, Elided, button, label, mark_wrong, named, panel, row, segments, stack
 from workbench.gui.widgets.cell_delegates import CHEVRON, PADDING, tick
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.empty_state import NothingYet
@@ -185,8 +185,7 @@ class QuestionsPage(PageFrame):
         self.filter.needs.setText(tr("ticked"))
         self.filter.needs.setToolTip(tr("Show only ticked columns"))
         self._parts = QBoxLayout(QBoxLayout.Direction.TopToBottom)
-        self._card = Card()
-        self._card.body.addLayout(self._parts)
+        self._card = Card(self._parts)
         for part in (self._who(), self._which(), self._what()):
             self._parts.addWidget(part)
         self._arrange(beside=False)
@@ -252,8 +251,7 @@ class QuestionsPage(PageFrame):
         self._wishes.setPlaceholderText(tr("for example {value}", value=FORMS.split(" or ")[0].replace(", ", "; ")))
         self._wishes.editingFinished.connect(self._take_wishes)
         self._wrong = label("", "problem", wrap=True, name="wishes_problem")
-        model = QWidget()
-        model.setLayout(row(self._asks[MODEL], self._target))
+        model = panel(row(self._asks[MODEL], self._target))
         self._boxes = [*(self._asks[name] for name in (AVERAGES, PAIRS, FIGURES, ROWS)), model]
         self._grid = QGridLayout()
         self._grid.setVerticalSpacing(4)
@@ -261,8 +259,7 @@ class QuestionsPage(PageFrame):
         wishes = label(tr("Wishes"), "muted")
         wishes.setBuddy(self._wishes)
         wishes.setToolTip(tr(WISHES))
-        line = row(wishes, self._wishes)
-        line.setStretch(1, 1)
+        line = row(wishes, (self._wishes, 1))
         return _part(self._question(3, tr("What will they ask of it?")), self._grid, line, self._wrong)
 
     def _arrange(self, *, beside: bool) -> None:
@@ -327,11 +324,8 @@ class QuestionsPage(PageFrame):
         self.set_note(self._next(asked), wrapped=True)
 
     def _show_target(self, asked: Questions) -> None:
-        choices = [*([] if asked.target else [tr(NO_TARGET)]), *asked.needed]
-        if [self._target.itemText(at) for at in range(self._target.count())] != choices:
-            self._target.clear()
-            self._target.addItems(choices)
-        self._target.setCurrentText(asked.target or tr(NO_TARGET))
+        choices = [*([] if asked.target else [(tr(NO_TARGET), None)]), *((name, name) for name in asked.needed)]
+        self._target.offer(choices, asked.target)
         mark_wrong(self._target, MODEL in asked.asks and asked.target is None)
 
     def _show_wishes(self, asked: Questions) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from workbench.gui.pages.base import Page
-from workbench.gui.session.newest_release import state_of
 from workbench.gui.style.language import tr_later
 
 PAGE = Page(
@@ -13,7 +12,7 @@ PAGE = Page(
     help=tr_later("Collect a column as noisy reports of single clients, and find out which values occur"),
     make="workbench.gui.pages.rappor.page:RapporPage",
     topic="rappor",
-    state=state_of("rappor"),
+    state=lambda session: "ready" if any(step.central == "rappor" for step in session.released) else "empty",
     about=(
         tr_later(
             "RAPPOR collects one value from each client as a vector of random bits, and decodes which "

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QMarginsF, QSize
+from PySide6.QtCore import QMarginsF
 
 from workbench.gui.pages.rappor.parameters_card import LINES
-from workbench.gui.pages.rappor.tasks import Bar, Shown
+from workbench.gui.pages.rappor.tasks import Bar
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number
 from workbench.gui.widgets import chart_marks as mark
-from workbench.gui.widgets.chart import KEY, Below, Chart, Drawing, ends_below
+from workbench.gui.widgets.chart import KEY, Below, Drawing, ends_below
 from workbench.gui.widgets.chart_marks import Key, Scale, Sign
 from workbench.gui.widgets.formatting import count, percent, plain
 from workbench.params import ParameterError
@@ -42,19 +42,10 @@ Curves = tuple[tuple[int, NDArray[np.float64], NDArray[np.float64]], ...]
 ROC_STYLES = ("private", "sanitized", "third")
 
 
-class BarsPicture(Chart):
-    """Filled bars: true shares; squares with brackets: decoded shares and their intervals."""
-
-    name = "rappor_bars"
-    margins = QMarginsF(2, KEY, 2, 22)
-    usual, least = QSize(480, 190), QSize(0, 170)
-
-    def show_bars(self, bars: tuple[Bar, ...]) -> None:
-        """Show the candidates."""
-        self.show_drawing(_bars(bars) if bars else None)
-
-
-def _bars(bars: tuple[Bar, ...]) -> Drawing:
+def bars_drawing(bars: tuple[Bar, ...]) -> Drawing | None:
+    """Return filled bars for true shares, squares with brackets for decoded ones and their intervals."""
+    if not bars:
+        return None
     known = any(bar.true is not None for bar in bars)
     ends: dict[str, list[tuple[float, float, float, float]]] = {}
     for at, bar in enumerate(bars):
@@ -74,6 +65,7 @@ def _bars(bars: tuple[Bar, ...]) -> Drawing:
         key=key,
         words=lambda x: _bar_words(bars[int(x)]),
         spoken=tr("True and decoded shares of {bars} candidates, with intervals", bars=len(bars)),
+        margins=QMarginsF(2, KEY, 2, 22),
     )
 
 
@@ -91,59 +83,32 @@ def _bar_words(bar: Bar) -> str:
     return f"{bar.string}: {', '.join([*true, decoded, verdict])}"
 
 
-class HeatPicture(Chart):
-    """A row for each cohort, a column for each bit: the darker, the more reports of the cohort have it."""
-
-    name = "rappor_heat"
-    margins = QMarginsF(2, KEY, 2, 20)
-    usual, least = QSize(300, 150), QSize(0, 140)
-
-    def show_heat(self, heat: NDArray[np.float64]) -> None:
-        """Show the shares, (cohorts, bits)."""
-        least, most, bits = float(heat.min()), float(heat.max()), heat.shape[1]
-        shade = (heat - least) / max(most - least, 1e-9)
-        ends = [(percent(float(bit.min())), percent(float(bit.max()))) for bit in heat.T]
-        key = tr("reports with each bit, by cohort: {low} to {high}", low=percent(least), high=percent(most))
-        drawing = Drawing(
-            (mark.shades(shade[::-1].tolist()),),
-            x=Scale(0, bits),
-            below=(Below(0, tr("bit {number}", number=0)), Below(bits, tr("bit {number}", number=bits - 1))),
-            key=(Key(key, "muted", ""),),
-            frame="box",
-            words=lambda x: tr(
-                "bit {number}: {low} to {high} of a cohort's reports",
-                number=int(x),
-                low=ends[int(x)][0],
-                high=ends[int(x)][1],
-            ),
-            spoken=tr(
-                "Share of the reports with each of {bits} bits in {cohorts} cohorts", bits=bits, cohorts=heat.shape[0]
-            ),
-        )
-        self.show_drawing(drawing)
-
-
-class RocPicture(Chart):
-    """Hits against false alarms as the p-value's threshold rises, for several numbers of reports."""
-
-    name = "rappor_roc"
-    margins = QMarginsF(30, KEY, 8, 20)
-    usual, least = QSize(220, 150), QSize(0, 140)
-
-    def show_roc(self, shown: Shown | None) -> None:
-        """Show the curves, or why there are none."""
-        self.show_drawing(_roc(shown.roc) if shown is not None and shown.roc else _no_roc())
-
-
-def _no_roc() -> Drawing:
+def heat_drawing(heat: NDArray[np.float64]) -> Drawing:
+    """Return a row for each cohort, a column for each bit: the darker, the more reports of the cohort have it."""
+    least, most, bits = float(heat.min()), float(heat.max()), heat.shape[1]
+    shade = (heat - least) / max(most - least, 1e-9)
+    ends = [(percent(float(bit.min())), percent(float(bit.max()))) for bit in heat.T]
+    key = tr("reports with each bit, by cohort: {low} to {high}", low=percent(least), high=percent(most))
+    of_a_bit = tr_later("bit {number}: {low} to {high} of a cohort's reports")
     return Drawing(
-        empty=tr("no ROC: nothing is\nknown to be absent"),
-        frame="none",
-        spoken=tr("No ROC: nothing is known to be absent"),
+        (mark.shades(shade[::-1].tolist()),),
+        x=Scale(0, bits),
+        below=(Below(0, tr("bit {number}", number=0)), Below(bits, tr("bit {number}", number=bits - 1))),
+        key=(Key(key, "muted", ""),),
+        frame="box",
+        words=lambda x: tr(of_a_bit, number=int(x), low=ends[int(x)][0], high=ends[int(x)][1]),
+        spoken=tr(
+            "Share of the reports with each of {bits} bits in {cohorts} cohorts", bits=bits, cohorts=heat.shape[0]
+        ),
+        margins=QMarginsF(2, KEY, 2, 20),
     )
 
 
-def _roc(roc: Curves) -> Drawing:
+def roc_drawing(roc: Curves) -> Drawing:
+    """Return hits against false alarms as the p-value's threshold rises, or why there are none."""
+    if not roc:
+        stated = tr("no ROC: nothing is\nknown to be absent")
+        return Drawing(empty=stated, frame="none", spoken=tr("No ROC: nothing is known to be absent"))
     curves = [
         mark.line(list(zip(alarms.tolist(), hits.tolist(), strict=True)), style)
         for (_, alarms, hits), style in zip(roc, ROC_STYLES, strict=False)
@@ -156,6 +121,7 @@ def _roc(roc: Curves) -> Drawing:
         key=[Key(tr_number(n, ","), style, "") for (n, _, _), style in zip(roc, ROC_STYLES, strict=False)],
         words=lambda share: _roc_words(roc, share),
         spoken=tr("ROC of {reports}", reports=reports),
+        margins=QMarginsF(30, KEY, 8, 20),
     )
 
 
@@ -209,16 +175,14 @@ class Plot:
 
     Attributes:
         along: the parameter in words.
-        ends: its least and its greatest value.
-        log: whether it is on a log scale.
+        scale: its axis.
         now: where it is.
         series: the lines.
         percent: whether the values are shares.
     """
 
     along: str
-    ends: tuple[float, float]
-    log: bool
+    scale: Scale
     now: float
     series: tuple[Series, ...]
     percent: bool = False
@@ -231,7 +195,7 @@ def plots(setting: Setting, key: str) -> tuple[Plot, Plot]:
     lines: dict[str, list[tuple[float, float]]] = {"one": [], "permanent": [], "exact": [], "least": []}
     for step in range(POINTS):
         share = step / (POINTS - 1)
-        value = Scale(line.least, line.most, line.log).value(share)
+        value = line.scale.value(share)
         try:
             there = setting.at(key, value)
             bound = cost(there.parameters, there.each)
@@ -249,7 +213,7 @@ def plots(setting: Setting, key: str) -> tuple[Plot, Plot]:
     ]
     if setting.each > 1 or key == "each":
         epsilons.append(Series(tr("these reports"), "third", made["exact"]))
-    frame = (tr(line.words), (line.least, line.most), line.log, now)
+    frame = tr(line.words), line.scale, now
     frequency = Series(
         tr("smallest share found among {candidates} candidates", candidates=CANDIDATES), "private", made["least"]
     )
@@ -262,48 +226,36 @@ def nearest_rank(values: Sequence[float], share: float) -> float:
     return ranked[min(int(share * len(ranked)), len(ranked) - 1)]
 
 
-class LinePlot(Chart):
-    """Lines along one parameter, with a mark at its present value."""
-
-    margins = QMarginsF(44, KEY, 8, 20)
-    usual, least = QSize(260, 116), QSize(0, 110)
-
-    def show_plot(self, plot: Plot) -> None:
-        """Show ``plot``."""
-        values = [value for line in plot.series for _, value in line.points]
-        # A line that grows without bound would flatten the others: it leaves the picture at the top.
-        most = (nearest_rank(values, 0.94) * 1.1 if values else 1.0) or 1.0
-        low, high = plot.ends
-        along = Scale(low, high, plot.log)
-        stated = [
-            tr(
-                "{figure} {low} to {high}",
-                figure=line.words,
-                low=_stated(line.points[0][1], plot),
-                high=_stated(line.points[-1][1], plot),
-            )
-            for line in plot.series
-            if line.points
-        ]
-        lines = [mark.line(line.points, line.style) for line in plot.series]
-        drawing = Drawing(
-            (*lines, mark.upright(min(max(plot.now, low), high))),
-            x=along,
-            y=Scale(0, most),
-            left=[(most * share, _stated(most * share, plot)) for share in (0.0, 0.5, 1.0)],
-            below=(Below(low, f"{plot.along} {plain(low)}"), Below(high, plain(high))),
-            key=[Key(line.words, line.style, "line") for line in plot.series],
-            words=lambda value: _words(plot, along, value),
-            spoken=tr("Along {along}: {stated}", along=plot.along, stated="; ".join(stated)),
-        )
-        self.show_drawing(drawing)
+def plot_drawing(plot: Plot) -> Drawing:
+    """Return lines along one parameter, with a mark at its present value."""
+    values = [value for line in plot.series for _, value in line.points]
+    # A line that grows without bound would flatten the others: it leaves the picture at the top.
+    most = (nearest_rank(values, 0.94) * 1.1 if values else 1.0) or 1.0
+    low, high = plot.scale.low, plot.scale.high
+    drawn = [(line.words, line.points[0][1], line.points[-1][1]) for line in plot.series if line.points]
+    stated = [
+        tr("{figure} {low} to {high}", figure=words, low=_stated(first, plot), high=_stated(last, plot))
+        for words, first, last in drawn
+    ]
+    lines = [mark.line(line.points, line.style) for line in plot.series]
+    return Drawing(
+        (*lines, mark.upright(min(max(plot.now, low), high))),
+        x=plot.scale,
+        y=Scale(0, most),
+        left=[(most * share, _stated(most * share, plot)) for share in (0.0, 0.5, 1.0)],
+        below=(Below(low, f"{plot.along} {plain(low)}"), Below(high, plain(high))),
+        key=[Key(line.words, line.style, "line") for line in plot.series],
+        words=lambda value: _words(plot, value),
+        spoken=tr("Along {along}: {stated}", along=plot.along, stated="; ".join(stated)),
+        margins=QMarginsF(44, KEY, 8, 20),
+    )
 
 
-def _words(plot: Plot, scale: Scale, value: float) -> str:
+def _words(plot: Plot, value: float) -> str:
     """Return the values of the points nearest to a place along the parameter."""
-    at = scale.share(value)
+    at = plot.scale.share(value)
     nearest = [
-        (line.words, min(line.points, key=lambda point: abs(scale.share(point[0]) - at))[1])
+        (line.words, min(line.points, key=lambda point: abs(plot.scale.share(point[0]) - at))[1])
         for line in plot.series
         if line.points
     ]

@@ -6,17 +6,18 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal
 
+from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QWidget
 
 from workbench.gui.pages.rappor import PAGE
 from workbench.gui.pages.rappor.live_plots import (
     CANDIDATES,
-    BarsPicture,
-    HeatPicture,
-    LinePlot,
-    RocPicture,
     Setting,
+    bars_drawing,
+    heat_drawing,
+    plot_drawing,
     plots,
+    roc_drawing,
 )
 from workbench.gui.pages.rappor.parameters_card import LINES, ParametersCard
 from workbench.gui.pages.rappor.tasks import Shown, decoded, simulate
@@ -25,12 +26,13 @@ from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseW
 from workbench.gui.pages.release_tasks import Asked
 from workbench.gui.pages.run_page import first_problem
 from workbench.gui.session.error_text import sentence
-from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import again, localised, tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, Facts, badge, label, look, named, row, stack
+from workbench.gui.widgets.basic import Card, Facts, badge, into_sight, label, look, named, row, scrolled, stack
+from workbench.gui.widgets.chart import Chart
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import at_most, count, percent, plain
 from workbench.params import ParameterError
@@ -72,19 +74,13 @@ class ResultsView(QWidget):
         self._title = label(tr("WHAT IS FOUND"), "caption", name="rappor_found_title")
         self._badge = badge()
         self._stated = label("", wrap=True, name="rappor_found")
-        self._bars, self._heat, self._roc = BarsPicture(session), HeatPicture(session), RocPicture(session)
-        first = Card(pad=12, spacing=6)
-        first.body.addLayout(row(self._title, None, self._badge))
-        first.body.addWidget(self._stated)
-        first.body.addWidget(self._bars)
+        self._bars = Chart(session, "rappor_bars", usual=QSize(480, 190), least=QSize(0, 170))
+        self._heat = Chart(session, "rappor_heat", usual=QSize(300, 150), least=QSize(0, 140))
+        self._roc = Chart(session, "rappor_roc", usual=QSize(220, 150), least=QSize(0, 140))
+        first = Card(row(self._title, None, self._badge), self._stated, self._bars, pad=12, spacing=6)
         bits = Card(label(tr("BITS"), "caption"), self._heat, pad=12, spacing=6)
         curves = Card(label(tr("ROC BY NUMBER OF REPORTS"), "caption"), self._roc, pad=12, spacing=6)
-        below = row(spacing=12)
-        below.addWidget(bits, 3)
-        below.addWidget(curves, 2)
-        whole = stack(first, spacing=12)
-        whole.addLayout(below)
-        self.setLayout(whole)
+        self.setLayout(stack(first, row((bits, 3), (curves, 2), spacing=12), spacing=12))
         self.hide()
 
     @property
@@ -96,11 +92,11 @@ class ResultsView(QWidget):
         """Show what was decoded, or nothing."""
         self._found = found
         self.setVisible(found is not None)
-        self._bars.show_bars(() if found is None else found.bars)
-        self._roc.show_roc(found)
         if found is None:
             return
-        self._heat.show_heat(found.heat)
+        self._bars.show_drawing(bars_drawing(found.bars))
+        self._roc.show_drawing(roc_drawing(found.roc))
+        self._heat.show_drawing(heat_drawing(found.heat))
         self._title.setText(tr("WHAT IS FOUND: {title}", title=again(found.title)))
         self._badge.setVisible(found.private)
         self._stated.setText(_words(found))
@@ -143,18 +139,15 @@ class RapporPage(ReleasePage):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE, RELEASED)
-        self._handle: JobHandle | None = None
         self._facts = Facts(wrap_names=True)
         self._parameters = ParametersCard()
-        self._plots = LinePlot(session, "rappor_epsilon_plot"), LinePlot(session, "rappor_detectable_plot")
-        self._source = named(
-            ChoiceBox(),
-            "rappor_source",
-            tr("Values"),
-            tr("An experiment with made-up clients, or a column of the open table"),
-        )
-        self._source.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self._source.setMinimumContentsLength(30)
+        self._plots = [
+            Chart(session, name, usual=QSize(260, 116), least=QSize(0, 110))
+            for name in ("rappor_epsilon_plot", "rappor_detectable_plot")
+        ]
+        tip = tr("An experiment with made-up clients, or a column of the open table")
+        self._source = named(ChoiceBox(), "rappor_source", tr("Values"), tip)
+        self._source.give_way(30)
         self._results = ResultsView(session)
         self._released = ReleasedPart(
             self,
@@ -189,21 +182,16 @@ class RapporPage(ReleasePage):
         self._unbounded = label(tr(UNBOUNDED), "warn", wrap=True, name="rappor_unbounded")
         costs = label(tr("WHAT IT COSTS AND CAN FIND"), "caption")
         bounds = Card(costs, self._facts, self._unbounded, *self._plots, pad=12, spacing=6)
-        above = row(spacing=12)
-        above.addWidget(self._parameters, 5)
-        above.addWidget(bounds, 6)
-        layout = stack(spacing=12)
-        layout.addLayout(above, 1)  # before anything is found a high window is for the lines
-        layout.addWidget(self._released)
-        layout.addWidget(self._results)
+        above = row((self._parameters, 5), (bounds, 6), spacing=12)
+        # Before anything is found a high window is for the lines.
+        layout = stack((above, 1), self._released, self._results, spacing=12)
         title = label(tr("values"), "muted")
         title.setBuddy(self._source)
         self.header.addWidget(title)
         self.header.addWidget(self._source)
-        self.body.addWidget(self._scrolled(layout), 1)
+        self.body.addWidget(scrolled(layout, "rappor_area"), 1)
         self.body.addWidget(self._refusal)
         self.body.addWidget(self._into_line(self._release))
-        self.foot.addWidget(self._cancel)
 
     # -- what is shown --------------------------------------------------------------------------------------------
 
@@ -217,16 +205,13 @@ class RapporPage(ReleasePage):
 
     def _follow_plan(self) -> None:
         """Offer the columns that the plan does not publish as they are."""
-        chosen = self._source.currentData()
-        self._source.clear()
+        chosen, offered = self._source.currentData(), []
         for known in sorted(PRESETS, key=lambda preset: preset.parameters.f == 0):  # a bounded one first
             title = _FIGURE.sub(lambda found: localised(found[0]), tr_sentence(known.title))
-            self._source.addItem(tr("made-up: {title}", title=title), f"preset:{known.name}")
-        if self.session.opened is not None:
-            for column in self.session.plan.columns:
-                if column.action != "keep":
-                    self._source.addItem(tr("column {name}", name=column.name), f"column:{column.name}")
-        self._source.setCurrentIndex(max(self._source.findData(chosen), 0))
+            offered.append((tr("made-up: {title}", title=title), f"preset:{known.name}"))
+        columns = self.session.plan.columns if self.session.opened is not None else ()
+        named_so = (c.name for c in columns if c.action != "keep")
+        self._source.offer([*offered, *((tr("column {name}", name=n), f"column:{n}") for n in named_so)], chosen)
         with self._steps.unasked():
             self._chose_source(first=chosen is None)
 
@@ -263,21 +248,20 @@ class RapporPage(ReleasePage):
         session, setting = self.session, self._setting()
         if setting is not None:
             for plot, found in zip(self._plots, plots(setting, self._parameters.last), strict=True):
-                plot.show_plot(found)
+                plot.show_drawing(plot_drawing(found))
         bound = self._show_cost(setting)
-        simulating, releasing = self._handle is not None, self._running is not None
-        running = simulating or releasing
+        running, releasing = self.running, self._releasing is not None
         hinder = self._hindrance(setting, bound)
         keys = self.has_keys(self.primary, self._cancel, self._release)
         assert self.primary is not None
         self.primary.setEnabled(setting is not None and not running)
-        self.primary.setText(tr("Simulating…") if simulating else tr("Simulate"))
+        self.primary.setText(tr("Simulating…") if running and not releasing else tr("Simulate"))
         self._into.setVisible(session.opened is not None)
         self._release.setEnabled(not hinder and not running and bool(self._target.text().strip()))
         self._name_release(done=False)
         self._parameters.enable(not running)
         self._source.setEnabled(not running)
-        self._show_cancel(running=running, keys=keys)
+        self.show_cancel(keys=keys)
         stated = hinder if session.opened is not None else ""
         self.set_note(tr(RUNNING) if releasing else stated or tr(FREE))
 
@@ -377,18 +361,12 @@ class RapporPage(ReleasePage):
                 self._refusal.show()
 
         handle = simulate(opened, column, made_up, setting.parameters, setting.clients, self.jobs, apply, failed)
-        self._handle = figures_first.follow_note(self.session, self.jobs, handle)
-        self._handle.ended.connect(self._simulated)
-        self.refresh()
-
-    def _simulated(self) -> None:
-        self._handle = None
-        self.refresh()
+        self.follow(figures_first.follow_note(self.session, self.jobs, handle))
 
     def _show(self, found: Shown) -> None:
         """Show what was decoded, and scroll to it once it is laid out."""
         self._results.show_released(found)
-        self.scroll_to(self._results)
+        into_sight(self._results)
 
     def asked(self) -> Asked | None:
         """Return the reports of the chosen column."""
@@ -405,20 +383,6 @@ class RapporPage(ReleasePage):
     def _show_released(self) -> None:
         self._released.show_newest()
         self.refresh()
-
-    @property
-    def job(self) -> JobHandle | None:
-        """The simulation or the release that the page's own Cancel stops."""
-        return self._handle or self._running
-
-    def escape(self) -> bool:
-        if self._handle is None:
-            return super().escape()
-        if self._handle.stopping:
-            return False
-        self._handle.cancel()
-        self.refresh()
-        return True
 
 
 def _epsilon(value: float) -> str:

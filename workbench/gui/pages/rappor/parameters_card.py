@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QSlider
 
 from workbench.gui.session.error_text import sentence
 from workbench.gui.style.language import localised, tr, tr_later, tr_sentence, typed
-from workbench.gui.widgets.basic import Card, hold, label, mark_wrong, named
+from workbench.gui.widgets.basic import Card, hold, label, mark_wrong, named, say
+from workbench.gui.widgets.chart_marks import Scale
 from workbench.params import ParameterError
 from workbench.params.field import Field, IntegerField
 from workbench.privacy.rappor.parameters import HASHED_BITS, RapporParameters
@@ -29,22 +29,20 @@ class _Line:
     key: str
     words: str
     spec: Field
-    least: float
-    most: float
-    log: bool = False
+    scale: Scale
     whole: bool = True
 
 
 _DECLARED = RapporParameters.declared()
 LINES = (
-    _Line("f", tr_later("coin tosses, f"), _DECLARED["f"], 0, 0.99, whole=False),
-    _Line("p", tr_later("0 reported as 1, p"), _DECLARED["p"], 0, 1, whole=False),
-    _Line("q", tr_later("1 reported as 1, q"), _DECLARED["q"], 0, 1, whole=False),
-    _Line("h", tr_later("hashes, h"), _DECLARED["h"], 1, 8),
-    _Line("k", tr_later("bits, k"), _DECLARED["k"], 8, HASHED_BITS),
-    _Line("m", tr_later("cohorts, m"), _DECLARED["m"], 1, 64),
-    _Line("clients", tr_later("clients"), CLIENTS, 1_000, 10_000_000, log=True),
-    _Line("each", tr_later("reports each"), EACH, 1, 1_000, log=True),
+    _Line("f", tr_later("coin tosses, f"), _DECLARED["f"], Scale(0, 0.99), whole=False),
+    _Line("p", tr_later("0 reported as 1, p"), _DECLARED["p"], Scale(0, 1), whole=False),
+    _Line("q", tr_later("1 reported as 1, q"), _DECLARED["q"], Scale(0, 1), whole=False),
+    _Line("h", tr_later("hashes, h"), _DECLARED["h"], Scale(1, 8)),
+    _Line("k", tr_later("bits, k"), _DECLARED["k"], Scale(8, HASHED_BITS)),
+    _Line("m", tr_later("cohorts, m"), _DECLARED["m"], Scale(1, 64)),
+    _Line("clients", tr_later("clients"), CLIENTS, Scale(1_000, 10_000_000, log=True)),
+    _Line("each", tr_later("reports each"), EACH, Scale(1, 1_000, log=True)),
 )
 
 
@@ -82,11 +80,10 @@ class ParametersCard(Card):
             slider.valueChanged.connect(self._dragged(line))
             self._fields[line.key], self._sliders[line.key] = field, slider
         grid.setColumnStretch(2, 1)
+        self._problem = label("", "problem", wrap=True, name="rappor_problem", hidden=True)
         self.body.addLayout(grid)
-        self._problem = label("", "problem", wrap=True, name="rappor_problem")
         self.body.addWidget(self._problem)
         self.body.addStretch(1)
-        self._problem.hide()
         self.retranslate()
         self.show_values(RapporParameters(), 100_000, 1)
 
@@ -153,12 +150,8 @@ class ParametersCard(Card):
     def _typed(self, line: _Line) -> Callable[[str], None]:
         def typed(_text: str) -> None:
             self.last = line.key
-            try:
+            with suppress(ParameterError):  # which is said below the fields
                 self._show(line, self._read(line), field=False)
-            except ParameterError:
-                self._check()
-                self.changed.emit()
-                return
             self._check()
             self.changed.emit()
 
@@ -167,12 +160,9 @@ class ParametersCard(Card):
     def _dragged(self, line: _Line) -> Callable[[int], None]:
         def dragged(step: int) -> None:
             self.last = line.key
-            share = step / STEPS
-            if line.log:
-                value = line.least * (line.most / line.least) ** share
+            value = line.scale.value(step / STEPS)
+            if line.scale.log:
                 value = float(f"{value:.2g}")
-            else:
-                value = line.least + (line.most - line.least) * share
             self._fields[line.key].setText(_written(round(value) if line.whole else round(value, 2)))
             self._check()
             self.changed.emit()
@@ -182,14 +172,9 @@ class ParametersCard(Card):
     def _show(self, line: _Line, value: float, *, field: bool) -> None:
         if field:
             self._fields[line.key].setText(_written(value))
-        if line.log:
-            share = math.log(max(value, 1) / line.least) / math.log(line.most / line.least)
-        else:
-            share = (value - line.least) / (line.most - line.least)
         slider = self._sliders[line.key]
-        slider.blockSignals(True)
-        slider.setValue(round(STEPS * min(max(share, 0.0), 1.0)))
-        slider.blockSignals(False)
+        with QSignalBlocker(slider):
+            slider.setValue(round(STEPS * min(max(line.scale.share(value), 0.0), 1.0)))
 
     def _check(self) -> None:
         stated = ""
@@ -205,8 +190,7 @@ class ParametersCard(Card):
                 self._made()
             except ParameterError as error:
                 stated = sentence(error)
-        self._problem.setText(stated)
-        self._problem.setVisible(bool(stated))
+        say(self._problem, stated)
 
 
 def _written(value: float) -> str:

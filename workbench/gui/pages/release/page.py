@@ -35,10 +35,10 @@ from workbench.gui.pages.release_tasks import Asked, Foreseen
 from workbench.gui.pages.run_page import first_problem
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.error_text import sentence
-from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
-from workbench.gui.widgets.basic import button, caption, label, look, row, stack
+from workbench.gui.widgets.basic import button, caption, label, look, panel, row, stack
 from workbench.gui.widgets.declared import ColumnsCard
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.release_card import ReleasedCard
@@ -126,12 +126,9 @@ class SettingsPage(ReleasePage):
     def _make_problem(self) -> None:
         self._problem = label("", "problem", wrap=True, name="release_problem")
         self._hint_page = "data"
-        self._hint = button("", "release_hint", "link")
-        self._hint.clicked.connect(lambda: self.session.go(self._hint_page))
-        line = row(self._problem, self._hint)
-        line.setStretch(0, 1)
-        self._stopped = look(QWidget(), "clear")
-        self._stopped.setLayout(line)
+        self._hint = button("", "release_hint", "link", press=lambda: self.session.go(self._hint_page))
+        line = row((self._problem, 1), self._hint)
+        self._stopped = look(panel(line), "clear")
 
     def _arrange(self) -> None:
         self._empty = NothingYet(self.session, "release_nothing", tr("No table yet"), "data", tr("Go to Data"))
@@ -146,8 +143,7 @@ class SettingsPage(ReleasePage):
         all_of_them.clicked.connect(lambda: self.session.go("released"))
         self._released_title = caption(tr("JUST RELEASED"), all_of_them)
         past = look(QWidget(), "clear")
-        lines = stack(self._released_title, spacing=12)
-        lines.addLayout(self._released)
+        lines = stack(self._released_title, self._released, spacing=12)
         past.setLayout(lines)
         self._columns = ColumnsCard(self.session, "release_columns")
         self._sections = Sections(self._version, self._cost, self._outside, self._columns, past)
@@ -279,7 +275,7 @@ class SettingsPage(ReleasePage):
 
     def refresh(self) -> None:
         """Show what can be pressed, what prevents it, and the cost against the account."""
-        session, pane, running = self.session, self._pane, self._running is not None
+        session, pane, running = self.session, self._pane, self._releasing is not None
         opened, images = session.opened, session.images
         self._bar.setVisible(images is None)
         self._empty.setVisible(opened is None and images is None)
@@ -294,7 +290,7 @@ class SettingsPage(ReleasePage):
         self._outside.show_outside(None if self._foreseen is None else self._foreseen.outside)
         stops, hint = self._stops()
         self._say_problem(stops, hint)
-        busy = pane is not None and pane.job is not None
+        busy = self.running and not running
         ready = self._foreseen is not None and not self._hindered()[0] and not running and not busy
         others = () if pane is None else pane.others
         keys = self.has_keys(self._release, *others, self._cancel, self._onward, self._better, self._train)
@@ -307,13 +303,12 @@ class SettingsPage(ReleasePage):
         if pane is not None:
             pane.enable(not running)
             pane.show_others(ready=ready)
-        self._show_cancel(running=running or busy, keys=keys)
-        stopping = self.job is not None and self.job.stopping
+        self.show_cancel(keys=keys)
         working = pane is not None and self._foreseen is None and not stops and self._problem_found is None
         note = (
             "" if pane is None or stops else tr(WORKING) if working else self._foot_words(done=done, short=bool(short))
         )
-        self.set_note(tr("Cancelling…") if stopping else tr(RUNNING) if running else note, wrapped=True)
+        self.set_note(tr("Cancelling…") if self.stopping else tr(RUNNING) if running else note, wrapped=True)
 
     def retranslate(self) -> None:
         """Forecast again, as the sentences of a forecast are made with it."""
@@ -422,11 +417,11 @@ class SettingsPage(ReleasePage):
         self.refresh()
 
     def _learn(self, release: Path) -> None:
-        self.session.ask_to_learn_from(release)
+        self.session.to_learn_from.make(release)
         self.session.go("predict")
 
     def _look_at(self, release: Path) -> None:
-        self.session.ask_to_estimate_from(release)
+        self.session.to_estimate_from.make(release)
         self.session.go("estimate")
 
     def _show_newest(self) -> None:
@@ -496,21 +491,6 @@ class SettingsPage(ReleasePage):
         if cost is None or not self._refused_for_certain():
             return None
         return account.refusal(cost, found.delta if found is not None else 0 * cost)
-
-    @property
-    def job(self) -> JobHandle | None:
-        """The release, or what else of the way runs, that the page's own Cancel stops."""
-        return self._running or (None if self._pane is None else self._pane.job)
-
-    def escape(self) -> bool:
-        """Cancel the release or what else is going on."""
-        if super().escape():
-            return True
-        other = None if self._pane is None else self._pane.job
-        if self._running is not None or other is None or other.stopping:
-            return False
-        other.cancel()
-        return True
 
 
 class Sections(QWidget):

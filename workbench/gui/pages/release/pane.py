@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Signal
@@ -11,18 +12,19 @@ from PySide6.QtWidgets import QWidget
 
 from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseWords
 from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen, foresee
-from workbench.gui.session.job_center import JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import again, tr, tr_later, tr_sentence
-from workbench.gui.widgets.basic import Card, label
+from workbench.gui.widgets.basic import Card, label, say
 from workbench.gui.widgets.delta_entry import DeltaEntry, DeltaLine
 from workbench.gui.widgets.parameter_form import Form, explained
 from workbench.params import Parameters
+from workbench.release.kinds import TABLES, kind
 from workbench.signals.cancel import CancelToken
 
 if TYPE_CHECKING:
     from workbench.sanitize.plan import Plan
+    from workbench.work.work import Work
 
 Fact = tuple[str, str, str, Callable[[Any], str]]
 """Key, words and tip of a line beside the cost, and what it says of a forecast's facts."""
@@ -82,20 +84,42 @@ class WayPane(Card):
         raise NotImplementedError
 
     def forecast(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Foreseen:
-        """Return what is known of it before a row is read; called in a worker, with ``self`` only for its class.
+        """Return what its Work costs and what else is known of it before a row is read; called in a worker.
 
         Raises:
             ParameterError: it does not fit the plan, or ε is too small for it.
         """
-        raise NotImplementedError
+        plan = plan.unrounded() if self.unrounded(chosen) else plan
+        work = _work_of(self.kind, chosen, plan, rows, kind(self.kind).formats[0])
+        return foresee(work, chosen, plan, rows, self.foreseen(plan, rows, chosen, cancel))
+
+    def foreseen(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Any:
+        """Return what beside the cost is foreseen of its kind alone; called in a worker, with ``self`` only to ask."""
+        return None
+
+    def unrounded(self, chosen: Chosen) -> bool:
+        """Return whether numbers keep their own steps, whatever steps noisy rows are rounded to."""
+        return False
+
+    def title(self, chosen: Chosen) -> str:
+        """Return what would be released, in words."""
+        return tr_sentence(kind(self.kind).released)
 
     def asked(self, found: Foreseen) -> Asked:
         """Return what would be released, as it is forecast."""
-        raise NotImplementedError
+        known, chosen = kind(self.kind), found.chosen
+        formats = None if known.formats == TABLES else known.suffixes()
+        work, unrounded = partial(_work_of, self.kind, chosen), self.unrounded(chosen)
+        return Asked(self.title(chosen), work, formats, way=self.kind, unrounded=unrounded)
+
+    def fields(self) -> tuple[QWidget, ...]:
+        """Return what is chosen in."""
+        return (self.delta,)
 
     def enable(self, on: bool) -> None:
         """Let the fields be changed, or not while a release goes on."""
-        raise NotImplementedError
+        for field in self.fields():
+            field.setEnabled(on)
 
     def hindrance(self) -> tuple[str, str]:
         """Return what keeps it from being forecast by this plan, and the page where that is put right."""
@@ -114,11 +138,6 @@ class WayPane(Card):
 
     def show_others(self, *, ready: bool) -> None:
         """Show what it has beside its fields; ``ready`` says whether its request is forecast."""
-
-    @property
-    def job(self) -> JobHandle | None:
-        """What else of it runs and can be cancelled."""
-        return None
 
     def value(self) -> Chosen | None:
         """Return what is chosen; ``None`` while a field is refused."""
@@ -164,8 +183,13 @@ class WayPane(Card):
 
     def say(self, problem: str) -> None:
         """Say which field is refused, and why."""
-        self._problem.setText(problem)
-        self._problem.setVisible(bool(problem))
+        say(self._problem, problem)
+
+
+def _work_of(name: str, chosen: Chosen, plan: Plan, rows: int, file_format: str) -> Work:
+    """Describe the release of a kind; called in a worker."""
+    assert chosen.request is not None
+    return kind(name).work_of(plan, chosen.request, chosen.epsilon, chosen.delta, rows, file_format)
 
 
 class DerivedPane(WayPane):
@@ -175,9 +199,7 @@ class DerivedPane(WayPane):
     written = ("delta", "request")
 
     def __init__(self, page: ReleasePage, name: str) -> None:
-        from workbench.release.kinds import kind
-
-        self._kind = known = kind(name)
+        known = kind(name)
         suffixes = ", ".join(known.suffixes())
         words = ReleaseWords(
             name=name,
@@ -214,26 +236,6 @@ class DerivedPane(WayPane):
         if state["request"] is not None:
             self.form.set_value(state["request"])
 
-    def forecast(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Foreseen:
-        """Return what its Work costs."""
-        assert chosen.request is not None
-        file_format = self._kind.formats[0]
-        work = self._kind.work_of(plan, chosen.request, chosen.epsilon, chosen.delta, rows, file_format)
-        return foresee(work, chosen, plan, rows, None)
-
-    def asked(self, found: Foreseen) -> Asked:
-        """Return the release by what the fields said when it was forecast."""
-        kind, chosen = self._kind, found.chosen
-        request = chosen.request
-        assert request is not None
-        return Asked(
-            tr_sentence(kind.released),
-            lambda plan, rows, form: kind.work_of(plan, request, chosen.epsilon, chosen.delta, rows, form),
-            kind.suffixes(),
-            way=kind.name,
-        )
-
-    def enable(self, on: bool) -> None:
-        """Let the fields be changed, or not while a release goes on."""
-        for part in (self.form, self.delta):
-            part.setEnabled(on)
+    def fields(self) -> tuple[QWidget, ...]:
+        """Return the form and δ."""
+        return self.form, self.delta

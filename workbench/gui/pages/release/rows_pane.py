@@ -7,13 +7,13 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QWidget
+from PySide6.QtWidgets import QGridLayout
 
 from workbench.gui.pages.release.pane import WayPane
 from workbench.gui.pages.release_page import ReleasePage, ReleaseWords
 from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
-from workbench.gui.widgets.basic import Elided, button, label, look
+from workbench.gui.widgets.basic import Elided, button, label, look, panel, say
 from workbench.gui.widgets.formatting import at_most, count, in_full, listed, rounded
 from workbench.privacy.local.mechanisms import mechanism
 from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
@@ -81,8 +81,7 @@ class RowsPane(WayPane):
         self._shown: list[_Line] = []
         self._more = label("", "muted", name="release_more")
         self._lines.addWidget(self._more, SHOWN, 0, 1, 3)
-        holder = QWidget()
-        holder.setLayout(self._lines)
+        holder = panel(self._lines)
         self._means = label(
             tr("Of this release, {means}.", means=tr_sentence(MEANS_ARE_OF_CLAMPED)),
             "muted",
@@ -144,9 +143,6 @@ class RowsPane(WayPane):
             return False
         return is_mostly_noise(found.facts, opened.rows_under(self.session.plan))
 
-    def enable(self, on: bool) -> None:
-        """Nothing is chosen here: noisy rows follow the plan."""
-
     def show_plan(self, forecast: Forecast | None, *, again: bool) -> None:
         """Show the plan; mechanisms and shares once the forecast knows them.
 
@@ -189,8 +185,7 @@ class RowsPane(WayPane):
         self._more.setText(tr("and {more} more", more=tr_number(more, ",")))
         self._means.setVisible(any(c.numeric for c in plan.protected))
         invalid = tr("Values that cannot be used count as missing.") if plan.replaces_invalid else ""
-        self._invalid.setText(invalid)
-        self._invalid.setVisible(bool(invalid))
+        say(self._invalid, invalid)
 
 
 class _Line:

@@ -11,13 +11,12 @@ from PySide6.QtWidgets import QCheckBox, QWidget
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.released import PAGE
 from workbench.gui.pages.released.quality_card import QualityCard
-from workbench.gui.session.account_task import AccountRelease, read_releases
-from workbench.gui.session.account_view import GENERALISED
+from workbench.gui.session.account_task import read_releases
+from workbench.gui.session.account_view import GENERALISED, ReleasedStep
 from workbench.gui.session.job_center import JobCenter
-from workbench.gui.session.newest_release import step_of
-from workbench.gui.session.session import ReleasedStep, Session
+from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
-from workbench.gui.widgets.basic import Card, button, label, look, named, row, scrolled, stack
+from workbench.gui.widgets.basic import Card, button, empty, label, look, named, panel, row, scrolled, stack
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.formatting import at_most, count, entered, in_full, moment, paused_words
 from workbench.gui.widgets.lines_table import LinesTable
@@ -53,18 +52,13 @@ COLUMNS = (
 @dataclass(frozen=True)
 class _Line:
     step: ReleasedStep
-    dataset: str
     kind: str
-
-    @property
-    def output(self) -> Path:
-        return self.step.files[0][1] if self.step.files else self.step.folder / self.step.title
 
     def cells(self) -> tuple[Cell, ...]:
         step, there = self.step, bool(self.step.files)
         return (
             Cell(moment(step.time), tip=step.time),
-            Cell(self.output.name, tip=str(self.output)),
+            Cell(step.output.name, tip=str(step.output)),
             Cell(self.kind),
             *self._cost(),
             Cell(tr("in place") if there else tr("moved"), "text" if there else "muted"),
@@ -85,7 +79,7 @@ class ReleasedPage(PageFrame):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
-        self._all: tuple[AccountRelease, ...] = ()
+        self._all: tuple[ReleasedStep, ...] = ()
         self._lines: list[_Line] = []
         self._chosen = ""
         self._compared_with = ""  # the account of the table that the shown release can be compared with
@@ -106,8 +100,7 @@ class ReleasedPage(PageFrame):
             tr("Go on with it →"), "released_resume", tip=tr("Models, Train: resume or give up the training")
         )
         resume.clicked.connect(lambda: session.go("train"))
-        self._resume = QWidget()
-        self._resume.setLayout(row(self._paused, None, resume))
+        self._resume = panel(row(self._paused, None, resume))
         self._place = stack(spacing=12)
         self._detail = look(Standing(pad=0), "quiet")
         self._detail.body.addWidget(scrolled(self._place, "released_detail"))
@@ -135,7 +128,7 @@ class ReleasedPage(PageFrame):
     def retranslate(self) -> None:
         self._show()
 
-    def _take(self, found: tuple[AccountRelease, ...]) -> None:
+    def _take(self, found: tuple[ReleasedStep, ...]) -> None:
         if found != self._all or not self._lines or self._compared_with != self._original():
             self._all = found
             self._show()
@@ -149,9 +142,8 @@ class ReleasedPage(PageFrame):
         self._own.setVisible(session.open_data is not None and bool(self._all))
         self._lines = [
             _Line(
-                replace(own.get(one.past.release_id) or step_of(one.past), time=one.past.time),
-                one.dataset,
-                tr("model") if one.past.model else tr(KINDS.get(one.past.central, one.past.central)),
+                replace(own.get(one.release_id, one), time=one.time, dataset=one.dataset),
+                tr("model") if one.model else tr(KINDS.get(one.central, one.central)),
             )
             for one in self._all
             if one.dataset == present or not (self._own.isChecked() and self._own.isVisible())
@@ -178,11 +170,7 @@ class ReleasedPage(PageFrame):
             self._choose(at)
 
     def _choose(self, at: int) -> None:
-        while (item := self._place.takeAt(0)) is not None:
-            former = item.widget()
-            if former is not None:
-                former.hide()
-                former.deleteLater()
+        empty(self._place)
         if not 0 <= at < len(self._lines):
             return
         line = self._lines[at]
@@ -190,9 +178,9 @@ class ReleasedPage(PageFrame):
         ways = (self._learn, self._estimate, self._open, self._attack)
         card = ReleasedCard(line.step, 1, self.jobs, *ways, name="shown_release")
         parts: list[QWidget] = [card]
-        if line.step.files and line.dataset == self._original():
+        if line.step.files and line.step.dataset == self._original():
             rows = not line.step.model and line.step.central in ROWS
-            parts.append(QualityCard(self.session, self.jobs, line.output, rows))
+            parts.append(QualityCard(self.session, self.jobs, line.step.output, rows))
         for part in parts:
             self._place.addWidget(part)
             part.show()  # at once: Qt would show it only when it comes back to its event loop
@@ -216,15 +204,15 @@ class ReleasedPage(PageFrame):
             self._paused.setText(paused_words(paused[0]))
 
     def _learn(self, release: Path) -> None:
-        self.session.ask_to_learn_from(release)
+        self.session.to_learn_from.make(release)
         self.session.go("predict")
 
     def _estimate(self, release: Path) -> None:
-        self.session.ask_to_estimate_from(release)
+        self.session.to_estimate_from.make(release)
         self.session.go("estimate")
 
     def _attack(self, release: Path) -> None:
-        self.session.ask_to_attack(release)
+        self.session.to_attack.make(release)
         self.session.go("attack")
 
     def _open(self, release: Path) -> None:

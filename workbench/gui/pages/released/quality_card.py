@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMarginsF, QRectF, QSize
-from PySide6.QtWidgets import QWidget
 
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
@@ -16,8 +15,8 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_number, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.bar_lines import BarLines
-from workbench.gui.widgets.basic import Card, badge, button, into_sight, label, look, named, row
+from workbench.gui.widgets.bar import BarLines
+from workbench.gui.widgets.basic import Card, badge, button, into_sight, label, look, named, panel, row, say
 from workbench.gui.widgets.chart import Chart, Drawing
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.figures_first import follow_note
@@ -45,9 +44,9 @@ def compare(
 
     def work(emit: Emit, cancel: CancelToken) -> Quality:
         from workbench.data.read import ReadOptions
+        from workbench.release.attacked import rows_of_release
         from workbench.release.ledger.study_note import note_study
         from workbench.release.own_release import note_unless_released
-        from workbench.release.rows_beside import rows_of_release
         from workbench.studies.quality.study import QualityRequest, quality
 
         rows = rows_of_release(release, ReadOptions(), cancel)
@@ -130,8 +129,7 @@ class QualityCard(Card):
         for choice in self._choices:
             choice.activated.connect(lambda _at: self._show_pair())
         self.picture = PairPicture(session, "quality_pair")
-        self._pictured = QWidget()
-        self._pictured.setLayout(row(*self._choices, None))
+        self._pictured = panel(row(*self._choices, None))
         self._parts = (self.scores, self._words, self._pictured, self.picture)
         for part in self._parts:
             part.hide()
@@ -162,8 +160,7 @@ class QualityCard(Card):
 
     def _say(self, text: str, kind: str = "muted") -> None:
         look(self._state, kind)
-        self._state.setText(text)
-        self._state.setVisible(bool(text))
+        say(self._state, text)
 
     def _failed(self, error: BaseException) -> None:
         if not isinstance(error, WorkbenchError):

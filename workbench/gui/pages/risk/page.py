@@ -21,7 +21,20 @@ from workbench.gui.style.language import localised, tr, tr_later, tr_number, tr_
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, badge, button, hold, label, mark_wrong, named, row, segments, stack
+from workbench.gui.widgets.basic import (
+    Card,
+    badge,
+    button,
+    hold,
+    label,
+    mark_wrong,
+    named,
+    panel,
+    row,
+    say,
+    segments,
+    stack,
+)
 from workbench.gui.widgets.chart import SCALE, Chart, Drawing, range_below, row_ticks
 from workbench.gui.widgets.chart_marks import Scale
 from workbench.gui.widgets.empty_state import NothingYet
@@ -165,12 +178,9 @@ class RiskPage(PageFrame):
 
     def _card(self) -> Standing:
         figures = QWidget()
-        beside = row(self.figures, self.chart, spacing=16)
-        beside.setStretch(0, 3)
-        beside.setStretch(1, 2)
+        beside = row((self.figures, 3), (self.chart, 2), spacing=16)
         figures.setLayout(beside)
-        alone = QWidget()
-        alone.setLayout(stack(self.listed, self.rows, spacing=4))
+        alone = panel(stack(self.listed, self.rows, spacing=4))
         titles = (
             (FIGURES, tr("Figures"), tr("What the columns that are ticked give away")),
             (ROWS, tr("Who is unique"), tr("The rows that nobody else is like")),
@@ -216,8 +226,7 @@ class RiskPage(PageFrame):
             except ValueError:
                 stated = tr("The sample is a percentage above 0 and at most 100.")
         mark_wrong(self.fraction, bool(stated))
-        self._problem.setText(stated)
-        self._problem.setVisible(bool(stated))
+        say(self._problem, stated)
         if stated or not quasi:
             return None
         sensitive = tuple(n for n in self.columns.listed.names(SENSITIVE) if n not in quasi)

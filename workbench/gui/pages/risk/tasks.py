@@ -118,13 +118,13 @@ def _measured(subject: Subject, *, slow: bool, released: bool) -> Found:
 def _unique_rows(subject: Subject) -> tuple[UniqueRow, ...]:
     import numpy as np
 
-    from workbench.risk.measures.special_uniques import minimal_sets_of, scores
+    from workbench.risk.measures.unique_measures import minimal_sets_of, scores
 
     score = scores(subject).rows
     alone = np.flatnonzero(subject.classes.of_rows == 1)
     shown = alone[np.argsort(-score[alone], kind="stable")[:MOST_ROWS]]
     sets = minimal_sets_of(subject, shown)
-    values = subject.table.frame.select(subject.options.quasi)[shown.tolist()].rows()
+    values = subject.table.frame[list(subject.options.quasi)][shown.tolist()].rows()
     return tuple(
         UniqueRow(int(at), tuple("" if v is None else str(v) for v in row), float(score[at]), tuple(sets[int(at)][:5]))
         for at, row in zip(shown, values, strict=True)

@@ -19,7 +19,7 @@ from workbench.gui.pages.train.tasks import first_parameters, first_plan
 from workbench.gui.session.session import Session
 from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import tr, tr_later, tr_sentence, typed
-from workbench.gui.widgets.basic import Card, button, hold, label, mark_wrong, named, row, rule, scrolled, stack
+from workbench.gui.widgets.basic import Card, button, hold, label, mark_wrong, named, row, rule, say, scrolled, stack
 from workbench.gui.widgets.formatting import STAR, at_most, entered
 from workbench.gui.widgets.parameter_form import ASK, HELP_HEIGHT, LOOKED_AT, Form
 from workbench.learners import Learner
@@ -119,9 +119,7 @@ class ModelList(QWidget):
         self._offer: Offer | None = None
         self._about = label("", "muted", wrap=True, name="train_about")
         self._lines = stack(spacing=2)
-        whole = stack(spacing=8)
-        whole.addLayout(self._lines)
-        whole.addWidget(self._about)
+        whole = stack(self._lines, self._about, spacing=8)
         self.setLayout(whole)
         self._holder = QWidget()
         self._lines.addWidget(self._holder)
@@ -253,16 +251,11 @@ class ModelForms(Card):
         self._problem = label("", "problem", wrap=True, name="train_epsilon_problem")
         self._help = label(tr(ASK), "muted", wrap=True, name="train_help")
         self._help.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-        self._of_epsilon = stack(spacing=0)
-        self._of_epsilon.addLayout(row(self._words, self.epsilon, None))
-        self._of_epsilon.addLayout(row(self._following, self._follow))
+        self._of_epsilon = stack(row(self._words, self.epsilon, None), row(self._following, self._follow), spacing=0)
         self._place = stack(spacing=0)
-        inner = stack(self.list, rule(), spacing=10)
-        inner.addLayout(self._of_epsilon)
-        inner.addWidget(self._problem)
-        inner.addLayout(self._place)
-        inner.addStretch(1)
-        inner.setContentsMargins(0, 0, 8, 0)
+        inner = stack(
+            self.list, rule(), self._of_epsilon, self._problem, self._place, None, spacing=10, margins=(0, 0, 8, 0)
+        )
         area = scrolled(inner, "train_forms")
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)  # at larger text
         self.body.addWidget(area, 1)
@@ -407,8 +400,7 @@ class ModelForms(Card):
             said = tr_sentence(error.what)
             problem = f"{said[:1].upper()}{said[1:]}."
         problem = problem or self._form().refused
-        self._problem.setText(problem)
-        self._problem.setVisible(bool(problem))
+        say(self._problem, problem)
         mark_wrong(self.epsilon, wrong=bool(problem))
         self._following.setVisible(self._follows)
         self._follow.setText(tr("Use the plan's ε = {epsilon}", epsilon=at_most(self._session.plan.epsilon)))

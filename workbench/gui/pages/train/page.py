@@ -48,13 +48,10 @@ class TrainPage(RunPage):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
         # These know numpy, which the descriptor of the page does not wait for.
-        from workbench.gui.pages.train.cost_card import BeforeCard
-        from workbench.gui.pages.train.expected_line import ExpectedLine
+        from workbench.gui.pages.train.before import BeforeCard, ExpectedLine, PausedCard, TestImages
         from workbench.gui.pages.train.forms import ModelForms
-        from workbench.gui.pages.train.paused_card import PausedCard
         from workbench.gui.pages.train.run_card import RunCard
         from workbench.gui.pages.train.study_card import StudyCard
-        from workbench.gui.pages.train.test_images import TestImages
 
         self.forms = ModelForms(session)
         self.test = TestImages(session, jobs)
@@ -74,13 +71,9 @@ class TrainPage(RunPage):
         self._memory_study = button(tr("Memory of networks →"), "train_way_memory", "link", tip=tip)
         self._memory_study.clicked.connect(lambda: session.go("memory"))
         self.header.addWidget(self._memory_study)
-        column = stack(self.paused, self.before, spacing=12)
-        column.addWidget(self.going, 1)
-        column.addWidget(self.study, 1)
+        column = stack(self.paused, self.before, (self.going, 1), (self.study, 1), spacing=12)
         self._column = column
-        whole = row(self.forms, spacing=12)
-        whole.setStretch(0, 1)
-        whole.addWidget(scrolled(column, "train_area"), 3)
+        whole = row((self.forms, 1), (scrolled(column, "train_area"), 3), spacing=12)
         self.body.addLayout(whole, 1)
         self._pause = button(
             tr("Pause"), "train_pause", tip=tr("Stop after this step and keep a checkpoint to go on from")
@@ -117,8 +110,8 @@ class TrainPage(RunPage):
         session.paused_changed.connect(self.refresh)
         self.before.raise_cap.clicked.connect(lambda: session.go("ledger"))
         session.table_changed.connect(self._show_table)
-        session.training_asked.connect(self.forms.offer)
-        session.run_asked.connect(self.forms.offer_run)
+        session.to_train.made.connect(lambda asked: self.forms.offer(*asked))
+        session.to_run.made.connect(self.forms.offer_run)
         session.plan_changed.connect(self.in_sight(self._plan_changed))
         session.account_changed.connect(self.in_sight(self.refresh))
 
@@ -155,10 +148,10 @@ class TrainPage(RunPage):
         elif opened is not None:
             self.forms.begin(opened.rows_under(self.session.plan))
             with self.forms.steps.unasked():
-                if self.session.training is not None:
-                    self.forms.offer(*self.session.training)
-                if self.session.run_figures is not None:
-                    self.forms.offer_run(self.session.run_figures)
+                if self.session.to_train.value is not None:
+                    self.forms.offer(*self.session.to_train.value)
+                if self.session.to_run.value is not None:
+                    self.forms.offer_run(self.session.to_run.value)
         self.going.setEnabled(opened is not None or images is not None)
         self.going.clear()
         self.before.folder.ending = ""
@@ -276,16 +269,9 @@ class TrainPage(RunPage):
         remember_folder(folder.parent)
         set_first = first.cap()
         room = self.session.account.room(found.epsilon, None if set_first is None else set_first[0])
+        run = actions.TrainingRun(chosen.title, folder, found.epsilon, pausable=self.forms.is_network)
         handle = actions.train_model(
-            self.session,
-            self.jobs,
-            chosen,
-            parameters,
-            folder,
-            found.epsilon,
-            set_first,
-            quiet=quiet,
-            test=test,
+            self.session, self.jobs, chosen, parameters, run, set_first, quiet=quiet, test=test
         )
         self.going.begin(found.steps or 0, found.epsilon, handle, quiet=quiet, room=room)
         handle.finished.connect(lambda result: self._show_result(what, result))
@@ -349,7 +335,7 @@ class TrainPage(RunPage):
         self.refresh()
 
     def _give_up(self) -> None:
-        from workbench.gui.pages.train.paused_card import give_up_question
+        from workbench.gui.pages.train.before import give_up_question
 
         run = self.paused.run
         if run is None:
@@ -419,7 +405,7 @@ class TrainPage(RunPage):
         self.show_buttons(missing, ready=ready, done=done)
         self.primary = self.paused.lead(self.primary, leads=not ready and not done)
         if job is not None and job.paused:
-            self._cancel_button.setText(tr("Cancel"))
+            self._cancel.setText(tr("Cancel"))
         self.set_note(missing or who_pays(self.session) or self._note_text(found, done=done))
 
     def _note_text(self, found: Preflight | None, *, done: bool) -> str:

@@ -15,7 +15,7 @@ from workbench.gui.pages.train.messages import CHOOSING, broken_off, clipped_wor
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_number, tr_sentence
-from workbench.gui.widgets.basic import Card, Elided, badge, button, into_sight, label, named, row
+from workbench.gui.widgets.basic import Card, Elided, badge, button, into_sight, label, named, row, say
 from workbench.gui.widgets.formatting import memory, plain, time_left
 from workbench.signals.events import Budget, Cancelled, Memory, Metric, Notice, Progress, Spread
 
@@ -130,8 +130,7 @@ class RunCard(Card):
         )
         head, second, upper, lower = QWidget(), QWidget(), QWidget(), QWidget()
         head.setLayout(row(label(tr("THE RUN"), "caption"), None, self._badge))
-        pace = row(self._speed, self.ask_where, spacing=12)
-        pace.setStretch(0, 1)
+        pace = row((self._speed, 1), self.ask_where, spacing=12)
         second.setLayout(pace)
         charts: QHBoxLayout = row(self.accuracy, self.loss, spacing=16)
         upper.setLayout(charts)
@@ -169,8 +168,7 @@ class RunCard(Card):
         for widget in self._of_steps:
             widget.setVisible(self._steps_shown)
         self._show_private()
-        self._no_steps.setText(no_steps)
-        self._no_steps.setVisible(bool(no_steps))
+        say(self._no_steps, no_steps)
 
     def clear(self) -> None:
         """Show no run."""
@@ -265,8 +263,7 @@ class RunCard(Card):
 
     def notify(self, text: str) -> None:
         """Say how the run ended."""
-        self._outcome.setText(text)
-        self._outcome.setVisible(bool(text))
+        say(self._outcome, text)
         self._speed.set_whole(self._pace.over())
         if text:  # what was said on the way gives its room to the charts
             self._memory.hide()
@@ -278,14 +275,12 @@ class RunCard(Card):
             return
         chart.add(metric.step, metric.value)
         if chart is self.loss:
-            self._rising.setText(rising_words([value for _, value in chart.points]))
-            self._rising.setVisible(bool(self._rising.text()))
+            say(self._rising, rising_words([value for _, value in chart.points]))
         self._report_choosing()
 
     def _take_spread(self, spread: Spread) -> None:
         self.norms.take(spread)
-        self._clipped.setText(clipped_words(self.norms.clipped))
-        self._clipped.setVisible(bool(self._clipped.text()))
+        say(self._clipped, clipped_words(self.norms.clipped))
         self._report_choosing()
 
     def _report_choosing(self) -> None:

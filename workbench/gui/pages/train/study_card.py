@@ -94,5 +94,5 @@ class StudyCard(Card):
         self._plot.show_figure(figure, self._session.theme, self._epsilon)
 
     def _go(self) -> None:
-        self._session.ask_for_curve(self._model)
+        self._session.to_draw.make(self._model)
         self._session.go("utility")

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt
 
-from workbench.gui.pages.train.training_rows import ImageRows, NetworkRun, TableRows, training_rows
-from workbench.gui.session.account_task import read_account
+from workbench.gui.pages.train.training_rows import ImageRows, NetworkRun, TableRows, TrainingRows, training_rows
+from workbench.gui.session.account_task import find_paused, read_account
+from workbench.gui.session.account_view import ReleasedStep
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.paused_task import find_paused
-from workbench.gui.session.session import ReleasedStep, RunRecord, Session
+from workbench.gui.session.session import RunRecord, Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.formatting import at_most, exactly
 from workbench.jobs import Job
@@ -92,14 +92,13 @@ def train_model(
     jobs: JobCenter,
     chosen: Learner | Network,
     parameters: Parameters,
-    folder: Path,
-    epsilon: Decimal,
+    run: TrainingRun,
     cap: Cap | None = None,
     *,
     quiet: bool = False,
     test: ImageSet | None = None,
 ) -> JobHandle:
-    """Charge, train and write the model into ``folder``; ``test`` are images that were declared public."""
+    """Charge, train and write the model into the folder of ``run``; ``test`` are images that were declared public."""
     from workbench.deep.plan import DpSgdPlan
 
     rows, pausing = training_rows(session), threading.Event()
@@ -112,11 +111,11 @@ def train_model(
                 book.set_first_cap(book.enter_for_release(rows.table, rows.account), cap)
         cancel.check()
         if isinstance(parameters, DpSgdPlan):
-            return train_in_process(rows, NetworkRun(parameters, folder, quiet, test), emit, cancel, pausing.is_set)
+            network = NetworkRun(parameters, run.folder, quiet, test)
+            return train_in_process(rows, network, emit, cancel, pausing.is_set)
         assert isinstance(rows, TableRows)
-        return fit_released(chosen.name, rows, parameters, folder, epsilon)
+        return fit_released(chosen.name, rows, parameters, run.folder, run.epsilon)
 
-    run = TrainingRun(chosen.title, folder, epsilon, pausable=isinstance(parameters, DpSgdPlan))
     return _start(session, jobs, run, work, pausing)
 
 
@@ -276,7 +275,7 @@ def _step(title: str, result: Any, draft: DraftPlan) -> ReleasedStep:
 
 
 def train_in_process(
-    rows: TableRows | ImageRows, run: NetworkRun, emit: Emit, cancel: CancelToken, pausing: Callable[[], bool]
+    rows: TrainingRows, run: NetworkRun, emit: Emit, cancel: CancelToken, pausing: Callable[[], bool]
 ) -> NetworkOutcome:
     """Train and release a network in a process of its own; runs in a worker."""
     from workbench.jobs.network import train_network

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
-from workbench.gui.style.language import tr
 from workbench.jobs.loading import load
 from workbench.params import Parameters
 
@@ -39,31 +38,6 @@ class NetworkRun:
     folder: Path
     quiet: bool = False
     test: ImageSet | None = None
-
-
-class TrainingRows(Protocol):
-    """Rows that something can be trained on; its functions run in workers."""
-
-    @property
-    def table(self) -> Table:
-        """The rows."""
-
-    @property
-    def target(self) -> str:
-        """What is predicted."""
-
-    @property
-    def account(self) -> str | None:
-        """The public name of the account that pays."""
-
-    def preflight(self, model: str, parameters: Parameters) -> Preflight:
-        """Return what a training would cost and need; reads no row."""
-
-    def task(self, run: NetworkRun) -> NetworkTask:
-        """Return a task that trains a network in a separate process."""
-
-    def expectation(self, plan: DpSgdPlan, public: ImageSet | None) -> ExpectationTask:
-        """Return the simulation of a training on ``public`` or made-up rows: no row of these is in it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,11 +105,6 @@ class ImageRows:
         """The images as rows."""
         return self.opened.table
 
-    @property
-    def target(self) -> str:
-        """What is predicted."""
-        return tr("the class")
-
     def preflight(self, model: str, parameters: Parameters) -> Preflight:
         """Return the figures of the network ``model``."""
         from workbench.deep.features import ImageFeatures
@@ -175,7 +144,11 @@ class ImageRows:
         return ExpectationTask(plan, features, opened.table.rows, people, public, bool(opened.outside))
 
 
-def training_rows(session: Session) -> TableRows | ImageRows:
+TrainingRows = TableRows | ImageRows
+"""What something can be trained on; its functions run in workers."""
+
+
+def training_rows(session: Session) -> TrainingRows:
     """Return what is trained on; something must be open, and of a table a column to predict chosen."""
     if session.images is not None:
         return ImageRows(session.images, session.plan.account or None)

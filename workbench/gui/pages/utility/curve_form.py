@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QUndoStack
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QMenu, QToolButton, QWidget
 
@@ -16,7 +16,7 @@ from workbench.gui.pages.run_page import why_advised
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import shown_list, tr, tr_later, tr_sentence, typed_list
-from workbench.gui.widgets.basic import Card, hold, hold_most, label, look, mark_wrong, named, row
+from workbench.gui.widgets.basic import Card, hold, hold_most, label, look, mark_wrong, named, panel, row, say
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import STAR
 from workbench.gui.widgets.parameter_form import given_in, put_in
@@ -32,15 +32,20 @@ from workbench.synth import MARGINALS
 
 FIRST = CurvePlan()
 TOOLTIP = Qt.ItemDataRole.ToolTipRole
-TIPS = {
-    "none": tr_later("An ordinary model on the rows as they are"),
-    "sanitized": tr_later("An ordinary model on a sanitised table"),
-    "corrected": tr_later("The same sanitised rows, and a model that knows the public tables they went through"),
-    "synthetic": tr_later(
-        "An ordinary model on synthetic rows, which are drawn from noisy counts of the training rows"
+WAYS = {
+    "none": (tr_later("no privacy"), tr_later("An ordinary model on the rows as they are")),
+    "sanitized": (tr_later("sanitised by"), tr_later("An ordinary model on a sanitised table")),
+    "corrected": (
+        tr_later("corrected"),
+        tr_later("The same sanitised rows, and a model that knows the public tables they went through"),
     ),
-    "private": tr_later("A model that adds noise to what it learns"),
+    "synthetic": (
+        tr_later("synthetic"),
+        tr_later("An ordinary model on synthetic rows, which are drawn from noisy counts of the training rows"),
+    ),
+    "private": (tr_later("private"), tr_later("A model that adds noise to what it learns")),
 }
+"""The words of each way of training, and what it is."""
 AS_PLANNED = tr_later(
     "The plan: each column by the mechanism that Release, Columns shows. In any case ε is split "
     "as in the plan; locked shares keep their part of it"
@@ -94,13 +99,7 @@ class CurveSetup(Card):
         self.kept = False
         self._further: list[str] = []
         self._list_models(Fitting())
-        self._regimes = {
-            "none": _check(tr("no privacy"), "regime_none", tr(TIPS["none"])),
-            "sanitized": _check(tr("sanitised by"), "regime_sanitized", tr(TIPS["sanitized"])),
-            "corrected": _check(tr("corrected"), "regime_corrected", tr(TIPS["corrected"])),
-            "synthetic": _check(tr("synthetic"), "regime_synthetic", tr(TIPS["synthetic"])),
-            "private": _check(tr("private"), "regime_private", tr(TIPS["private"])),
-        }
+        self._regimes = {key: _check(tr(words), f"regime_{key}", tr(tip)) for key, (words, tip) in WAYS.items()}
         for key in ("corrected", "synthetic"):  # further lines are asked for
             self._regimes[key].setChecked(False)
         self.mechanism = named(ChoiceBox(), "regime_mechanism", tr("Mechanism of the sanitised table"), tr(AS_PLANNED))
@@ -109,18 +108,10 @@ class CurveSetup(Card):
         self.mechanism.addItem(tr("the advisor's choice"), AUTO)
         for kind in mechanisms.MECHANISMS:
             self.mechanism.addItem(tr_sentence(kind.title), kind.name)
-        self.epsilons = named(
-            QLineEdit(shown_list(FIRST.epsilons)),
-            "curve_epsilons",
-            tr("List of ε"),
-            tr(OF_A_ROW),
-        )
-        self.repeats = named(
-            QLineEdit(str(FIRST.repeats)),
-            "curve_repeats",
-            tr("Repeats"),
-            tr("How many 80/20 splits the figures are means of"),
-        )
+        written = shown_list(FIRST.epsilons)
+        self.epsilons = named(QLineEdit(written), "curve_epsilons", tr("List of ε"), tr(OF_A_ROW))
+        tip = tr("How many 80/20 splits the figures are means of")
+        self.repeats = named(QLineEdit(str(FIRST.repeats)), "curve_repeats", tr("Repeats"), tip)
         hold(self.repeats, 56)
         self.blocks = named(QLineEdit(), "curve_blocks", tr("Numbers of blocks"), tr(AGAINST_BLOCKS))
         self.blocks.setPlaceholderText("5, 10, 20")
@@ -128,8 +119,7 @@ class CurveSetup(Card):
         self.measure = named(ChoiceBox(), "curve_metric", tr("Metric"), tr("Which figure is drawn; all are computed"))
         self.bands = _check(tr("bands"), "curve_bands", tr("One standard error of the mean, above and below"))
         self.baselines = _check(tr("baselines"), "curve_baselines", tr("No privacy, and always giving the same answer"))
-        self._problem = label("", "problem", wrap=True, name="curve_problem")
-        self._problem.hide()
+        self._problem = label("", "problem", wrap=True, name="curve_problem", hidden=True)
         self._misfit = ""
         self._taken: dict[str, bool] = {}  # ways that this model lacks, and whether they were ticked before it
         self._steps = FormSteps(stack, "curve", self._state, self._restore, self._title, self._is_written)
@@ -188,31 +178,21 @@ class CurveSetup(Card):
 
     def _arrange(self) -> None:
         none, sanitized, corrected, synthetic, private = self._regimes.values()
-        upper, middle, lower = QWidget(), QWidget(), QWidget()
         # The longest names would push a window of 1280 pixels wider: the lists take the room that there is.
         for combo in (self.model, self.mechanism, self.measure):
-            combo.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-            combo.setMinimumContentsLength(LEAST_LETTERS[combo.objectName()])
+            combo.give_way(LEAST_LETTERS[combo.objectName()])
             hold_most(combo, WIDEST_LIST)
-        first = row(self.model, self.more, None, self.measure, 8, self.bands, self.baselines)
-        first.setStretch(0, 100)
-        upper.setLayout(first)
-        second = row(none, 8, sanitized, self.mechanism, 8, corrected, 8, synthetic, 8, private)
-        second.addStretch(1)
-        second.setStretch(second.indexOf(self.mechanism), 100)
-        middle.setLayout(second)
+        upper = (self.model, 100), self.more, None, self.measure, 8, self.bands, self.baselines
+        ways = none, 8, sanitized, (self.mechanism, 100), 8, corrected, 8, synthetic, 8, private, None
         epsilons, repeats, blocks = (label(text, "muted") for text in ("ε", tr("repeats"), tr("blocks")))
         for title, field in ((epsilons, self.epsilons), (repeats, self.repeats), (blocks, self.blocks)):
             title.setBuddy(field)
         self._with = label("", "muted", name="curve_with")
-        line = row(epsilons, self.epsilons, self._with, 8, repeats, self.repeats)
-        line.addWidget(blocks)
-        line.addWidget(self.blocks)
         self._of_blocks = blocks
-        line.setStretch(1, 1)
-        lower.setLayout(line)
-        for part in (upper, middle, lower, self._problem):
-            self.body.addWidget(part)
+        lower = epsilons, (self.epsilons, 1), self._with, 8, repeats, self.repeats, blocks, self.blocks
+        for line in (upper, ways, lower):
+            self.body.addWidget(panel(row(*line)))
+        self.body.addWidget(self._problem)
 
     # -- the models -------------------------------------------------------------------------------------------------
 
@@ -230,18 +210,14 @@ class CurveSetup(Card):
     def _list_models(self, found: Fitting) -> None:
         chosen = self.model.currentData() if self.kept else found.advised
         self._found, self._offered = found, found.predicting or learners.LEARNERS
-        self.model.blockSignals(True)
-        self.model.clear()
-        for entry in self._offered:
-            title, advised = tr_sentence(entry.title), entry.name == found.advised
-            title = title[:1].upper() + title[1:]
-            self.model.addItem(f"{title}   {STAR}" if advised else title, entry.name)
-            tip = f"{tr_sentence(entry.about)} {tr_sentence(entry.needs)}"
-            if advised and found.why:
-                tip = why_advised(found)
-            self.model.setItemData(self.model.count() - 1, tip, TOOLTIP)
-        self.model.setCurrentIndex(max(self.model.findData(chosen), 0))
-        self.model.blockSignals(False)
+        titles = [tr_sentence(entry.title) for entry in self._offered]
+        stars = [f"   {STAR}" if entry.name == found.advised else "" for entry in self._offered]
+        words = [f"{title[:1].upper()}{title[1:]}{star}" for title, star in zip(titles, stars, strict=True)]
+        self.model.offer([(said, e.name) for said, e in zip(words, self._offered, strict=True)], chosen)
+        for at, entry in enumerate(self._offered):
+            advised = entry.name == found.advised and found.why
+            tip = why_advised(found) if advised else f"{tr_sentence(entry.about)} {tr_sentence(entry.needs)}"
+            self.model.setItemData(at, tip, TOOLTIP)
 
     def choose(self, model: str) -> None:
         """Choose ``model`` in the list, where it is offered."""
@@ -288,13 +264,8 @@ class CurveSetup(Card):
     def _follow_model(self, *_: object) -> None:
         """Offer the metrics of the model's task, and the ways of training that it has."""
         chosen = learners.learner(self.model.currentData())
-        metric = self.measure.currentData()
-        self.measure.blockSignals(True)
-        self.measure.clear()
-        for entry in measured(chosen.task).metrics:
-            self.measure.addItem(tr_sentence(entry.title), entry.name)
-        self.measure.setCurrentIndex(max(self.measure.findData(metric), 0))
-        self.measure.blockSignals(False)
+        metrics = measured(chosen.task).metrics
+        self.measure.offer([(tr_sentence(m.title), m.name) for m in metrics], self.measure.currentData())
         self.epsilons.setToolTip(tr(OF_EACH) if chosen.each_prediction else tr(OF_A_ROW))
         for part in (self._of_blocks, self.blocks):
             part.setVisible(BLOCKS in chosen.parameters.declared())
@@ -302,15 +273,14 @@ class CurveSetup(Card):
         for key, refusal in REFUSALS.items():
             there = key in has
             box = self._regimes[key]
-            box.blockSignals(True)
-            if not there:
-                self._taken.setdefault(key, box.isChecked())
-                box.setChecked(False)
-            elif key in self._taken:  # by the model that was chosen before
-                box.setChecked(self._taken.pop(key))
-            box.blockSignals(False)
+            with QSignalBlocker(box):
+                if not there:
+                    self._taken.setdefault(key, box.isChecked())
+                    box.setChecked(False)
+                elif key in self._taken:  # by the model that was chosen before
+                    box.setChecked(self._taken.pop(key))
             box.setEnabled(there)
-            box.setToolTip(tr(TIPS[key]) if there else tr(refusal))
+            box.setToolTip(tr(WAYS[key][1]) if there else tr(refusal))
         self._list_further()
 
     def value(self) -> CurvePlan | None:
@@ -387,8 +357,7 @@ class CurveSetup(Card):
         self.value()
 
     def _show_problem(self, problem: str) -> None:
-        self._problem.setText(problem)
-        self._problem.setVisible(bool(problem))
+        say(self._problem, problem)
 
     def _edited(self, *_: object) -> None:
         self.value()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
-from PySide6.QtWidgets import QButtonGroup, QCheckBox, QStackedWidget, QWidget
+from PySide6.QtWidgets import QCheckBox
 
 from workbench.gui.pages.curve_actions import (
     CURVE_FILES,
@@ -27,7 +27,7 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, badge, button, label, named, row, stack
+from workbench.gui.widgets.basic import Card, badge, button, label, named, panel, row, segments, stack, views
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.explain import Explainable, explain_button, of_one_row
 from workbench.gui.widgets.formatting import at_most
@@ -48,7 +48,7 @@ MADE_UP_HELP = tr_later(
 )
 ON_MADE_UP = tr_later("On made-up rows, which contain no real data.")
 MISFIT = tr_later("This model cannot learn this target: see above.")
-CURVE, TABLE = "curve", "table"
+CURVE, TABLE = "plot", "table"
 LOWEST = 300
 """Pixels in which a curve can be read."""
 
@@ -91,8 +91,7 @@ class UtilityPage(RunPage):
         self._words = label("", wrap=True, name="curve_words")
         self._arrange()
         cancel = button(tr("Cancel"), "curve_cancel", tip=tr("Stop; what is trained is kept (Esc)"))
-        self._standard = button(tr("Standard comparison"), "curve_standard", tip=tr(STANDARD_TIP))
-        self._standard.clicked.connect(self._compare)
+        self._standard = button(tr("Standard comparison"), "curve_standard", tip=tr(STANDARD_TIP), press=self._compare)
         self._made_up = QCheckBox(tr("on made-up rows"))
         named(self._made_up, "curve_made_up", tr("On made-up rows"), tr(MADE_UP_HELP))
         self._made_up.toggled.connect(lambda _on: self.refresh())
@@ -106,27 +105,21 @@ class UtilityPage(RunPage):
         self._connect()
         self._draw()
         self.refresh()
-        if session.to_draw:
-            self.setup.choose(session.to_draw)
+        if session.to_draw.value is not None:
+            self.setup.choose(session.to_draw.value)
 
     def _fill_header(self) -> None:
-        self._switch = {
-            CURVE: button(tr("Curve"), "curve_as_plot", "segment", tip=tr("Show the figures as lines")),
-            TABLE: button(
-                tr("Table"), "curve_as_table", "segment", tip=tr("Show the figures as a table that can be sorted")
-            ),
-        }
+        titles = (
+            (CURVE, tr("Curve"), tr("Show the figures as lines")),
+            (TABLE, tr("Table"), tr("Show the figures as a table that can be sorted")),
+        )
+        self._switch = segments(self, "curve_as_", titles, lambda _shown: self._draw())
         self._copy = button(tr("Copy"), "curve_copy", tip=tr("Copy what is shown, its badge on it (Ctrl+C)"))
         self._save = button(tr("Save…"), "curve_save", tip=tr("Save it as PNG, SVG or CSV, its badge on it"))
         self._copy.clicked.connect(self.copy)
         self._save.clicked.connect(self._ask_and_save)
         shortcut = QShortcut(QKeySequence.StandardKey.Copy, self, self.copy)
         shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        group = QButtonGroup(self)
-        for segment in self._switch.values():
-            segment.setCheckable(True)
-            segment.clicked.connect(self._draw)
-            group.addButton(segment)
         self._switch[CURVE].setChecked(True)
         tip = tr("What each step of privacy takes from a model's accuracy, and what would give it back")
         why = button(tr("Where accuracy goes →"), "utility_way_why", "link", tip=tip)
@@ -139,7 +132,7 @@ class UtilityPage(RunPage):
         self.setup.changed.connect(self.refresh)
         self.setup.look_changed.connect(self._draw)
         self.plot.chosen.connect(self._ask_about_point)
-        session.curve_asked.connect(self.setup.choose)
+        session.to_draw.made.connect(self.setup.choose)
         session.table_changed.connect(self._forget)
         session.plan_changed.connect(self._draw_in_sight)
         session.plan_changed.connect(self.in_sight(self.refresh))
@@ -147,30 +140,18 @@ class UtilityPage(RunPage):
         session.account_changed.connect(self.in_sight(self.refresh))
 
     def _arrange(self) -> None:
-        empty = QWidget()
         self._empty = label("", "muted", wrap=True, name="curve_empty")
         heading = label(tr("How much worse do models get with privacy?"), "heading")
-        inviting = stack(None, heading, self._empty, None)
-        inviting.setContentsMargins(48, 0, 48, 0)
-        empty.setLayout(inviting)
-        self._views = QStackedWidget()
-        head, figures = QWidget(), QWidget()
-        head.setLayout(row(None, badge(), 12))
-        figures.setLayout(stack(8, head, self.table))
-        for view in (empty, self.plot, figures):
-            self._views.addWidget(view)
+        inviting = panel(stack(None, heading, self._empty, None, margins=(48, 0, 48, 0)))
+        figures = panel(stack(8, panel(row(None, badge(), 12)), self.table))
+        self._views = views(inviting, self.plot, figures)
         picture = Card(self._views, pad=4)
         picture.setMinimumHeight(LOWEST)
         self.body.addWidget(self.setup)
         self.body.addWidget(picture, 1)
-        holder = QWidget()
-        line = row(spacing=16)
-        line.addWidget(self._words, 1)
-        line.addWidget(
-            explain_button(self.session, "curve_explain", lambda: of_one_row(self.session, self.session.plan.epsilon))
-        )
-        holder.setLayout(line)
-        self._says = Card(holder, pad=12)
+        session = self.session
+        ask = explain_button(session, "curve_explain", lambda: of_one_row(session, session.plan.epsilon))
+        self._says = Card(panel(row((self._words, 1), ask, spacing=16)), pad=12)
         self.body.addWidget(self._says)
 
     # -- the study ------------------------------------------------------------------------------------------------
@@ -257,7 +238,7 @@ class UtilityPage(RunPage):
         self.setup.fill_in(self._standard_models())
         self.start()
         if self.running:
-            self._cancel_button.setFocus()  # the pressed button is gone, and would give the keys to another part
+            self._cancel.setFocus()  # the pressed button is gone, and would give the keys to another part
 
     def _standard_models(self) -> list[str]:
         found = [entry for entry in fitting(self.session).predicting if entry.ordinary is not None]
@@ -460,7 +441,7 @@ class UtilityPage(RunPage):
         run = next((run for run in self.session.runs if run.result is shot.result), None)
 
         def to_run() -> None:
-            self.session.ask_to_compare(shot.result, regime, line.x[point[1]])
+            self.session.to_compare.make((shot.result, regime, line.x[point[1]]))
             self.session.go("compare")
 
         facts = PointFacts(

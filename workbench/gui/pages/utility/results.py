@@ -12,7 +12,7 @@ from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import Cell, Column, TableModel
 from workbench.gui.widgets.table_view import headings
 from workbench.render.palette import SIGNS, STYLES
-from workbench.render.ticks import plain_number
+from workbench.render.scaffold import plain_number
 from workbench.render.values import CurveFigure
 
 EPSILON = 1

@@ -26,19 +26,18 @@ from workbench.gui.pages.ways.marks import (
 )
 from workbench.gui.pages.ways.table import DecideModel, DecideTable, asked_words
 from workbench.gui.session.error_text import sentence
-from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import FOR_TABLES
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import localised, tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, badge, button, label, look, named, row, stack
+from workbench.gui.widgets.basic import Card, badge, button, label, look, named, panel, row, say, stack
 from workbench.gui.widgets.declared import ColumnsCard
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Explainable, Meaning, of_plan
 from workbench.gui.widgets.formatting import entered, together
 from workbench.gui.widgets.master_detail import WIDE
-from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.gui.widgets.way_bar import MODEL, inside
 from workbench.params import ParameterError, WorkbenchError
 from workbench.sanitize.wishes import FORMS
@@ -73,7 +72,6 @@ class WaysPage(PageFrame):
         super().__init__(session, jobs, PAGE)
         self._marks = Marks(session, jobs)
         self._drawn: tuple[DraftPlan, DrawnWays] | None = None
-        self._drawing: JobHandle | None = None
         self._number = 0
         self._least: tuple[Question, str, Decimal | None] | None = None
         self._least_of = session.plan
@@ -85,9 +83,7 @@ class WaysPage(PageFrame):
         self._make_foot()
         self._nothing = NothingYet(session, "ways_nothing", tr("Nothing to decide yet"), "data", tr("Data →"))
         self.body.addWidget(self._top)
-        panes = row(spacing=12)
-        panes.addWidget(self._sheet, 3)
-        panes.addWidget(self._make_wide_pane(), 2)
+        panes = row((self._sheet, 3), (self._make_wide_pane(), 2), spacing=12)
         self.body.addLayout(panes, 1)
         self.body.addWidget(self._nothing, 1)
         self._marks.changed.connect(self._advise)
@@ -129,8 +125,7 @@ class WaysPage(PageFrame):
         self._count = label("", name="ways_count")
         counts.addStretch(1)
         counts.addWidget(self._count)
-        marks = look(QWidget(), "clear")
-        marks.setLayout(counts)
+        marks = look(panel(counts), "clear")
         self._reason = label("", wrap=True, name="ways_reason")
         self._offered = label("", "warn", wrap=True, name="ways_offered")
         self._top = Card(asked, marks, self._reason, self._offered, pad=12, spacing=6)
@@ -150,10 +145,8 @@ class WaysPage(PageFrame):
         self._found = label("", wrap=True, name="ways_least")
         self._take = button("", "ways_take_least", "link", tip=tr("Use this ε for the whole release"))
         self._take.clicked.connect(self._take_least)
-        line = row(self._found, self._take)
-        line.setStretch(0, 1)
-        self._least_line = look(QWidget(), "clear")
-        self._least_line.setLayout(line)
+        line = row((self._found, 1), self._take)
+        self._least_line = look(panel(line), "clear")
         self._solved_line = label("", "muted", wrap=True, name="ways_solved")
         self._solved_line.hide()
         self._badge = badge()
@@ -162,14 +155,11 @@ class WaysPage(PageFrame):
         )
         self._truth.clicked.connect(self._show_truth)
         legend = label(tr(LEGEND), "muted", wrap=True)
-        head = row(legend, self._badge, self._truth)
-        head.setStretch(0, 1)
-        above = look(QWidget(), "clear")
-        above.setLayout(head)
+        head = row((legend, 1), self._badge, self._truth)
+        above = look(panel(head), "clear")
         self._outside = label("", "warn", wrap=True, name="ways_outside")
         self._sheet = look(QWidget(), "clear")
-        layout = stack(above, spacing=8)
-        layout.addWidget(self._table, 1)
+        layout = stack(above, (self._table, 1), spacing=8)
         for part in (self._more, self._refused, self._least_line, self._solved_line, self._outside):
             layout.addWidget(part)
         self._sheet.setLayout(layout)
@@ -179,8 +169,7 @@ class WaysPage(PageFrame):
         self._meaning, self._columns = Meaning(self.session, "ways_meaning"), ColumnsCard(self.session, "ways_columns")
         self._wide_pane = look(QWidget(), "clear")
         meaning = Card(label(tr("WHAT THIS ε MEANS"), "caption"), self._meaning, pad=12)
-        panes = stack(meaning, spacing=12)
-        panes.addWidget(self._columns, 1)
+        panes = stack(meaning, (self._columns, 1), spacing=12)
         self._wide_pane.setLayout(panes)
         return self._wide_pane
 
@@ -197,18 +186,15 @@ class WaysPage(PageFrame):
             self._columns.follow()
 
     def _make_foot(self) -> None:
-        self._cancel = button(tr("Cancel"), "ways_cancel", tip=tr("Stop the private draw (Esc)"))
-        self._cancel.clicked.connect(self.escape)
-        self._cancel.hide()
-        self._better = button("", "ways_better", tip=tr("Choose the advised way"))
-        self._better.clicked.connect(self._choose_advised)
+        self.add_cancel(button(tr("Cancel"), "ways_cancel", tip=tr("Stop the private draw (Esc)")))
+        self._better = button("", "ways_better", tip=tr("Choose the advised way"), press=self._choose_advised)
         self._settings = button(tr("Settings →"), "ways_settings", tip=tr("See exactly what is released, and where to"))
         self._settings.clicked.connect(lambda: self.session.go("release"))
         self._release = button(
             tr("Release…"), "ways_release", "primary", tip=tr("Asks once, then charges and publishes")
         )
         self._release.clicked.connect(self._press)
-        for part in (self._cancel, self._settings, self._better, self._release):
+        for part in (self._settings, self._better, self._release):
             self.foot.addWidget(part)
         self.primary = self._release
 
@@ -234,9 +220,7 @@ class WaysPage(PageFrame):
         self._look_for_new_wish()
 
     def _forget(self) -> None:
-        if self._drawing is not None:
-            former, self._drawing = self._drawing, None
-            former.cancel()
+        self.forget()
         self._drawn, self._least, self._number = None, None, 0
         self._wished = frozenset(self.session.questions.asked.wishes)
         self._follow()
@@ -256,7 +240,7 @@ class WaysPage(PageFrame):
         self._nothing.say(missing)
         for part in (self._settings, self._release, self._better):
             part.setVisible(not missing)
-        self._show_cancel()
+        self.show_cancel(keys=self.has_keys(self._cancel))
         if missing:
             self.set_note(missing)
             return
@@ -265,7 +249,7 @@ class WaysPage(PageFrame):
         self._model.show_questions(questions_of(session), drawn)
         self._badge.setVisible(drawn is not None)
         self._truth.setText(tr("Another draw") if drawn is not None else tr("Show the truth"))
-        self._truth.setEnabled(self._drawing is None)
+        self._truth.setEnabled(not self.running)
         self._show_counts()
         self._look_for_unanswered()
         self._show_least()
@@ -298,8 +282,7 @@ class WaysPage(PageFrame):
         stated = tr(WORKING) if refused is None else sentence(refused)
         self._reason.setText(stated if found is None else tr_sentence(found.reason))
         look(self._reason, "" if found is not None else "problem" if refused is not None else "muted")
-        self._offered.setText(offered_words(session.questions, session.plan.epsilon))
-        self._offered.setVisible(bool(self._offered.text()))
+        say(self._offered, offered_words(session.questions, session.plan.epsilon))
 
     def _show_release(self) -> None:
         """Highlight what leads on: never a release that is mostly noise, or that answers nothing."""
@@ -341,8 +324,7 @@ class WaysPage(PageFrame):
     # -- a wish, and what is not needed ---------------------------------------------------------------------------
 
     def _say_refused(self, text: str) -> None:
-        self._refused.setText(text)
-        self._refused.setVisible(bool(text))
+        say(self._refused, text)
 
     def _ask_more(self) -> None:
         """Add the question that was typed; what is none stays in the field, with the reason below it."""
@@ -467,41 +449,15 @@ class WaysPage(PageFrame):
     # -- the private draw -----------------------------------------------------------------------------------------
 
     def _show_truth(self) -> None:
-        if self._drawing is not None or not figures_first.may_show(self, self.session):
+        if self.running or not figures_first.may_show(self, self.session):
             return
         plan, number = self.session.plan, self._number + 1
-        handle = draw_privately(self.session, self.jobs, number)
-        self._drawing, self._number = handle, number
+        self._number = number
 
         def take(found: DrawnWays) -> None:
             self._drawn = plan, found
 
-        handle.finished.connect(take)
-        handle.cancelling.connect(self.refresh)
-        handle.ended.connect(lambda: self._ended(handle))
-        self.refresh()
-
-    def _ended(self, handle: JobHandle) -> None:
-        if self._drawing is handle:
-            self._drawing = None
-            self.refresh()
-
-    def _show_cancel(self) -> None:
-        stopping = self._drawing is not None and self._drawing.stopping
-        self._cancel.setVisible(self._drawing is not None)
-        self._cancel.setText(tr("Cancelling…") if stopping else tr("Cancel"))
-        self._cancel.setEnabled(not stopping)
-
-    @property
-    def job(self) -> JobHandle | None:
-        """The private draw that the page's own Cancel stops."""
-        return self._drawing
-
-    def escape(self) -> bool:
-        if self._drawing is None or self._drawing.stopping:
-            return False
-        ask_to_stop(self, self._drawing)
-        return True
+        self.follow(draw_privately(self.session, self.jobs, number)).finished.connect(take)
 
     # -- the release ----------------------------------------------------------------------------------------------
 

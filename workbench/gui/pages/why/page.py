@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QLineEdit
 
 from workbench import learners
 from workbench.gui.pages.run_page import RunPage, what_is_missing
@@ -15,7 +15,7 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence, typed
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.bar_lines import BarLines
+from workbench.gui.widgets.bar import BarLines
 from workbench.gui.widgets.basic import (
     Card,
     badge,
@@ -26,6 +26,7 @@ from workbench.gui.widgets.basic import (
     mark_wrong,
     named,
     row,
+    say,
     scrolled,
     stack,
 )
@@ -56,23 +57,16 @@ class WhyPage(RunPage):
         self._studied: object = None
         self._typed = False
         self.model = named(ChoiceBox(), "why_model", tr("Model"), tr("The private model whose cost is explained"))
-        # The longest names would push a window of 1280 pixels wider.
-        self.model.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.model.setMinimumContentsLength(LEAST_LETTERS)
-        for entry in learners.LEARNERS:
-            self.model.addItem(tr_sentence(entry.title), entry.name)
+        self.model.give_way(LEAST_LETTERS)
+        self.model.offer((tr_sentence(entry.title), entry.name) for entry in learners.LEARNERS)
         self.epsilon = named(QLineEdit(), "why_epsilon", tr("ε of the model"), tr("Privacy loss of the model"))
         hold(self.epsilon, 96)
-        self.repeats = named(
-            QLineEdit(FEW_REPEATS), "why_repeats", tr("Repeats"), tr("80/20 splits that figures are means of")
-        )
+        tip = tr("80/20 splits that figures are means of")
+        self.repeats = named(QLineEdit(FEW_REPEATS), "why_repeats", tr("Repeats"), tip)
         hold(self.repeats, 56)
-        self.generated = QCheckBox(tr("on made-up rows"))
-        named(
-            self.generated, "why_generated", tr("On made-up rows"), tr("Rows that follow from the declared facts alone")
-        )
-        self._problem = label("", "problem", wrap=True, name="why_problem")
-        self._problem.hide()
+        tip = tr("Rows that follow from the declared facts alone")
+        self.generated = named(QCheckBox(tr("on made-up rows")), "why_generated", tr("On made-up rows"), tip)
+        self._problem = label("", "problem", wrap=True, name="why_problem", hidden=True)
         self._empty = label("", "muted", wrap=True, name="why_empty")
         self._badge = badge()
         self._words = label("", wrap=True, name="why_words")
@@ -94,22 +88,17 @@ class WhyPage(RunPage):
 
     def _arrange(self) -> None:
         epsilon, repeats = label("ε", "muted"), label(tr("repeats"), "muted")
-        fields = row(self.model, 8, epsilon, self.epsilon, 8, repeats, self.repeats, 8, self.generated, None)
-        fields.setStretch(0, 100)
+        fields = (self.model, 100), 8, epsilon, self.epsilon, 8, repeats, self.repeats, 8, self.generated, None
         hold_most(self.model, WIDEST_LIST)
-        setup, steps = Card(pad=12), QWidget()
-        setup.body.addLayout(fields)
-        setup.body.addWidget(self._problem)
-        steps.setLayout(row(label(tr("WHERE IT GOES"), "caption"), None, self._badge))
+        steps = row(label(tr("WHERE IT GOES"), "caption"), None, self._badge)
         self._invitation = Card(self._empty)
         self._where = Card(self._words, steps, self._steps)
         self._what = Card(label(tr("WITH ONE THING CHANGED"), "caption"), self._changes, self._absent)
         found = stack(self._invitation, self._where, self._what, None, spacing=12)
-        self.body.addWidget(setup)
+        self.body.addWidget(Card(row(*fields), self._problem, pad=12))
         self.body.addWidget(scrolled(found, "why_found"), 1)
-        back = button(tr("← Curves"), "why_way_utility", "link", tip=tr("Back to the curves"))
-        back.clicked.connect(lambda: self.session.go("utility"))
-        self.header.addWidget(back)
+        tip, back = tr("Back to the curves"), lambda: self.session.go("utility")
+        self.header.addWidget(button(tr("← Curves"), "why_way_utility", "link", tip=tip, press=back))
 
     def value(self) -> WhyPlan | None:
         """Return what to explain, or ``None`` while a field is refused; the reason is shown below."""
@@ -128,8 +117,7 @@ class WhyPage(RunPage):
         for field in (self.epsilon, self.repeats):
             mark_wrong(field, field is wrong)
         stated = stated or self._misfit()
-        self._problem.setText(stated)
-        self._problem.setVisible(bool(stated))
+        say(self._problem, stated)
         return None if stated else WhyPlan(model=self.model.currentData(), **values)
 
     def start(self) -> None:
@@ -236,8 +224,7 @@ class WhyPage(RunPage):
         sign = 1 if result.plan.metric.higher else -1
         self._steps.show_lines([_line(line, most, -1.0, 1) for line in steps], "accent")
         self._changes.show_lines([_line(line, most, private, sign) for line in changes], "muted")
-        self._absent.setText(" ".join(map(tr_sentence, result.absent.values())))
-        self._absent.setVisible(bool(result.absent))
+        say(self._absent, " ".join(map(tr_sentence, result.absent.values())))
 
 
 def _line(line: Line, most: float, mark: float, sign: int) -> tuple[str, str, float, float, str, str]:

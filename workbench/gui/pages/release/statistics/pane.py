@@ -10,20 +10,19 @@ from PySide6.QtWidgets import QCheckBox, QSizePolicy, QStackedWidget, QWidget
 
 from workbench.gui.pages.release.pane import WayPane
 from workbench.gui.pages.release.statistics.figures_model import FiguresModel
-from workbench.gui.pages.release.statistics.tasks import SPARSE, Bar, checked, released, work_of
+from workbench.gui.pages.release.statistics.tasks import SPARSE, Bar, Checked, checked, released
 from workbench.gui.pages.release_account import steps_of
 from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseWords
-from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen
+from workbench.gui.pages.release_tasks import Chosen, Foreseen
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets import chart_marks as mark
-from workbench.gui.widgets.basic import Card, button, hold_most, label, named, row, segments
+from workbench.gui.widgets.basic import Card, button, hold_most, label, named, row, say, segments
 from workbench.gui.widgets.chart import KEY, SCALE, Chart, Drawing, ends_below, row_ticks
 from workbench.gui.widgets.chart_marks import Key, Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.delta_entry import DeltaLine
 from workbench.gui.widgets.fast_table import RowsTable
 from workbench.gui.widgets.fast_table_model import RowsModel
@@ -107,7 +106,7 @@ class ResultsCard(Card):
             session, jobs, self._model, "statistics_figures", tr("The released figures"), row_height=ROW - 6
         )
         self.table.verticalHeader().hide()
-        self._copies = CopyRows(self.table, session, private=False)
+        self.table.let_copy(private=False)
         self.picture = HistogramPicture(session)
         self._stack = QStackedWidget()
         self._stack.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
@@ -125,14 +124,13 @@ class ResultsCard(Card):
         self._histogram = named(ChoiceBox(), "statistics_of", tr("Which histogram is shown"))
         for box, follow in ((self._statistic, self._show_figures), (self._histogram, self._show_bars)):
             hold_most(box, WIDEST_PICTURE)
-            box.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-            box.setMinimumContentsLength(16)
+            box.give_way(16)
             box.activated.connect(lambda _at, follow=follow: follow())
         self._stated = label("", "muted", name="statistics_shown")
         self._copy = button(
             tr("Copy all"), "statistics_copy", tip=tr("Copy every figure in sight as a table; they are public")
         )
-        self._copy.clicked.connect(lambda: self._copies.copy(whole=True))
+        self._copy.clicked.connect(lambda: self.table.copy_cells(whole=True))
         head = row(*self._segments.values(), 4, self._statistic, self._histogram, 8, self._stated, None, self._copy)
         self.body.addWidget(label(tr("RELEASED FIGURES"), "caption"))
         self.body.addLayout(head)
@@ -233,8 +231,7 @@ class StatisticsPane(WayPane):
         )
         for box in self._by:
             hold_most(box, WIDEST)
-            box.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-            box.setMinimumContentsLength(12)
+            box.give_way(12)
             box.activated.connect(lambda _at: self.chose("groups"))
         self._count = named(
             QCheckBox(tr("count rows")), "statistics_count", tr("Count the rows of each group"), tr(COUNT_HELP)
@@ -284,19 +281,15 @@ class StatisticsPane(WayPane):
         """Return that nothing is ticked."""
         return "" if self.request().figures else tr("Nothing is ticked: tick a figure of a column.")
 
-    def forecast(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Foreseen:
+    def foreseen(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Checked:
         """Return what to expect of every figure."""
         return checked(plan, rows, chosen, cancel)
 
-    def asked(self, found: Foreseen) -> Asked:
-        """Return the statistics that are forecast."""
-        from workbench.statistics.release_file import FORMATS
-
-        chosen = found.chosen
-        assert isinstance(chosen.request, Request)
-        columns = {name for one in chosen.request.figures for name in (one.column, *(one.by or ())) if name}
-        title = tr("statistics of {columns}", columns=count(len(columns), "column"))
-        return Asked(title, lambda plan, rows, kind: work_of(chosen, plan, rows, kind), FORMATS, way="statistics")
+    def title(self, chosen: Chosen) -> str:
+        """Return of how many columns."""
+        figures = chosen.request.figures  # type: ignore[union-attr]
+        columns = {name for one in figures for name in (one.column, *(one.by or ())) if name}
+        return tr("statistics of {columns}", columns=count(len(columns), "column"))
 
     def start_over(self) -> None:
         """Take everything from another table and its plan."""
@@ -311,13 +304,7 @@ class StatisticsPane(WayPane):
         self.model.follow()
         names = [column.name for column in self.session.plan.protected]
         for box, nothing in zip(self._by, (NO_GROUPS, NO_SECOND), strict=True):
-            former = box.currentData()
-            if [None, *names] != [box.itemData(i) for i in range(box.count())]:
-                box.clear()
-                box.addItem(tr(nothing), None)
-                for name in names:
-                    box.addItem(name, name)
-            box.setCurrentIndex(max(box.findData(former), 0) if former is not None else 0)
+            box.offer([(tr(nothing), None), *((name, name) for name in names)], box.currentData())
         self._show_groups()
         steps = steps_of(self.session)
         self._steps.setText(tr(STEPS, steps=steps) if steps else "")
@@ -332,13 +319,15 @@ class StatisticsPane(WayPane):
         groups = checked.expected.get((COUNT, "")) if checked is not None else None
         self._expected.setText(groups.words if groups is not None else "")
         self._expected.setToolTip(groups.stated if groups is not None else "")
-        self._sizes.setText(checked.sizes if checked is not None else "")
-        self._sizes.setVisible(bool(self._sizes.text()))
+        say(self._sizes, checked.sizes if checked is not None else "")
+
+    def fields(self) -> tuple[QWidget, ...]:
+        """Return the ticks, the groups and δ."""
+        return self.table, *self._by, self.delta
 
     def enable(self, on: bool) -> None:
         """Let the settings be changed, or not while a release goes on."""
-        for part in (self.table, *self._by, self.delta):
-            part.setEnabled(on)
+        super().enable(on)
         self._show_groups()
         self._count.setEnabled(on and bool(self._groups()))
         self._by[1].setEnabled(on and self._by[0].currentData() is not None)

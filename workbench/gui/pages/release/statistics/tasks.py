@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from workbench.gui.pages.release_tasks import Chosen, Foreseen, certified, foresee
+from workbench.gui.pages.release_tasks import Chosen, certified
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.formatting import plain, rounded
 from workbench.params import InputError
@@ -19,7 +19,6 @@ from workbench.statistics.asked import Request
 if TYPE_CHECKING:
     from workbench.sanitize.plan import Plan
     from workbench.statistics.forecast import FigureForecast
-    from workbench.work.work import Work
 
 SPARSE = tr_later("too few to say")
 LENGTHS = {"rows": tr_later("{width} rows"), "days": tr_later("{width} days")}
@@ -101,16 +100,8 @@ class Released:
     histograms: Mapping[tuple[str, str], tuple[Bar, ...]]
 
 
-def work_of(chosen: Chosen, plan: Plan, rows: int, kind: str) -> Work:
-    """Describe the release; called in a worker."""
-    from workbench.release.statistics.statistics_work import statistics_work
-
-    assert isinstance(chosen.request, Request)
-    return statistics_work(chosen.request, plan, chosen.epsilon, rows, kind, chosen.delta)
-
-
-def checked(plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Foreseen:
-    """Return cost and expected errors of the figures that are chosen, for a table of ``rows`` rows.
+def checked(plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Checked:
+    """Return the expected errors of the figures that are chosen, for a table of ``rows`` rows.
 
     Raises:
         ParameterError: they do not fit the plan, or ε is too small for them.
@@ -126,8 +117,7 @@ def checked(plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Fores
         for stated in forecast([query]):
             expected[stated.statistic, stated.column] = _expected(stated, plan, rows, "ρ" if chosen.delta else "ε")
             found.append(stated)
-    facts = Checked(expected, len(queries), _sizes(found))
-    return foresee(work_of(chosen, plan, rows, "csv"), chosen, plan, rows, facts)
+    return Checked(expected, len(queries), _sizes(found))
 
 
 def _sizes(found: Sequence[FigureForecast]) -> str:

@@ -13,7 +13,6 @@ from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import Card, badge, hold_most, label, named, row, segments
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.correlation_matrix import Correlations
 from workbench.gui.widgets.distribution import Distribution
 from workbench.gui.widgets.fast_table import RowsTable
@@ -77,8 +76,7 @@ class ComparisonCard(Card):
         self.body.addLayout(row(self.title, None, self.badge))
         self.figure = label("", "figure", name=f"{name}_error")
         self.words = label("", "muted", wrap=True, name=f"{name}_words")
-        line = row(self.figure)
-        line.addWidget(self.words, 1)
+        line = row(self.figure, (self.words, 1))
         self.body.addLayout(line)
         self.learned = label("", "muted", wrap=True, name=f"{name}_learned")
         self.invented = label("", "warn", wrap=True, name=f"{name}_invented")
@@ -96,7 +94,7 @@ class ComparisonCard(Card):
             table = RowsTable(
                 session, jobs, self._model, f"{name}_table", tr("The released rows: public"), row_height=ROW - 6
             )
-            CopyRows(table, session, private=False)
+            table.let_copy(private=False)
             self._views[ROWS] = table
         titles = [(key, tr(LOOKS[key][0]), tr(LOOKS[key][1])) for key in self._views]
         self._segments = segments(self, f"{name}_", titles, self._press)

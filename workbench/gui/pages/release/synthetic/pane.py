@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
@@ -13,21 +12,21 @@ from workbench.gui.pages.release.pane import WayPane
 from workbench.gui.pages.release.synthetic.comparison_card import ComparisonCard
 from workbench.gui.pages.release.synthetic.impossible_editor import ImpossibleEditor
 from workbench.gui.pages.release.synthetic.tasks import (
+    Checked,
     checked,
     needs_words,
     preview,
     released_beside,
     released_rows,
-    work_of,
 )
 from workbench.gui.pages.release_account import steps_of
 from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseWords
-from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen
+from workbench.gui.pages.release_tasks import Chosen, Foreseen
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence, typed
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import button, hold, hold_most, label, mark_wrong, named
+from workbench.gui.widgets.basic import button, hold, hold_most, into_sight, label, mark_wrong, named
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.delta_entry import DeltaLine
 from workbench.gui.widgets.formatting import at_most, count, listed
@@ -76,7 +75,7 @@ class SyntheticPane(WayPane):
         session = page.session
         super().__init__(session, RELEASED, "synthetic")
         self._page, self._draw = page, 0
-        self._drawing: JobHandle | None = None
+        self._drawing: JobHandle | None = None  # the preview, which the page follows
         self._planned = session.plan
         self.method = named(ChoiceBox(), "synthetic_method", tr("Method"), tr("Which tables are counted"))
         for entry in synth.SYNTHESISERS:
@@ -90,8 +89,7 @@ class SyntheticPane(WayPane):
         )
         for box in (self.method, self.target):
             hold_most(box, WIDEST)
-            box.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-            box.setMinimumContentsLength(14)
+            box.give_way(14)
         declared = SynthesisParameters.declared()
         self._fields = {
             "rows": named(QLineEdit(), "synthetic_rows", tr("Rows"), tr_sentence(declared["rows"].help)),
@@ -108,8 +106,7 @@ class SyntheticPane(WayPane):
         self._fields["rows"].textEdited.connect(lambda _text: self.chose("rows"))
         self._fields["cuts"].textEdited.connect(lambda _text: self.chose("cuts"))
         self._impossible.problem.connect(self.say)
-        self._again = button(tr("Draw a preview"), "synthetic_preview_start", tip=tr(FREE))
-        self._again.clicked.connect(self._preview)
+        self._again = button(tr("Draw a preview"), "synthetic_preview_start", tip=tr(FREE), press=self._preview)
         self.others = (self._again,)
         self._preview_card = ComparisonCard(session, page.jobs, "synthetic_preview", tr("A PRIVATE PREVIEW"))
         self._preview_card.hide()
@@ -146,11 +143,7 @@ class SyntheticPane(WayPane):
             chosen = session.target if session.target in names else None
         # A plan with a target always tells the method of it.
         entries = [*([] if session.target in names else [None]), *names]
-        if entries != [self.target.itemData(i) for i in range(self.target.count())]:
-            self.target.clear()
-            for name in entries:
-                self.target.addItem(tr(NO_TARGET) if name is None else name, name)
-        self.target.setCurrentIndex(max(self.target.findData(chosen), 0))
+        self.target.offer([(tr(NO_TARGET) if name is None else name, name) for name in entries], chosen)
         if session.opened is not None and "rows" not in self._own:
             self._fields["rows"].setText(str(session.opened.rows_under(session.plan)))
         self._impossible.follow()
@@ -161,10 +154,9 @@ class SyntheticPane(WayPane):
             self._forget_preview()
         super().follow()
 
-    def enable(self, on: bool) -> None:
-        """Let the settings be changed, or not while a release goes on."""
-        for part in (self.method, self.target, *self._fields.values(), self.delta, self._impossible):
-            part.setEnabled(on)
+    def fields(self) -> tuple[QWidget, ...]:
+        """Return every setting."""
+        return self.method, self.target, *self._fields.values(), self.delta, self._impossible
 
     def _arrange(self) -> None:
         self.body.addWidget(label(tr("WHAT IS DRAWN"), "caption"))
@@ -243,18 +235,17 @@ class SyntheticPane(WayPane):
             ), "protect"
         return ("", "") if plan.protected else (tr("No column is left to synthesise: protect at least one."), "protect")
 
-    def forecast(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Foreseen:
+    def foreseen(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Checked:
         """Return what would be counted."""
         return checked(plan, rows, chosen, cancel)
 
-    def asked(self, found: Foreseen) -> Asked:
-        """Return the rows that are forecast."""
-        chosen = found.chosen
-        assert isinstance(chosen.request, SynthesisParameters)
-        title = count(chosen.request.rows or 0, "synthetic row")
-        own = chosen.request.cuts is None
-        work = partial(work_of, chosen)
-        return Asked(title, work, way="synthetic", unrounded=own)
+    def unrounded(self, chosen: Chosen) -> bool:
+        """Return whether cuts are automatic: then noisy rows alone are rounded."""
+        return chosen.request.cuts is None  # type: ignore[union-attr]
+
+    def title(self, chosen: Chosen) -> str:
+        """Return how many rows."""
+        return count(chosen.request.rows or 0, "synthetic row")  # type: ignore[union-attr]
 
     def field_problem(self) -> str:
         """Mark the fields that are refused, and return why the last of them is."""
@@ -286,11 +277,6 @@ class SyntheticPane(WayPane):
 
     # -- the preview ----------------------------------------------------------------------------------------------
 
-    @property
-    def job(self) -> JobHandle | None:
-        """The preview that is drawn."""
-        return self._drawing
-
     def _say_steps(self) -> None:
         steps = steps_of(self.session)
         stated = PLANNED_STEPS if self._fields["cuts"].text().strip() else OWN_STEPS
@@ -299,10 +285,9 @@ class SyntheticPane(WayPane):
 
     def _forget_preview(self) -> None:
         """Show no draw of another table or plan, and wait for none."""
-        if self._drawing is not None:
-            former, self._drawing = self._drawing, None
-            former.cancel()
-        self._draw = 0
+        if self._drawing is not None and self._drawing is self._page.job:
+            self._page.forget()
+        self._drawing, self._draw = None, 0
         self._preview_card.show_compared(None)
         self._preview_card.hide()
 
@@ -314,7 +299,7 @@ class SyntheticPane(WayPane):
 
     def _preview(self) -> None:
         session, chosen = self.session, self.value()
-        if session.opened is None or chosen is None or self._page.job is not None:
+        if session.opened is None or chosen is None or self._page.running:
             return
         if not figures_first.may_show(self._page, session):
             return
@@ -335,15 +320,7 @@ class SyntheticPane(WayPane):
                 self._preview_card.show_compared(found, stated)
                 self.refreshed.emit()
                 if number == 1:
-                    self._page.scroll_to(self._preview_card)
+                    into_sight(self._preview_card)
 
         handle = preview(session.opened, session.plan, chosen, number, self._page.jobs, apply, session.report)
-        self._drawing = figures_first.follow_note(session, self._page.jobs, handle)
-        handle.cancelling.connect(self.refreshed)
-        handle.ended.connect(lambda: self._drawn(handle))
-        self.refreshed.emit()
-
-    def _drawn(self, handle: JobHandle) -> None:
-        if self._drawing is handle:
-            self._drawing = None
-            self.refreshed.emit()
+        self._drawing = self._page.follow(figures_first.follow_note(session, self._page.jobs, handle))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.gui.pages.release_tasks import Chosen, Foreseen, foresee
+from workbench.gui.pages.release_tasks import Chosen
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from workbench.sanitize.plan import Plan
     from workbench.synth.columns import CoarseColumn
     from workbench.synth.needs import Needs
-    from workbench.work.work import Work
 
 KEY_PREVIEW = "synthetic-preview"
 SHOWN_ROWS = 2000
@@ -90,38 +89,27 @@ def needs_words(needs: Needs) -> str:
     return tr("{time} and {size} MB of memory", time=time, size=tr_number(max(needs.bytes / 1e6, 1), ".0f"))
 
 
-def work_of(chosen: Chosen, plan: Plan, rows: int, kind: str) -> Work:
-    """Describe the release; called in a worker."""
-    from workbench.release.synthetic.synthesis_work import synthesis_work
-
-    assert isinstance(chosen.request, SynthesisParameters)
-    return synthesis_work(plan, chosen.epsilon, rows, kind, chosen.request, chosen.delta)
-
-
 def drawn_by(plan: Plan, chosen: Chosen) -> Plan:
     """Return the plan by which rows are drawn: while cuts are automatic, noisy rows alone are rounded."""
     assert isinstance(chosen.request, SynthesisParameters)
     return plan.unrounded() if chosen.request.cuts is None else plan
 
 
-def checked(plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Foreseen:
-    """Return what the release would count and cost.
+def checked(plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Checked:
+    """Return what the release would count.
 
     Raises:
         ParameterError: it does not fit the plan, or ε is too small for it.
     """
     from workbench.synth.needs import needs_of
 
-    plan = drawn_by(plan, chosen)
-    work = work_of(chosen, plan, rows, "csv")
     method, setting = _setting(plan, rows, chosen)
     cancel.check()
     counted = [query.form == COUNTS for query in method.queries(setting)]
     cuts = max((column.cuts for column in setting.columns if column.ordered), default=0)
     assert isinstance(chosen.request, SynthesisParameters)
     needs = needs_of(method, setting, chosen.request.rows or rows)
-    facts = Checked(sum(counted), len(counted) - sum(counted), cuts, needs)
-    return foresee(work, chosen, plan, rows, facts)
+    return Checked(sum(counted), len(counted) - sum(counted), cuts, needs)
 
 
 def preview(

@@ -1,1 +1,0 @@
-"""A release with everything that checks it in one folder: data, certificate, plan, ledger entry, scripts, checksums."""
