@@ -76,17 +76,18 @@ def losses_of(sums: Sequence[int] | NDArray[np.int64], size: int) -> list[int]:
     return [int(v) for v in np.floor(np.maximum(best, 0.0) / 4 * UNIT)]
 
 
-def choose(losses: Sequence[int], labels: Sequence[str], ask: Ask) -> list[int]:
+def choose(losses: Sequence[int], labels: Sequence[str], ask: Ask, sensitivity: int = SENSITIVITY) -> list[int]:
     """Return the columns with the least noisy losses, one for each query, in the order in which they were found.
 
     Args:
-        losses: of the columns, moved by one row in one direction and by at most :data:`SENSITIVITY`.
+        losses: of the columns, moved by one row in one direction.
         labels: of the query of each round.
         ask: serves them.
+        sensitivity: how far one row moves a loss at most.
     """
     left = list(range(len(losses)))
     chosen: list[int] = []
     for label in labels:
-        (best,) = ask.least(label, [[losses[j] for j in left]], SENSITIVITY)
+        (best,) = ask.least(label, [[losses[j] for j in left]], sensitivity)
         chosen.append(left.pop(best))
     return chosen

@@ -22,7 +22,7 @@ from workbench.params.remedies import DECLARE, PROTECT, REPLACE_VALUES, Remedy
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Charge, Cost
 from workbench.release.card import MODEL, model_bytes
-from workbench.release.certificate import unit_facts
+from workbench.release.certificate import query_facts, unit_facts
 from workbench.release.delta_limit import require_small_cost
 from workbench.release.ledger.entry import decimal_text
 from workbench.release.ledger.ledger import Ledger
@@ -246,7 +246,9 @@ def _train(wanted: FitTask, estimator: PrivateEstimator[Any], charge: Charge) ->
         model=chosen.name,
         parameters=estimator.published_parameters(),
         inputs=[c.facts().to_plain() for c in (*features, target)],
-        statement=model_statement(people, replaces_invalid=plan.replaces_invalid, unit=plan.unit),
+        statement=model_statement(
+            people, replaces_invalid=plan.replaces_invalid, unit=plan.unit, delta=estimator.gaussian
+        ),
         randomness=estimator.randomness,
         releasable=estimator.releasable,
         rows=table.rows,
@@ -255,7 +257,7 @@ def _train(wanted: FitTask, estimator: PrivateEstimator[Any], charge: Charge) ->
             "rows_per_person": people,
             **unit_facts(plan.unit),
             "attributes_used": list(estimator.attributes_used),
-            "queries": [{"label": e.label, "epsilon": str(e.epsilon)} for e in estimator.events()],
+            "queries": query_facts(estimator.events()),
         },
         files={MODEL: model_bytes(estimator)},
     )
