@@ -156,7 +156,7 @@ class Model(ABC, Generic[Facts]):
         task: of the learner.
         parameters_type: the declared parameters.
         setting_type: what follows from the public facts.
-        version: of the file's format.
+        version: of the file's format; files of all former ones are read too.
         setting: the public facts.
         noise: one of ``released``, ``study`` and ``none``.
         answers: released whole numbers by query.
@@ -211,7 +211,7 @@ class Model(ABC, Generic[Facts]):
 
     def to_plain(self) -> dict[str, Any]:
         """Return public facts and noisy whole numbers as JSON holds them; the rest follows from these."""
-        return {**self.setting.to_plain(self.name, self.version, self.noise), **self.more(), "answers": self.answers}
+        return {**self.setting.to_plain(self.name, self.noise), **self.more(), "answers": self.answers}
 
     @classmethod
     def setting_from_plain(cls, values: Mapping[str, Any]) -> Facts:
@@ -395,7 +395,7 @@ class PrivateEstimator(Fitted, Generic[Released]):
         made = self.model_type
         checked_schema(self.attributes, self.target, made.task)
         private = self.noise.name != "none"
-        setting = made.setting_type(tuple(self.attributes), self.target, self.stated(), rows, private)
+        setting = made.setting_type(tuple(self.attributes), self.target, self.stated(), rows, private, made.version)
         setting.check()
         return setting
 

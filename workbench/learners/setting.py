@@ -63,9 +63,9 @@ def part_of_epsilon(title: str, default: float | None, text: str) -> Any:
     return real(default=default, above=0, below=1, title=title, unit="of ε", help=text, advanced=True)
 
 
-def weight_limit(default: float, adds: str) -> Any:
+def weight_limit(default: float | None, adds: str, end: str = "") -> Any:
     """Return the declaration of the public limit to which the part of a row in some sums is scaled."""
-    text = f"a row whose {adds} add up to more than this part of the largest possible counts for less in the sums"
+    text = f"a row whose {adds} add up to more than this part of the largest possible counts for less in the sums{end}"
     return real(default=default, above=0, upto=1, title="weight limit", unit="of the largest", help=text, advanced=True)
 
 
@@ -84,6 +84,7 @@ class FitSetting(Generic[Chosen]):
         parameters: the learner's declared parameters.
         rows: public n.
         private: whether there is noise.
+        version: of the format of the model's file, which says by which rules the model follows from its answers.
     """
 
     attributes: tuple[Attribute, ...]
@@ -91,6 +92,7 @@ class FitSetting(Generic[Chosen]):
     parameters: Chosen
     rows: int
     private: bool
+    version: int = 1
 
     def check(self) -> None:
         """Raise :class:`ParameterError` where the learner cannot use these columns; nothing is charged before."""
@@ -167,11 +169,11 @@ class FitSetting(Generic[Chosen]):
             raise ParameterError("epsilon is not given", hint="give epsilon = NUMBER above 0")
         return given
 
-    def to_plain(self, learner: str, version: int, noise: str) -> dict[str, Any]:
+    def to_plain(self, learner: str, noise: str) -> dict[str, Any]:
         """Return the head of a model's file as JSON holds it."""
         return {
             "learner": learner,
-            "format": version,
+            "format": self.version,
             "noise": noise,
             "rows": self.rows,
             "parameters": self.parameters.to_plain(),
@@ -181,19 +183,19 @@ class FitSetting(Generic[Chosen]):
 
     @classmethod
     def from_plain(
-        cls, values: Mapping[str, Any], learner: str, version: int, parameters: type[Parameters], task: str
+        cls, values: Mapping[str, Any], learner: str, versions: int, parameters: type[Parameters], task: str
     ) -> Self:
-        """Return the facts that :meth:`to_plain` wrote.
+        """Return the facts that :meth:`to_plain` wrote, in one of so many versions.
 
         Raises:
             ParameterError: a key is missing, or a value is not what such a model can hold; the message names it.
         """
-        for key, only in (("learner", (learner,)), ("format", (version,)), ("noise", NOISES)):
+        for key, only in (("learner", (learner,)), ("format", range(1, versions + 1)), ("noise", NOISES)):
             if plain_part(values, key, type(only[0])) not in only:
                 raise ParameterError(f"{key} = {values[key]!r} is not {' or '.join(map(str, only))}", "the model")
         attributes, target, rows = columns_from_plain(values, task)
         given: Any = parameters.from_plain(plain_part(values, "parameters", dict), "the model's parameters")
-        return cls(attributes, target, given, rows, values["noise"] != "none")
+        return cls(attributes, target, given, rows, values["noise"] != "none", values["format"])
 
 
 def columns_from_plain(values: Mapping[str, Any], task: str) -> tuple[tuple[Attribute, ...], Attribute, int]:

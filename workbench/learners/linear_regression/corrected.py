@@ -222,7 +222,7 @@ def _believed(correlations: Doubles, added: Doubles, rows: int) -> tuple[Doubles
 def _solved(correlation: Doubles, goal: Doubles, remains: float, noise: Doubles) -> Doubles:
     """Return the slopes between columns of deviation 1, with the penalty and the caution that the noise asks for.
 
-    As in :func:`workbench.learners.linear_regression.solve.adaptive_line`: eigenvalues below 0 can only be noise, the
+    As in :func:`workbench.learners.linear_regression.solve.former_line`: eigenvalues below 0 can only be noise, the
     penalty is their usual size, and the slopes are multiplied by 1 less the part that noise alone would explain.
     """
     values, vectors = np.linalg.eigh(correlation)

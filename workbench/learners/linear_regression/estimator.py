@@ -1,6 +1,6 @@
 """Linear regression on the columns of a mixed table, private or not, in one code path.
 
-*Adaptive*, the default, asks two things (pure ε, zero-out neighbours, discrete Laplace noise on whole numbers):
+*Adaptive*, the default, asks two things (zero-out neighbours, noise on whole numbers):
 
 * which columns to use, one round of report-noisy-max each (:mod:`workbench.learners.selection`), unless all are used;
 * the sums of products over these columns and the target.
@@ -9,19 +9,20 @@
 the noisy whole numbers; its coefficients follow from them (:mod:`workbench.learners.linear_regression.solve`).
 
 How many columns are used follows from ε and the public n alone: the noise of a sum grows with the square of their
-number.
+number; with a δ noise is discrete Gaussian and grows with their number, so that more are used.
 
-The sums have L1 sensitivities that hold in whole numbers. A row is z = (1, x₁ … x_m, y), each part a whole number in
-[−K, K] with 1 as K. Two sets of sums can be asked for:
+The sums have L1 sensitivities (with a δ L2) that hold in whole numbers. A row is z = (1, x₁ … x_m, y), each part a
+whole number in [−K, K] with 1 as K. Two sets of sums can be asked for:
 
-*Adaptive* (after Wang 2018, AdaSSP, with pure ε and weights for rows): Σ z_i·z_j for i ≤ j, without Σ y². The L1 norm
-of a row's part is (‖z‖₁² + ‖z‖₂²)/2 − y². A row whose norm is above a public limit is multiplied by the number below 1
-that brings it there: as a whole, the 1 included, so that it keeps its place on the regression line and only counts for
-less. The limit is the sensitivity.
+*Adaptive* (after Wang 2018, AdaSSP, with weights for rows): Σ z_i·z_j for i ≤ j, without Σ y². The L1 norm of a row's
+part is (‖z‖₁² + ‖z‖₂²)/2 − y², and its L2 norm the root of (‖z‖₂⁴ + ‖z‖₄⁴)/2 − y⁴. A row whose norm is above a public
+limit is multiplied by the number below 1 that brings it there: as a whole, the 1 included, so that it keeps its place
+on the regression line and only counts for less. The limit is the sensitivity.
 
 *Functional* (Zhang et al. 2012): the coefficients of the loss Σ(y − w·z)² as a polynomial in w, that is Σ z_i², 2·Σ
-z_i·z_j for i < j and −2·Σ y·z_i. With p parts beside y, the sensitivity is p² + 2p: all parts at ±1. The paper's
-2(1+d)² is for x within a ball and is too small with an intercept (d = 1 under replace-one: 9, not 8).
+z_i·z_j for i < j and −2·Σ y·z_i. With p parts beside y, the sensitivity is p² + 2p in L1, and the root of 2p² + 3p in
+L2: all parts at ±1. The paper's 2(1+d)² is for x within a ball and is too small with an intercept (d = 1 under
+replace-one: 9, not 8).
 """
 
 from __future__ import annotations
@@ -39,10 +40,11 @@ from workbench.learners.base import Answers, Model, SummingEstimator, Total
 from workbench.learners.checks import places_part
 from workbench.learners.encoding import grid_of
 from workbench.learners.linear_regression.corrected import CorrectedLinearRegression
-from workbench.learners.linear_regression.solve import adaptive_line, functional_line
+from workbench.learners.linear_regression.solve import former_line, functional_line, ridge_line
 from workbench.learners.selection import choose, line_sums, losses_of
 from workbench.learners.setting import (
     FitSetting,
+    chance_of_failure,
     how_many,
     part_of_epsilon,
     privacy_budget,
@@ -59,9 +61,10 @@ ADAPTIVE, FUNCTIONAL = "adaptive", "functional"
 
 @dataclass(frozen=True, kw_only=True)
 class LinearRegressionParameters(Parameters):
-    """Budget and method. The defaults were chosen on generated tables and on scikit-learn's diabetes progression."""
+    """Budget and method; the defaults were chosen on tables of ``tests/benchmarks/results/linear_regression.md``."""
 
     epsilon: float | None = privacy_budget()
+    delta: float | None = chance_of_failure()
     method: str = choice(
         choices=(ADAPTIVE, FUNCTIONAL),
         default=ADAPTIVE,
@@ -77,7 +80,7 @@ class LinearRegressionParameters(Parameters):
     selection_share: float = part_of_epsilon(
         "share of the choice", 0.3, "the part of ε for choosing the columns; the rest is for the sums over them"
     )
-    norm_share: float = weight_limit(0.3, "products")
+    norm_share: float | None = weight_limit(None, "products", "; by default 0.1")
     ridge: float = ridge_strength(
         "how strongly coefficients are drawn to 0, as a multiple of what the size of the noise suggests"
     )
@@ -99,17 +102,29 @@ def functional_sensitivity(parts: int) -> int:
     return parts * parts + 2 * parts
 
 
+def functional_squares(parts: int) -> int:
+    """Return the square of their L2 sensitivity in units of K²."""
+    return 2 * parts * parts + 3 * parts
+
+
 def norms(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the L1 norm of each row's products (n,), for rows (n, p + 1) with y last; y² is not asked for."""
     return product_norms(rows) - rows[:, -1] ** 2
 
 
-def weighted(rows: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
+def euclidean_norms(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the L2 norm of the same products (n,), rounded up by more than doubles can be wrong."""
+    squares = rows.astype(np.float64) ** 2
+    total = (squares.sum(axis=1) ** 2 + (squares**2).sum(axis=1)) / 2 - squares[:, -1] ** 2
+    return np.asarray(np.ceil(np.sqrt(total) * _UP), dtype=np.int64)
+
+
+def weighted(rows: NDArray[np.int64], limit: int, *, euclidean: bool = False) -> NDArray[np.int64]:
     """Return the rows with each one's norm brought down to ``limit`` by one factor for the whole row.
 
     Products are cut towards 0, so that rounding never adds to a norm.
     """
-    return within_limit(rows, norms, limit, squared=True)
+    return within_limit(rows, euclidean_norms if euclidean else norms, limit, squared=True)
 
 
 def products(rows: NDArray[np.int64]) -> list[int]:
@@ -134,8 +149,11 @@ def gram(answer: list[int], parts: int, size: int, *, functional: bool) -> NDArr
     return symmetric([*values, 0.0], parts + 1)
 
 
-_COLUMNS_RATE = 0.06
-"""With n·ε = 1,100 two columns are used, with 10,000 six (chosen on generated tables)."""
+_COLUMNS_RATE, _COLUMNS_WITH_DELTA = 0.06, 0.18
+"""With n·ε = 1,100 two columns are used, with 10,000 six; with a δ six and eighteen."""
+
+_NORM_SHARE, _FORMER_NORM_SHARE = 0.1, 0.3  # the former of files of format 1
+_UP = 1 + 2.0**-40
 
 SUMS = "sums"
 
@@ -151,6 +169,11 @@ class Setting(FitSetting[LinearRegressionParameters]):
         """Whether the functional mechanism is asked for."""
         return self.parameters.method == FUNCTIONAL
 
+    @property
+    def gaussian(self) -> bool:
+        """Whether noise is discrete Gaussian, and norms are L2."""
+        return self.private and self.whole.gaussian
+
     @cached_property
     def used(self) -> int:
         """How many encoded columns are used; with none of them the prediction is the noisy mean."""
@@ -159,7 +182,8 @@ class Setting(FitSetting[LinearRegressionParameters]):
             return every
         asked, known = self.parameters.columns, min(self.rows * self.epsilon, 1e12)
         if asked is None:
-            asked = max(1, math.floor(_COLUMNS_RATE * math.sqrt(known))) if known >= _LEAST_KNOWN else 0
+            rate = _COLUMNS_WITH_DELTA if self.gaussian else _COLUMNS_RATE
+            asked = max(1, math.floor(rate * math.sqrt(known))) if known >= _LEAST_KNOWN else 0
         return min(asked, every)
 
     @cached_property
@@ -180,11 +204,13 @@ class Setting(FitSetting[LinearRegressionParameters]):
 
     @cached_property
     def limit(self) -> float:
-        """The largest L1 norm of one row's part in the sums, in units of K²."""
+        """The largest norm of one row's part in the sums, in units of K²."""
+        parts = self.used + 1
         if self.functional:
-            return float(functional_sensitivity(self.used + 1))
-        largest = largest_norm(self.used + 1)
-        return 1 + (largest - 1) * self.parameters.norm_share if self.private else float(largest)
+            return math.sqrt(functional_squares(parts)) if self.gaussian else float(functional_sensitivity(parts))
+        largest = math.sqrt(largest_norm(parts)) if self.gaussian else float(largest_norm(parts))
+        share = self.parameters.norm_share or (_NORM_SHARE if self.version > 1 else _FORMER_NORM_SHARE)
+        return 1 + (largest - 1) * share if self.private else largest
 
     def lengths(self) -> dict[str, int]:
         """Return how many whole numbers the file holds: the choices are in the names of the columns."""
@@ -193,11 +219,13 @@ class Setting(FitSetting[LinearRegressionParameters]):
     @cached_property
     def size(self) -> int:
         """K of the sums."""
-        return grid_of(self.rows, self.limit, self.budget(SUMS))
+        return grid_of(self.rows, self.limit, self.part(SUMS).strength if self.private else math.inf)
 
     @cached_property
     def sensitivity(self) -> int:
-        """L1 sensitivity of the sums in whole numbers."""
+        """Sensitivity of the sums in whole numbers: what rows are brought down to, or what no row can exceed."""
+        if self.functional and self.gaussian:
+            return math.isqrt(functional_squares(self.used + 1) * self.size**4 - 1) + 1
         return math.floor(self.limit * self.size**2)
 
     @cached_property
@@ -217,6 +245,7 @@ class LinearRegressionModel(Model[Setting]):
 
     name, task = "linear-regression", REGRESSION
     parameters_type, setting_type = LinearRegressionParameters, Setting
+    version = 2
 
     def __init__(self, setting: Setting, noise: str, answers: Answers, chosen: Sequence[int]) -> None:
         super().__init__(setting, noise, answers)
@@ -227,7 +256,8 @@ class LinearRegressionModel(Model[Setting]):
         if setting.functional:
             self.line_ = functional_line(found, setting.deviation, strength)
         else:
-            self.line_ = adaptive_line(found, setting.rows, setting.deviation, strength)
+            line = ridge_line if setting.version > 1 else former_line
+            self.line_ = line(found, setting.rows, setting.deviation, strength)
 
     @property
     def columns_used(self) -> tuple[str, ...]:
@@ -269,7 +299,11 @@ def _sums(setting: Setting, rows: Rows, chosen: Sequence[int]) -> list[int]:
     encoded, heights = rows
     ones = np.full((len(heights), 1), setting.size, dtype=np.int64)
     used = np.column_stack([ones, encoded[:, list(chosen)], heights])
-    return coefficients(used) if setting.functional else products(weighted(used, setting.sensitivity))
+    return (
+        coefficients(used)
+        if setting.functional
+        else products(weighted(used, setting.sensitivity, euclidean=setting.gaussian))
+    )
 
 
 class LinearRegression(SummingEstimator[LinearRegressionModel]):

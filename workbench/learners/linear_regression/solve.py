@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 _PRIOR_MEAN = 0.1  # variance of a column's mean about the centre of its bounds, in half-ranges²
 _FLAT = 1e-9
+_USUAL_SLOPE = 0.4  # half-ranges of the target for one of a column
 
 
 @dataclass(frozen=True)
@@ -30,13 +31,46 @@ class Line:
         return np.clip(self.height + (columns - self.centre) @ self.slopes, -1.0, 1.0)
 
 
-def adaptive_line(gram: NDArray[np.float64], rows: int, deviation: float, strength: float) -> Line:
-    """Return the ridge regression whose penalty follows from the size of the noise.
+@dataclass(frozen=True)
+class Moments:
+    """Noisy moments about the means, a row; see :func:`ridge_line` for what they are computed from.
 
-    Moments about the means are formed first; eigenvalues below 0 can only be noise and are set to 0. The penalty per
-    row is strength·(r·√m/2 + 3·r²·m), r being the noise's deviation per row. The slopes are then multiplied by 1 less
-    the part of the explained variance that noise alone would explain (after James & Stein 1961): where nothing is
-    more than noise, the prediction is the mean.
+    Attributes:
+        centre: means of the columns (m,).
+        height: mean of the target.
+        covariance: of the columns (m, m).
+        with_target: of the columns with the target (m,).
+        noise: standard deviation of the noise of each moment.
+    """
+
+    centre: NDArray[np.float64]
+    height: float
+    covariance: NDArray[np.float64]
+    with_target: NDArray[np.float64]
+    noise: float
+
+    @classmethod
+    def of(cls, gram: NDArray[np.float64], rows: int, deviation: float) -> Moments:
+        """Return the moments of noisy sums; means are drawn to the middle of the bounds where noise is large."""
+        weight = _weight(gram[0, 0], rows, deviation)
+        noise = deviation / weight
+        known = _PRIOR_MEAN / (_PRIOR_MEAN + noise * noise)
+        means = np.clip(gram[0, 1:] / weight, -1, 1) * known
+        centre, height = means[:-1], float(means[-1])
+        covariance = gram[1:-1, 1:-1] / weight - np.outer(centre, centre)
+        return cls(centre, height, covariance, gram[1:-1, -1] / weight - centre * height, noise)
+
+
+def ridge_line(gram: NDArray[np.float64], rows: int, deviation: float, strength: float) -> Line:
+    """Return the ridge regression whose penalty in each direction follows from the known noise.
+
+    With r as the deviation of the noise of a moment, noise alone has eigenvalues between −2·r·√m and 2·r·√m (Wigner).
+    An eigenvalue λ of the columns' covariance that is above r·√m = e shows itself as λ + e²/λ (Benaych-Georges &
+    Nadakuditi 2011, for large m), which is undone; any other is hidden in the noise and counts as e. The slopes s are
+    those of the least expected (λ·s − c)², c being the moment with the target: s = λ·c/(λ² + κ). The noise of the
+    covariance adds m·r² to λ² in the mean, and that of c counts as r²/τ² for slopes of a usual size τ, so that κ is
+    strength·r²·(m + 1/τ²): a direction in which the columns hardly vary, as where they are collinear, is damped more
+    than one that is clear.
 
     Args:
         gram: noisy sums (m + 2, m + 2) in the order 1, x, y.
@@ -44,23 +78,33 @@ def adaptive_line(gram: NDArray[np.float64], rows: int, deviation: float, streng
         deviation: of the noise of each sum.
         strength: factor of the penalty; 0 is without.
     """
-    m = len(gram) - 2
-    weight = _weight(gram[0, 0], rows, deviation)
-    r = deviation / weight
-    known = _PRIOR_MEAN / (_PRIOR_MEAN + r * r)
-    means = np.clip(gram[0, 1:] / weight, -1, 1) * known
-    centre, height = means[:-1], float(means[-1])
+    found = Moments.of(gram, rows, deviation)
+    m, r = len(found.centre), found.noise
+    values, vectors = np.linalg.eigh(found.covariance) if m else (np.zeros(0), np.zeros((0, 0)))
+    hidden = r * np.sqrt(m)
+    clear = (values + np.sqrt(np.maximum(values**2 - 4 * hidden**2, 0.0))) / 2
+    values = np.maximum(np.where(values > 2 * hidden, clear, hidden), _FLAT)
+    penalty = strength * r * r * (m + 1 / _USUAL_SLOPE**2) / values
+    return Line(found.centre, found.height, vectors @ ((vectors.T @ found.with_target) / (values + penalty)))
+
+
+def former_line(gram: NDArray[np.float64], rows: int, deviation: float, strength: float) -> Line:
+    """Return the line that files of format 1 mean: one penalty for all directions, strength·(r·√m/2 + 3·r²·m).
+
+    Eigenvalues below 0 are set to 0; the slopes are multiplied by 1 less the part of the explained variance that noise
+    alone would explain. Where columns are collinear the penalty was too small, and R² could fall as ε rose.
+    """
+    found = Moments.of(gram, rows, deviation)
+    m, r, c = len(found.centre), found.noise, found.with_target
     if m == 0:
-        return Line(centre, height, np.zeros(0))
-    covariance = gram[1:-1, 1:-1] / weight - np.outer(centre, centre)
-    with_target = gram[1:-1, -1] / weight - centre * height
-    values, vectors = np.linalg.eigh(covariance)
+        return Line(found.centre, found.height, np.zeros(0))
+    values, vectors = np.linalg.eigh(found.covariance)
     values = np.clip(values, 0.0, None) + strength * (r * np.sqrt(m) / 2 + 3 * r * r * m) + _FLAT
-    slopes = vectors @ ((vectors.T @ with_target) / values)
-    explained = float(with_target @ slopes)
-    by_noise = r * r * (1 + centre @ centre / m + height * height) * float((1 / values).sum())
+    slopes = vectors @ ((vectors.T @ c) / values)
+    explained = float(c @ slopes)
+    by_noise = r * r * (1 + found.centre @ found.centre / m + found.height**2) * float((1 / values).sum())
     kept = max(0.0, 1 - by_noise / explained) if explained > 0 else 0.0
-    return Line(centre, height, slopes * kept)
+    return Line(found.centre, found.height, slopes * kept)
 
 
 def functional_line(gram: NDArray[np.float64], deviation: float, strength: float) -> Line:
