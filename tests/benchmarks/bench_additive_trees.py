@@ -1,9 +1,9 @@
 """Additive trees beside the other learners and beside DP-EBM: R² or accuracy on held-out rows.
 
-``python tests/benchmarks/bench_additive_trees.py --data FOLDER [--peer PYTHON] [--tables …] [--splits 10]`` prints a
-table of Markdown; what was measured is kept in ``results/additive_trees.md``. FOLDER is that of ``public_tables.py``,
-PYTHON an environment of its own with ``interpret`` (``peer_ebm.py`` runs there). All noise is seeded; nothing is
-released.
+``python tests/benchmarks/bench_additive_trees.py --data FOLDER [--peer PYTHON] [--tables …] [--models …]`` prints a table
+of Markdown; what was measured is kept in ``results/additive_trees.md``, and of linear regression in
+``results/linear_regression.md``. FOLDER is that of ``public_tables.py``, PYTHON an environment of its own with
+``interpret`` (``peer_ebm.py`` runs there). All noise is seeded; nothing is released.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def peers(table: PublicTable, python: str, splits: int, epsilons: list[float]) -
 def lines(table: PublicTable, options: argparse.Namespace) -> Iterator[str]:
     """Yield a line of Markdown for each model."""
     models = NUMBERS if table.target.numeric else CLASSES
-    for model in models:
+    for model in [model for model in models if model in (options.models or models)]:
         cells = [told(ours(table, model, epsilon, options.splits)) for epsilon in options.epsilons]
         yield f"| {model} | {' | '.join(cells)} | {told(ours(table, model, None, min(3, options.splits)))} |"
         if "delta" in learner(model).parameters.declared():
@@ -82,6 +82,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--peer")
     parser.add_argument("--tables", nargs="+", default=list(TABLES), choices=list(TABLES))
+    parser.add_argument("--models", nargs="+", choices=(*NUMBERS, *CLASSES))
     parser.add_argument("--epsilons", nargs="+", type=float, default=list(EPSILONS))
     parser.add_argument("--splits", type=int, default=10)
     options = parser.parse_args()

@@ -26,7 +26,7 @@ from workbench.learners.tasks import EMPTY
 from workbench.params import BudgetRefusedError, InputError, ParameterError
 from workbench.privacy.accounting.event import Cost, PureDp, ZeroConcentrated, exact
 from workbench.privacy.accounting.zcdp import rho_of
-from workbench.privacy.audit import epsilon_lower
+from workbench.privacy.audit import LowerBound, epsilon_lower
 from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
 from workbench.privacy.entropy import OsEntropy, SeededEntropy
 from workbench.work.ask import Ask, declared
@@ -231,13 +231,16 @@ class LearnerConformance:
         return 1
 
     def test_a_fit_is_never_seen_above_its_epsilon(self, box: BlackBox) -> None:
-        sides = [self.outputs(box, emptied, 1.0) for emptied in (False, True)]
-        assert not epsilon_lower(*sides, alpha=ALPHA).refutes(box.parameters["epsilon"])
+        assert not self.bound(box, 1.0).refutes(box.parameters["epsilon"])
 
     @pytest.mark.slow
     def test_too_little_noise_is_seen(self, box: BlackBox) -> None:
-        sides = [self.outputs(box, emptied, box.times) for emptied in (False, True)]
-        assert epsilon_lower(*sides, alpha=ALPHA).refutes(box.parameters["epsilon"])
+        assert self.bound(box, box.times).refutes(box.parameters["epsilon"])
+
+    def bound(self, box: BlackBox, times: float) -> LowerBound:
+        """Return what fits with so many times the ε that is paid for are seen to spend of it, beside their δ."""
+        sides = [self.outputs(box, emptied, times) for emptied in (False, True)]
+        return epsilon_lower(*sides, alpha=ALPHA, delta=box.parameters.get("delta", 0.0))
 
     def outputs(self, box: BlackBox, emptied: bool, times: float) -> NDArray[np.float64]:
         """Return what is seen of fits (fits, numbers) with so many times the ε that is paid for."""

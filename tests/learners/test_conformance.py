@@ -67,6 +67,9 @@ class TestLinearRegression(LearnerConformance):
         Way({"epsilon": 1000.0, "method": "functional"}),
         Way({"epsilon": 1000.0, "columns": 2}),
         Way({"epsilon": 5.0}),
+        Way({"epsilon": 20.0, "delta": 1e-6, "columns": 6}),
+        Way({"epsilon": 20.0, "delta": 1e-6, "columns": 2}),
+        Way({"epsilon": 20.0, "delta": 1e-6, "method": "functional"}),
     )
     tables = (
         Tables(1, [*itertools.product((-9, -3, 0.7, 5), (NAN, 0, 1), (0, 2), (-4, 0, 4.9, 10))]),
@@ -74,17 +77,18 @@ class TestLinearRegression(LearnerConformance):
         Tables(5, [(5, 1, 0, 10), (-3, NAN, 2, 0), (1, 0.5, 1, 5)]),
     )
     # The first row, at the edge, makes x worth choosing; the sums follow from the choice.
-    black_boxes = (
+    black_boxes = tuple(
         BlackBox(
             [(1, -1, 1), *[(0, 0, 0)] * 4],
-            {"epsilon": 2.0, "columns": 1},
+            {"epsilon": 2.0, "columns": 1, **more},
             4_000,
             6.0,
             lambda model: [*model.chosen, *model.answer],
             slow=True,
             attributes=SIDES,
             target=HEIGHT,
-        ),
+        )
+        for more in ({}, {"delta": 1e-6})
     )
 
 

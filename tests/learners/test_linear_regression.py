@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from regression_tables import Table, boston, diabetes_progression
+from regression_tables import Table, boston, diabetes_progression, table
 from sklearn.linear_model import LinearRegression as Reference
 
 from workbench.data.schema import Attribute
@@ -85,6 +85,27 @@ def test_the_order_of_the_columns_does_not_matter() -> None:
     assert set(fitted(data, 1e6, columns=3).model_.columns_used) == set(
         fitted(turned, 1e6, columns=3).model_.columns_used
     )
+
+
+@pytest.mark.parametrize("delta", [None, 1e-6])
+def test_collinear_columns_predict_better_with_more_epsilon(delta: float | None) -> None:
+    """Columns that say nearly the same: where noise has made one direction out of nothing, its slope stays small."""
+    generator = np.random.default_rng(8)
+    size = generator.beta(2, 4, (4_000, 1))
+    X = np.clip(size + generator.normal(0, 0.02, (4_000, 6)), 0, 1)
+    y = np.clip(10 * size[:, 0] + 4 * X[:, 0] - 4 * X[:, 1] + generator.normal(0, 1, 4_000), 0, 10)
+    data = table(X, y, {f"x{i}": (0.0, 1.0) for i in range(6)}, (0, 10))
+    found = np.array([[r2(data, epsilon, k, delta=delta) for k in range(8)] for epsilon in (0.3, 1.0, 3.0, 10.0)])
+    rises = np.diff(found, axis=0)
+    assert (rises.mean(axis=1) > -3 * rises.std(axis=1) / np.sqrt(8)).all()
+    assert found.mean(axis=1)[1:].min() > 0.6
+
+
+def test_without_noise_a_collinear_table_has_a_line() -> None:
+    x = np.linspace(0, 1, 50)
+    data = table(np.column_stack([x, x, 1 - x]), 10 * x, dict.fromkeys("abc", (0.0, 1.0)), (0, 10))
+    error = fitted(data, None).predict(data.X) - data.y
+    assert abs(error).max() < 0.01
 
 
 def test_the_slides_example(golden) -> None:

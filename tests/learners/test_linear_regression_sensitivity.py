@@ -16,7 +16,9 @@ from workbench.learners.linear_regression.estimator import (
     LinearRegression,
     LinearRegressionParameters,
     coefficients,
+    euclidean_norms,
     functional_sensitivity,
+    functional_squares,
     largest_norm,
     norms,
     products,
@@ -44,18 +46,23 @@ FEW: list[Record] = [(5.0, 1.0, 0.0, 10.0), (-3.0, np.nan, 2.0, 0.0), (1.0, 0.5,
 @given(
     st.lists(st.lists(st.integers(-64, 64), min_size=3, max_size=3), min_size=1, max_size=6),
     st.floats(0.05, 1.0),
+    st.booleans(),
 )
-def test_a_row_is_weighted_as_a_whole_and_never_beyond_the_limit(rows: list[list[int]], share: float) -> None:
+def test_a_row_is_weighted_as_a_whole_and_never_beyond_the_limit(
+    rows: list[list[int]], share: float, euclidean: bool
+) -> None:
     scaled = np.array([[64, *row] for row in rows]) * 512
-    limit = int(largest_norm(3) * share * (64 * 512) ** 2)
-    out = weighted(scaled, limit)
-    assert (norms(out) <= limit).all()
-    kept = norms(scaled) <= limit
+    limit = int((largest_norm(3) ** (0.5 if euclidean else 1)) * share * (64 * 512) ** 2)
+    norm = euclidean_norms if euclidean else norms
+    out = weighted(scaled, limit, euclidean=euclidean)
+    assert (norm(out) <= limit).all()
+    kept = norm(scaled) <= limit
     np.testing.assert_array_equal(out[kept], scaled[kept])
     # The parts keep their proportions: the row stays where it was on the regression line.
     np.testing.assert_allclose(out / out[:, :1], scaled / scaled[:, :1], atol=1e-3)
-    exact = sum(abs(v) for v in products(out[:1]))
-    assert exact == norms(out[:1])[0]
+    exact = products(out[:1])
+    assert sum(map(abs, exact)) == norms(out[:1])[0]
+    assert sum(v * v for v in exact) <= int(euclidean_norms(out[:1])[0]) ** 2
 
 
 @given(
@@ -99,6 +106,7 @@ def test_the_functional_mechanism_has_the_sensitivity_of_the_slides_with_an_inte
     corners = np.array([*itertools.product((1,), (-1, 1), (-1, 1))]) * 4
     for row in corners:
         assert sum(abs(v) for v in coefficients(row[None, :])) == functional_sensitivity(2) * 16
+        assert sum(v * v for v in coefficients(row[None, :])) == functional_squares(2) * 16**2
 
 
 @given(st.integers(1, 2**40), st.floats(1e-9, 1e6), st.integers(1, 1000))

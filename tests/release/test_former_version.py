@@ -9,14 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from workbench.learners import learner
+from workbench.params.codec import read_json
 from workbench.release.bundle import bundle_cannot_know
+from workbench.release.card import MODEL
 from workbench.release.manifest import MANIFEST, read_manifest
 from workbench.release.verify_any import verify_any
 
 FORMER = Path(__file__).parent / "former_version"
 NAMES = (
     *("out.csv", "st.csv", "st3.json", "syn.csv", "syn2.csv"),  # the last and st3 have a delta
-    *("m-naive-bayes", "m-random-forest", "net"),
+    *("m-naive-bayes", "m-random-forest", "m-linear-regression", "net"),
     "rappor-bundle",  # its command reads request.toml, where this version's reads parameters and candidates
     "net2",  # for replaced rows its delta is above 1/rows by the general rule, which its card states
 )
@@ -25,6 +28,15 @@ NAMES = (
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_of_the_former_version_verifies(name: str) -> None:
     assert verify_any(FORMER / name) == []
+
+
+def test_a_model_of_the_former_version_predicts_what_it_predicted() -> None:
+    """Its line follows from noisy sums by the rules of format 1, with the former weight limit and penalty."""
+    model = learner("linear-regression").estimator.from_plain(read_json(FORMER / "m-linear-regression" / MODEL, "it"))
+    found = model.predict([[0, 0, 0], [5, 2.5, 1], [10, 5, 0], [10, 0, 1]])
+    assert found == pytest.approx([1.653783172864712, 5.969803973296174, 10.285824773727638, 5.2083140228266345])
+    again = learner("linear-regression").estimator.from_plain({**model.to_plain(), "format": 2})
+    assert max(abs(again.predict([[10, 5, 0], [10, 0, 1]]) - found[2:])) > 0.01
 
 
 @pytest.fixture
