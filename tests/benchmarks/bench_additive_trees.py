@@ -1,7 +1,7 @@
 """Additive trees beside the other learners and beside DP-EBM: R² or accuracy on held-out rows.
 
-``python tests/benchmarks/bench_additive_trees.py --data FOLDER [--peer PYTHON] [--tables …] [--models …]`` prints a table
-of Markdown; what was measured is kept in ``results/additive_trees.md``, and of linear regression in
+``python tests/benchmarks/bench_additive_trees.py --data FOLDER [--peer PYTHON] [--tables …] [--models …]`` prints a
+table of Markdown; what was measured is kept in ``results/additive_trees.md``, and of linear regression in
 ``results/linear_regression.md``. FOLDER is that of ``public_tables.py``, PYTHON an environment of its own with
 ``interpret`` (``peer_ebm.py`` runs there). All noise is seeded; nothing is released.
 """

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from workbench.learners import learner
+from workbench.params import ParameterError
 from workbench.params.codec import read_json
 from workbench.release.bundle import bundle_cannot_know
-from workbench.release.card import MODEL
+from workbench.release.card import MODEL, contradictions
+from workbench.release.certificate import CARD
 from workbench.release.manifest import MANIFEST, read_manifest
 from workbench.release.verify_any import verify_any
 
@@ -31,12 +33,19 @@ def test_a_file_of_the_former_version_verifies(name: str) -> None:
 
 
 def test_a_model_of_the_former_version_predicts_what_it_predicted() -> None:
-    """Its line follows from noisy sums by the rules of format 1, with the former weight limit and penalty."""
+    """Its columns, weight limit and penalty follow by the rules of format 1."""
     model = learner("linear-regression").estimator.from_plain(read_json(FORMER / "m-linear-regression" / MODEL, "it"))
     found = model.predict([[0, 0, 0], [5, 2.5, 1], [10, 5, 0], [10, 0, 1]])
-    assert found == pytest.approx([1.653783172864712, 5.969803973296174, 10.285824773727638, 5.2083140228266345])
-    again = learner("linear-regression").estimator.from_plain({**model.to_plain(), "format": 2})
-    assert max(abs(again.predict([[10, 5, 0], [10, 0, 1]]) - found[2:])) > 0.01
+    assert found == pytest.approx([1.2651958287629552, 6.010896039694362, 10.756596250625769, 0.0])
+    with pytest.raises(ParameterError, match="'columns'"):  # format 2 uses more
+        learner("linear-regression").estimator.from_plain({**model.to_plain(), "format": 2})
+
+
+def test_a_model_that_says_another_format_contradicts_its_card(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(FORMER / "m-linear-regression", tmp_path / "m"))
+    plain = read_json(folder / MODEL, "it")
+    (folder / MODEL).write_text(json.dumps({**plain, "format": 2}), "utf-8")
+    assert any("queries on the card" in fault for fault in contradictions(read_json(folder / CARD, "it"), folder))
 
 
 @pytest.fixture

@@ -336,10 +336,12 @@ class PrivateEstimator(Fitted, Generic[Released]):
         model_: what :meth:`fit` released.
         model_type: its class, which names the learner, its task and its parameters.
         empty_rows: whether :meth:`_answers` is given the empty rows too.
+        version: of the format whose rules it follows; of a former one only where a former card is checked.
     """
 
     model_type: ClassVar[type[Model[Any]]]
     empty_rows: ClassVar[bool] = False
+    version: int | None = None
     model_: Released
 
     @property
@@ -395,7 +397,8 @@ class PrivateEstimator(Fitted, Generic[Released]):
         made = self.model_type
         checked_schema(self.attributes, self.target, made.task)
         private = self.noise.name != "none"
-        setting = made.setting_type(tuple(self.attributes), self.target, self.stated(), rows, private, made.version)
+        facts = tuple(self.attributes), self.target, self.stated(), rows, private
+        setting = made.setting_type(*facts, self.version or made.version)
         setting.check()
         return setting
 

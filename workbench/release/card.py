@@ -78,7 +78,7 @@ def contradictions(card: dict[str, Any], folder: Path) -> list[str]:
         inputs = [Attribute.from_plain(stated, "inputs") for stated in card["inputs"]]
         if MADE_FROM not in card and "queries" not in card["training"]:
             return list(_of_steps(card, inputs))
-        found = list((_of_release if MADE_FROM in card else _of_queries)(card, inputs))
+        found = list(_of_release(card, inputs) if MADE_FROM in card else _of_queries(card, inputs, folder))
         return found or list(_of_answers(card, folder))
     except (ParameterError, InputError, ArithmeticError, ValueError, TypeError, KeyError) as error:
         reason = str(error)[:300] if isinstance(error, WorkbenchError) else type(error).__name__
@@ -120,7 +120,7 @@ def _of_answers(card: dict[str, Any], folder: Path) -> Iterator[str]:
     yield from (f"the model's file and the card differ on {key}" for key in said if made[key] != said[key])
 
 
-def _of_queries(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
+def _of_queries(card: dict[str, Any], inputs: list[Attribute], folder: Path) -> Iterator[str]:
     """Yield what contradicts itself on the card of a learner: its queries follow from parameters, columns and rows."""
     stated, claimed = card["training"], Decimal(card["guarantee"]["epsilon"])
     if card["model"] not in {known.name for known in learners.LEARNERS}:
@@ -131,6 +131,7 @@ def _of_queries(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
     if parameters.to_plain() != card["parameters"]:
         yield "the parameters on the card are not all of those that the model has"
     estimator = chosen.private(inputs[:-1], inputs[-1], parameters, uncharged())
+    estimator.version = read_json(folder / MODEL, "model")["format"]  # by the rules of its format: see _of_answers
     events = queries_of(stated)
     asked = [(e.label, amount_of(e)) for e in events]
     if not _agree(asked, _expected(chosen, estimator, card["rows"], len(asked))):

@@ -149,10 +149,14 @@ def gram(answer: list[int], parts: int, size: int, *, functional: bool) -> NDArr
     return symmetric([*values, 0.0], parts + 1)
 
 
-_COLUMNS_RATE, _COLUMNS_WITH_DELTA = 0.06, 0.18
-"""With n·ε = 1,100 two columns are used, with 10,000 six; with a δ six and eighteen."""
+_COLUMNS_RATE, _COLUMNS_WITH_DELTA = 0.1, 0.22
+"""With n·ε = 1,100 three columns are used, with 10,000 ten; with a δ seven and twenty-two."""
 
-_NORM_SHARE, _FORMER_NORM_SHARE = 0.1, 0.3  # the former of files of format 1
+_NEARLY_ALL = 0.6
+"""Of the columns: then all are used, and no choice is paid for."""
+
+_NORM_SHARE = 0.1
+_FORMER_COLUMNS_RATE, _FORMER_NORM_SHARE = 0.06, 0.3  # of files of format 1
 _UP = 1 + 2.0**-40
 
 SUMS = "sums"
@@ -182,8 +186,10 @@ class Setting(FitSetting[LinearRegressionParameters]):
             return every
         asked, known = self.parameters.columns, min(self.rows * self.epsilon, 1e12)
         if asked is None:
-            rate = _COLUMNS_WITH_DELTA if self.gaussian else _COLUMNS_RATE
+            former = self.version == 1
+            rate = _FORMER_COLUMNS_RATE if former else _COLUMNS_WITH_DELTA if self.gaussian else _COLUMNS_RATE
             asked = max(1, math.floor(rate * math.sqrt(known))) if known >= _LEAST_KNOWN else 0
+            asked = every if asked >= _NEARLY_ALL * every and not former else asked
         return min(asked, every)
 
     @cached_property

@@ -154,8 +154,9 @@ def retrain(model: OpenedModel, people: People, cancel: CancelToken) -> Retrain 
     parameters = chosen.parameters.from_plain(card["parameters"])
 
     def learner(rows: NDArray[np.int64], generator: np.random.Generator) -> Likelihood:
-        fitted = chosen.private(model.attributes, target, parameters, Study(generator))
-        return fits(fitted.fit(people.X[rows], people.y[rows]))
+        again = chosen.private(model.attributes, target, parameters, Study(generator))
+        again.version = model.model.setting.version
+        return fits(again.fit(people.X[rows], people.y[rows]))
 
     return learner
 
