@@ -63,9 +63,9 @@ def part_of_epsilon(title: str, default: float | None, text: str) -> Any:
     return real(default=default, above=0, below=1, title=title, unit="of ε", help=text, advanced=True)
 
 
-def weight_limit(default: float | None, adds: str, end: str = "") -> Any:
+def weight_limit(default: float, adds: str) -> Any:
     """Return the declaration of the public limit to which the part of a row in some sums is scaled."""
-    text = f"a row whose {adds} add up to more than this part of the largest possible counts for less in the sums{end}"
+    text = f"a row whose {adds} add up to more than this part of the largest possible counts for less in the sums"
     return real(default=default, above=0, upto=1, title="weight limit", unit="of the largest", help=text, advanced=True)
 
 

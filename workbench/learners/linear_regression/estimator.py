@@ -49,11 +49,10 @@ from workbench.learners.setting import (
     part_of_epsilon,
     privacy_budget,
     ridge_strength,
-    weight_limit,
 )
 from workbench.learners.sums import on_grid, product_norms, product_sums, symmetric, unscaled, within_limit
 from workbench.learners.tasks import REGRESSION
-from workbench.params import Parameters, choice
+from workbench.params import Parameters, choice, real
 from workbench.work.ask import Ask
 
 ADAPTIVE, FUNCTIONAL = "adaptive", "functional"
@@ -80,7 +79,15 @@ class LinearRegressionParameters(Parameters):
     selection_share: float = part_of_epsilon(
         "share of the choice", 0.3, "the part of ε for choosing the columns; the rest is for the sums over them"
     )
-    norm_share: float | None = weight_limit(None, "products", "; by default 0.1")
+    norm_share: float | None = real(
+        default=None,
+        above=0,
+        upto=1,
+        title="weight limit",
+        unit="of the largest",
+        help="a row whose products have more than this part of the largest norm counts for less; by default a tenth",
+        advanced=True,
+    )
     ridge: float = ridge_strength(
         "how strongly coefficients are drawn to 0, as a multiple of what the size of the noise suggests"
     )
