@@ -26,7 +26,12 @@ _EPSILON_DIGITS, _RHO_DIGITS = Decimal("1e-12"), Decimal("1e-20")
 
 @dataclass(frozen=True)
 class Budget:
-    """What one row's whole record may lose."""
+    """What one row's whole record may lose.
+
+    Attributes:
+        epsilon: ε.
+        delta: δ; 0 for pure differential privacy.
+    """
 
     epsilon: Decimal
     delta: Decimal = Decimal(0)
@@ -111,7 +116,13 @@ class Share:
         return ZeroConcentrated(self.amount, label) if self.gaussian else PureDp(self.amount, label)
 
     def noisy(self, noise: CentralNoise, values: Sequence[int], sensitivity: int) -> list[int]:
-        """Return the whole numbers with noise."""
+        """Return the whole numbers with noise.
+
+        Args:
+            noise: where it comes from.
+            values: the exact answer.
+            sensitivity: of the whole vector, L1 and L2: that of what one row adds.
+        """
         if self.gaussian:
             return noise.gaussian(values, sensitivity, self.loss)
         return noise.integers(values, sensitivity, self.loss)
