@@ -21,7 +21,7 @@ dependencies = [
 deep = ["torch>=2.13"]  # networks
 """
 GRR = "MECHANISM_FILE = True\nGRR = Mechanism(name='grr')\n"
-RISK = {"workbench/risk/__init__.py": '"""Risks."""\n'}
+RISK = {"workbench/risk/__init__.py": '"""What others could learn."""\n'}
 SOUND = {
     "workbench/__init__.py": '"""A sound little workbench."""\n',
     "workbench/privacy/__init__.py": '"""What a mechanism is."""\n',
@@ -128,7 +128,7 @@ def test_a_sound_checkout_has_no_fault(tmp_path):
             {
                 "workbench/risk/generalise/models.py": "class A(PrivacyModel): ...\nclass B(PrivacyModel): ...\n"
                 "MODELS: tuple[type[PrivacyModel], ...] = (B,)\n",
-                "workbench/risk/generalise/__init__.py": '"""Generalised tables."""\n',
+                "workbench/risk/generalise/__init__.py": '"""Tables made more general."""\n',
                 **RISK,
             },
             "A of workbench/risk/generalise/models.py is not listed in MODELS",

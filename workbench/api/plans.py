@@ -201,7 +201,7 @@ def plan(
 class _Facts:
     """What is declared of columns, each of which is named once; dtypes are those of the frame, where there is one."""
 
-    dtypes: dict[str, Any]
+    dtypes: dict[str, Any] | None
     pairs: dict[str, Any]
     values: dict[str, Any]
     kinds: dict[str, str]
@@ -225,9 +225,9 @@ class _Facts:
         )
         _check_once({"bounds": pairs, "domains": values, "drop": dropped, "keep": kept})
         stated = _by_column(kinds, "kinds")
-        dtypes = {} if frame is None else {str(name): frame[name].dtype for name in frame.columns}
-        for name in dtypes:
-            if pd.api.types.is_bool_dtype(dtypes[name]) and name not in {*pairs, *values, *dropped, *kept}:
+        dtypes = None if frame is None else {str(name): frame[name].dtype for name in frame.columns}
+        for name, dtype in (dtypes or {}).items():
+            if pd.api.types.is_bool_dtype(dtype) and name not in {*pairs, *values, *dropped, *kept}:
                 stated.setdefault(name, "boolean")
         return cls(dtypes, pairs, values, stated, dropped, kept)
 
@@ -243,7 +243,7 @@ class _Facts:
         """Return the columns in the order of the frame, which must have each of them and no other."""
         flags = (n for n in self._flags if n not in self.pairs)
         named = [*self.pairs, *self.values, *flags, *self.dropped, *self.kept]
-        if self.dtypes:
+        if self.dtypes is not None:
             _check_names(list(self.dtypes), named)
             named.sort(key=list(self.dtypes).index)
         return named
@@ -251,7 +251,7 @@ class _Facts:
     def column(self, name: str) -> dict[str, Any]:
         """Return what is declared of a protected column."""
         if name in self.pairs:
-            kind = self.kinds.get(name) or kind_of(self.dtypes.get(name), self.pairs[name])
+            kind = self.kinds.get(name) or kind_of((self.dtypes or {}).get(name), self.pairs[name])
             return numeric(name, self.pairs[name], kind)
         facts = categories(name, self.values[name]) if name in self.values else {}
         return {**facts, "kind": _one_of(self.kinds.get(name, "category"), NAMED, name)}
