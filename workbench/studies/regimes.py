@@ -204,7 +204,7 @@ class StudyData:
         if not attributes:
             raise ParameterError("the plan leaves no column to learn from", hint="do not drop them all")
         table.require([c.name for c in columns])
-        table = bounds.rows_of(table)
+        table = bounds.rows_of(table, SeededEntropy(0))
         (goal,) = (c for c in columns if c.name == target)
         cells = np.column_stack([c.grid().encode(table).astype(np.uint32) for c in (*attributes, goal)])
         y = goal_of.read(table, goal)
