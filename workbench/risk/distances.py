@@ -1,4 +1,8 @@
-"""Classes of rows that are alike, the sensitive values of each, and how far these are from those of all rows."""
+"""Classes of rows that are alike, the sensitive values of each, and how far these are from those of all rows.
+
+How far is the earth mover's distance, by one of three ground distances between values (Li, Li and Venkatasubramanian
+2007).
+"""
 
 from __future__ import annotations
 
