@@ -268,10 +268,10 @@ def descriptors(tree: Tree) -> Iterator[str]:
         if listing is None or element_of(listing) in ("", "str"):
             continue
         named = names_in(module, listing)
-        for file in (f for f in tree.python(folder) if f.parent == place.parent):
-            here = kept_by(ast.parse(tree.text(file)), listing)
+        for beside in (f for f in tree.python(folder) if f.parent == place.parent):
+            here = kept_by(ast.parse(tree.text(beside)), listing)
             if any(one in named for one in here):  # else the file as a whole is missing
-                yield from (f"{one} of {file} is not listed in {name} of {place}" for one in here if one not in named)
+                yield from (f"{one} of {beside} is not listed in {name} of {place}" for one in here if one not in named)
 
 
 def names_in(module: ast.Module, listing: ast.Assign | ast.AnnAssign) -> set[str]:
