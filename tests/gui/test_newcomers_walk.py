@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel
 
 from workbench.gui.app import main_window
 from workbench.gui.pages import PAGES
+from workbench.gui.session.blocking import FOUND
 from workbench.gui.shell import main_window as shell
 from workbench.gui.widgets import figures_first
 from workbench.release.ledger.ledger import Ledger
@@ -210,3 +211,36 @@ def test_return_goes_on_to_the_next_fact_and_escape_ends_that(window, qtbot, tmp
     qtbot.wait(30)
     assert table.hasFocus()
     assert plan().column("weight").upper is None
+
+
+def test_a_word_that_is_listed_as_a_value_is_not_missing_and_return_goes_on(window, qtbot, tmp_path):
+    window.activateWindow()
+    hands = Hands(window, qtbot)
+    path = tmp_path / "t.csv"
+    rows = "".join(f"{('none', 'full', 'part')[at % 3]},{150 + at % 40}\n" for at in range(80))
+    path.write_text("work,height\n" + rows, "utf-8")
+    hands.drop(path)
+    hands.click("tab_data")
+    hands.idle()
+    assert hands.cell("attribute_table", "work", "Missing") == "27 ⚠"
+    assert "27 cells say 'none' and count as missing" in hands.text("suspicion_0")
+    hands.click("data_onward")
+    qtbot.waitUntil(lambda: isinstance(QApplication.focusWidget(), QLineEdit), timeout=9000)
+    hands.keys("none|full|part")
+    hands.key(Qt.Key.Key_Return)
+    said = text_of(window, "detail_problem")
+    assert "'none|full|part' is one value" in said
+    assert "with commas between them" in said
+    hands.click("data_onward")
+    qtbot.waitUntil(lambda: isinstance(QApplication.focusWidget(), QLineEdit), timeout=9000)
+    hands.focus.selectAll()
+    hands.keys("none, full, part")
+    hands.key(Qt.Key.Key_Return)
+    assert window.session.plan.column("work").domain == ("none", "full", "part")
+    assert hands.cell("attribute_table", "work", "Missing") == "– ⚠"
+    assert not hands.sees("suspicion_0")
+    qtbot.waitUntil(lambda: QApplication.activePopupWidget() is not None)  # what a missing value means comes next
+    hands.key(Qt.Key.Key_Down)
+    hands.key(Qt.Key.Key_Return)
+    assert window.session.plan.column("work").missing == "refuse"
+    assert FOUND.columns(window.session.opened, window.session.plan) == (), "no release stops at a listed value"

@@ -13,7 +13,7 @@ from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, typed
 from workbench.gui.widgets.table_model import Cell, Column, EditedModel
-from workbench.statistics.asked import Statistic
+from workbench.statistics.asked import OF_AMOUNTS, Statistic
 
 BINS_HELP = tr_later(
     "Into how many bins a range of numbers is cut; auto: every value by itself where there are few, else 20 bins"
@@ -65,6 +65,7 @@ class FiguresModel(EditedModel):
                 0.15,
             ),
             figure(tr("Sum"), "sum", tr("The sum of the values"), 100),
+            figure(tr("Std. deviation"), "std", tr("How far the values usually are from their mean"), 110, 0.1),
             figure(tr("Most frequent"), "mode", mode, 130),
         )
         super().__init__(session, columns)
@@ -141,7 +142,7 @@ class FiguresModel(EditedModel):
                 by=self.groups or None,
             )
             for column in self._columns
-            for statistic in ("histogram", "mean", "quantiles", "sum", "mode")
+            for statistic in ("histogram", "mean", "quantiles", "sum", "std", "mode")
             if self._ticked(column, statistic)
         )
 
@@ -229,6 +230,6 @@ class FiguresModel(EditedModel):
 
 def _fits(column: DraftColumn, what: str) -> bool:
     """Whether a figure (or bins of one's own) can be asked for of a column."""
-    if what in ("mean", "sum"):
+    if what in OF_AMOUNTS:
         return column.kind in ("integer", "real")
     return what == "histogram" or column.numeric != (what == "mode")
