@@ -11,6 +11,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import again
 from workbench.gui.widgets.table_model import Cell, Column, TableModel
 from workbench.gui.widgets.table_view import TableView
+from workbench.render.fonts import scaled
 
 MOST_SPREAD = 1.8
 """How much wider than its least width a column gets: figures far from each other are hard to read as one line."""
@@ -112,7 +113,7 @@ class LinesTable(TableView):
         widest = max(map(metrics.horizontalAdvance, texts), default=0) + PADDING
         heading = self.horizontalHeader().sectionSizeHint(at)
         if column.right:  # the usual width of a figure is that of its heading in English
-            heading = column.width if again(column.title) == column.title else heading
+            heading = scaled(column.width) if again(column.title) == column.title else heading
         return max(widest, heading)
 
     def retranslate(self) -> None:
