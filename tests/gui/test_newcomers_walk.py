@@ -92,6 +92,17 @@ def test_all_and_none_stay_where_they_are_while_the_list_is_filtered(people, pre
     assert [people.findChild(QWidget, f"questions_{name}").pos() for name in ("all", "none")] == places
 
 
+def test_without_a_table_the_questions_lead_to_one_and_all_columns_are_said_to_be_all(window, press, idle):
+    press(window, "tab_questions")
+    assert window.findChild(QAbstractButton, "questions_nothing_go").text() == "Open a table →"
+    press(window, "questions_nothing_go")
+    press(window, "sample_people")
+    idle(window)
+    press(window, "tab_questions")
+    press(window, "questions_all")
+    assert text_of(window, "questions_count") == "7 columns: all are needed"
+
+
 def test_verifying_the_ledger_moves_nothing(released, press, idle):
     press(released, "tab_ledger")
     idle(released)

@@ -166,7 +166,7 @@ MODEL_OF = tr_later("{columns}, a model of {target} advised, ε up to {most}.")
 WISHES = tr_later("Figures that must be close to the truth, and how close; separate several by semicolons")
 SKIP = tr_later("Use the suggested answer")
 NO_TARGET = tr_later("choose a column")
-SOME, EVERY = tr_later("{needed} of {whole}: the rest are not released"), tr_later("{needed} of {whole}: all are needed")
+SOME, EVERY = tr_later("{needed} of {whole}: the rest are not released"), tr_later("{whole}: all are needed")
 BAR = 16
 """Pixels that a scroll bar may take."""
 HIGH = 1100
@@ -178,7 +178,7 @@ class QuestionsPage(PageFrame):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
-        self._nothing = NothingYet(session, "questions_nothing", tr("No table yet"), "data", tr("Open a table"))
+        self._nothing = NothingYet(session, "questions_nothing", tr("No table yet"), "data", tr("Open a table →"))
         self._nothing.say(tr("Open a table first: the questions are about its columns."))
         self.columns = ColumnList(session)
         self.filter = TableFilter(self.columns, tip=tr("Show only the columns whose name contains these letters"))
