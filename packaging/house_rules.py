@@ -104,6 +104,7 @@ LONG = {
             "plans:solve",
             "rappor:encode",
             "studies:curve",
+            "tables:release",
         ),
         "the keyword arguments of workbench.api are its interface",
     ),

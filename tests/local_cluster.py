@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import pickle
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -35,6 +36,23 @@ def until(condition: Callable[[], Any], what: str) -> Any:
             return found
         time.sleep(0.02)
     raise AssertionError(f"never came: {what}")
+
+
+def copy(value: Any) -> Any:
+    return pickle.loads(pickle.dumps(value))
+
+
+def here(times: int = 1, before: Callable[[str], None] = lambda name: None) -> Callable[..., Iterator[Any]]:
+    """Return what runs tasks as the cluster does, in this process, each ``times`` times and the last one first."""
+
+    def run(address: str, work: Any, shared: Any, tasks: Any, **_: Any) -> Iterator[Any]:
+        before(shared.work.__name__)
+        for task in reversed(tasks):
+            sent = copy(task)
+            for _ in range(times):
+                yield task, copy(work(copy(shared), sent))
+
+    return run
 
 
 class Cluster:

@@ -177,3 +177,20 @@ def test_no_release_replaces_a_file_that_it_is_made_from(
         how(params="params.csv", output=taken, **asked, **pays)
     assert Path("kept.csv").read_bytes() == kept
     assert not Path("new.csv").exists()
+
+
+def test_of_each_person_so_many_rows_are_read(folder: Path) -> None:
+    visits = pd.DataFrame({"who": ["a"] * 30 + ["b"], "city": ["Graz"] * 31})
+    plan = api.plan(epsilon=1, domains={"city": ["Graz", "Linz"]}, unit="who", rows_per_person=2)
+    assert (plan.invalid, plan.column("who").action) == ("replace", "drop")
+    made = api.statistics(
+        visits,
+        plan,
+        [{"statistic": "count", "by": ["city"]}],
+        epsilon=40,
+        ledger="ledger.sqlite",
+        account="visits",
+        output="s.csv",
+    )
+    assert made.attrs["epsilon"] == 80
+    assert round(made["estimate"][0]) == 3

@@ -1,4 +1,4 @@
-"""``workbench curve --scheduler``: the same figures from a Dask cluster, whatever is killed or stopped meanwhile."""
+"""``curve`` and ``grid --scheduler``: the same figures from a Dask cluster, whatever is killed or stopped meanwhile."""
 
 import json
 import os
@@ -7,14 +7,16 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
 from local_cluster import NO_DASK, Cluster, until
 from test_curve import left, made, start, unfinished, wait_for_fits, words
+from test_grid_command import folder
 
 from workbench.cli import main
 from workbench.release.ledger.study_note import NOTED
 
-__all__ = ["made"]
+__all__ = ["folder", "made"]
 
 pytestmark = [*NO_DASK, pytest.mark.slow]
 
@@ -80,3 +82,14 @@ def test_a_scheduler_that_is_not_there_leaves_nothing(made: Path, capsys: pytest
         "error: no Dask scheduler answers (tcp://127.0.0.1:1); check the address, and that the scheduler runs",
     ]
     assert left(made) == []
+
+
+def test_a_sweep_on_a_cluster_is_that_of_this_computer(folder: Path, cluster: Cluster) -> None:
+    found = []
+    for name, where in (("here.csv", ["--jobs", "1"]), ("there.csv", ["--scheduler", cluster.address])):
+        assert main(["grid", "sweep.toml", "-o", name, *where]) == 0
+        frame = pl.read_csv(folder / name)
+        found.append(frame.drop("train_seconds", "peak_memory_bytes").sort("run", "repeat"))
+    assert found[0].equals(found[1])
+    assert found[0].height == 4
+    assert cluster.kept() == (0, 0)

@@ -11,6 +11,8 @@ import polars as pl
 import pytest
 from command_cases import Run, names
 
+from workbench.synth import SYNTHESISERS
+
 WORDS = ["synthesize", "people.csv", "--plan", "plan.toml", "-o", "out.csv", "--ledger", "ledger.sqlite"]
 
 
@@ -104,12 +106,13 @@ def test_an_estimate_of_a_sanitised_table_is_not_one_of_a_synthetic(folder: Path
 
 def test_help_names_the_methods(run: Run) -> None:
     told = " ".join(run("synthesize", "--help").shown.split())
-    assert "marginals, mst or aim" in told
+    assert "marginals, mst, aim, tan, or auto" in told
+    assert [method.name for method in SYNTHESISERS] == ["marginals", "mst", "aim", "tan"]
 
 
 def test_what_is_impossible_is_never_drawn_and_stands_in_the_certificate(folder: Path, run: Run) -> None:
     declared = "city = Graz & age = 0..40; city = Linz & age = 41..120"
-    for method in ("marginals", "mst", "aim"):
+    for method in ("marginals", "mst", "aim", "tan"):
         out = f"{method}.csv"
         words = [*WORDS[:5], out, "--ledger", f"{method}.sqlite", "--epsilon", "1", "--target", "city"]
         assert run(*words, "--method", method, "--rows", "400", "--impossible", declared).code == 0

@@ -252,3 +252,22 @@ def test_no_row_alone_decides_how_the_file_is_read_or_whether_it_is_refused(run:
     answer = run(*(word for word in sanitize() if word not in UNSTATED))
     assert answer.code == 0, answer
     assert answer.json["rows"] == len(GOOD) + 1
+
+
+def test_a_plan_names_the_person_and_a_release_is_for_each(run: Run) -> None:
+    Path("v.csv").write_text("who,city\n" + "p1,Graz\n" * 30 + "p2,Linz\n")
+    asked = ["plan", "v.csv", "--epsilon", "20", "--from-data", "-o", "p.toml", *STATED, "--unit", "who"]
+    assert "--rows-per-person" in run(*asked).err
+    assert run(*asked, "--rows-per-person", "2").code == 0
+    assert run("plan", "--confirm", "p.toml").code == 0
+    release = ["sanitize", "v.csv", "--plan", "p.toml", "--ledger", "l.sqlite"]
+    answer = run(*release, "-o", "out.csv", "--json").json
+    assert (answer["rows"], answer["epsilon_charged"], answer["unit"], answer["rows_per_person"]) == (31, 40, "who", 2)
+    lines = Path("out.csv").read_text().replace('"', "").splitlines()
+    assert (lines[0], lines.count("Graz"), lines.count("Linz")) == ("city", 2, 1)
+    assert run("verify", "out.csv", "--ledger", "l.sqlite").code == 0
+    (account,) = run("ledger", "show", "--ledger", "l.sqlite", "--json").json["accounts"]
+    assert account["unit"] == "person"
+    assert "for each" in run("ledger", "show", "--ledger", "l.sqlite").out
+    assert run("ledger", "cap", "v.csv", "--epsilon", "99", "--ledger", "l.sqlite").code == 0
+    assert "epsilon is for each person" in run(*release, "-o", "again.csv").out

@@ -195,3 +195,30 @@ def test_keeping_the_order_of_rows_warns_and_is_undone(people, qtbot):
     QApplication.processEvents()
     assert not people.session.plan.keep_order
     assert not box.isChecked()
+
+
+def test_a_column_that_identifies_a_person_bounds_her_rows_and_is_not_released(window, tmp_path, idle, qtbot):
+    path = tmp_path / "visits.csv"
+    path.write_text("who,age\n" + "\n".join(f"p{i % 4},{20 + i % 7}" for i in range(30)) + "\n", "utf-8")
+    open_table(window.session, window.jobs, str(path))
+    idle(window)
+    go_to(window, "data")
+    session, rows = window.session, window.findChild(QLineEdit, "rows_per_person")
+    session.edit("bounds", session.plan.confirmed().with_column("age", action="protect", lower=0.0, upper=120.0))
+    rows.setFocus()
+    rows.selectAll()
+    qtbot.keyClicks(rows, "3")
+    qtbot.keyClick(rows, Qt.Key.Key_Return)
+    choose(qtbot, window.findChild(QComboBox, "unit"), "who")
+    qtbot.keyClick(window.findChild(QComboBox, "unit"), Qt.Key.Key_Return)
+    plan = session.plan.plan()
+    assert (plan.unit, plan.rows_per_person, plan.replaces_invalid) == ("who", 3, True)
+    assert plan.column("who").action == "drop"
+    told = window.findChild(QLabel, "whole_told").accessibleName()
+    assert "Of each who at most 3 rows are read; a release costs 3 times its ε for each person." in told
+    assert not window.findChild(QCheckBox, "replace_invalid").isEnabled()
+    assert DraftPlan.from_raw(session.plan.to_raw()) == session.plan
+    # Who wants the column released is told why not, and nothing is released.
+    session.edit("release it", session.plan.with_column("who", action="protect", kind="category", domain=("p0", "p1")))
+    assert "never released" in window.findChild(QLabel, "whole_told").accessibleName()
+    assert not session.plan.ready

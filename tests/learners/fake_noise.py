@@ -48,6 +48,9 @@ class Scripted(Fake):
             return [int(v) for v in generator.integers(0, 10_000, len(values))]
         return list(values) if self._script is None else list(self._script[len(self.asked) - 1])
 
+    def gaussian(self, values: Sequence[int], sensitivity: int, rho: float) -> list[int]:
+        return self.integers(values, sensitivity, rho)
+
 
 class TooLittle(Fake):
     """The planted fault: the noise of a multiple of the ε that is paid for."""
@@ -57,3 +60,6 @@ class TooLittle(Fake):
 
     def integers(self, values: Sequence[int], sensitivity: int, epsilon: float) -> list[int]:
         return self._inner.integers(values, sensitivity, self._times * epsilon)
+
+    def gaussian(self, values: Sequence[int], sensitivity: int, rho: float) -> list[int]:
+        return self._inner.gaussian(values, sensitivity, self._times**2 * rho)

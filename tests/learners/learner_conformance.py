@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,8 @@ from workbench.data.schema import Attribute
 from workbench.learners import Learner
 from workbench.learners.tasks import EMPTY
 from workbench.params import BudgetRefusedError, InputError, ParameterError
-from workbench.privacy.accounting.event import Cost, PureDp
+from workbench.privacy.accounting.event import Cost, PureDp, ZeroConcentrated, exact
+from workbench.privacy.accounting.zcdp import rho_of
 from workbench.privacy.audit import epsilon_lower
 from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
 from workbench.privacy.entropy import OsEntropy, SeededEntropy
@@ -37,8 +39,8 @@ REPLACED_BY = 12
 """Rows that a row is replaced by: all of them, or as many spread over the list."""
 
 Row = Sequence[float]
-Heard = dict[str, tuple[str, list[list[int]], int, float]]
-"""What was asked: by label the kind of question, the exact numbers in parts, the sensitivity and ε."""
+Heard = dict[str, tuple[str, list[list[int]], int, PureDp | ZeroConcentrated]]
+"""What was asked: by label the kind of question, the exact numbers in parts, the sensitivity and what was paid."""
 
 
 class Checking(Ask):
@@ -56,7 +58,7 @@ class Checking(Ask):
         self, kind: str, label: str, parts: Sequence[Sequence[int]], sensitivity: int, answer: list[int]
     ) -> list[int]:
         exact = [[int(v) for v in part] for part in parts]
-        self.heard[label] = kind, exact, sensitivity, float(self.events[label].epsilon)
+        self.heard[label] = kind, exact, sensitivity, self.events[label]
         return self.script.setdefault(label, answer)
 
     def __call__(self, label: str, exact: Sequence[int], sensitivity: int) -> list[int]:
@@ -103,7 +105,7 @@ class Way:
 
     Attributes:
         parameters: plain; ε is n·ε where ``known`` says so.
-        spends: the least part of ε that some pair of neighbours must spend, or the enumeration is blind.
+        spends: the least part of ε (with a δ of ρ) that some neighbours must spend, or the enumeration is blind.
         seeds: of the answers that every table gets; ``None`` is the exact ones of the first table.
         known: whether ``epsilon`` is divided by the number of rows.
     """
@@ -188,8 +190,11 @@ class LearnerConformance:
             emptied = max(emptied, *(spent(*pair) for pair in zero_out(heard, len(tables.records))))
             replaced = max(replaced, *(spent(*pair, replaced=True) for pair in replace_one(heard, len(tables.records))))
         epsilon *= self.answers()
-        assert way.spends * epsilon < emptied <= epsilon * (1 + 1e-12)
-        assert replaced <= 2 * epsilon * (1 + 1e-12)
+        paid, steps = epsilon, 2
+        if "delta" in way.parameters:
+            paid, steps = float(rho_of(exact(epsilon), exact(way.parameters["delta"]))), 4
+        assert way.spends * paid < emptied <= paid * (1 + 1e-12)
+        assert replaced <= steps * paid * (1 + 1e-12)
 
     def heard(
         self, parameters: Mapping[str, Any], tables: Tables, seed: int | None
@@ -213,6 +218,10 @@ class LearnerConformance:
         assert len(set(labels)) == len(labels)
         cost = estimator.cost(20)
         assert cost is not None
+        if "delta" in way.parameters:
+            assert (float(cost.epsilon), float(cost.delta)) == (way.parameters["epsilon"], way.parameters["delta"])
+            assert sum(event.rho for event in estimator.events(20)) == rho_of(cost.epsilon, cost.delta)
+            return
         assert cost.delta == 0
         assert cost.epsilon == sum(event.epsilon for event in estimator.events(20))
         assert float(cost.epsilon) == pytest.approx(estimator.parameters.epsilon * self.answers())
@@ -383,14 +392,15 @@ def replace_one(heard: Mapping[tuple[int, ...], Any], empty: int) -> Iterator[tu
 
 
 def spent(one: tuple[Heard, Cost], other: tuple[Heard, Cost], *, replaced: bool = False) -> float:
-    """Return what the difference of two neighbours spends of ε, by the sensitivities that were given to the Ask."""
+    """Return what the difference of two neighbours spends of ε or ρ, by the sensitivities that the Ask was given."""
     (asked, cost), (instead, same) = one, other
     assert cost == same, "the cost depends on the rows"
     assert list(asked) == list(instead), "what is asked depends on the rows"
     total = 0.0
-    for label, (kind, parts, sensitivity, epsilon) in asked.items():
+    for label, (kind, parts, sensitivity, event) in asked.items():
+        gaussian = isinstance(event, ZeroConcentrated)
         assert instead[label][0] == kind
-        assert instead[label][2:] == (sensitivity, epsilon), "a query's noise depends on the rows"
+        assert instead[label][2:] == (sensitivity, event), "a query's noise depends on the rows"
         moved = [
             [a - b for a, b in zip(mine, theirs, strict=True)]
             for mine, theirs in zip(parts, instead[label][1], strict=True)
@@ -398,12 +408,13 @@ def spent(one: tuple[Heard, Cost], other: tuple[Heard, Cost], *, replaced: bool 
         if kind == "median":
             far = (Counter(parts[0]) - Counter(instead[label][1][0])).total()  # a row is in one block
         elif kind == "numbers":
-            far = sum(map(abs, moved[0]))
+            far = math.hypot(*moved[0]) if gaussian else sum(map(abs, moved[0]))
         else:  # losses, of which a row moves those of its part, all of them in one direction
             if not replaced:
                 assert all(d >= 0 for part in moved for d in part)
                 assert sum(any(part) for part in moved) <= 1
             far = sum(max(0, *part) - min(0, *part) for part in moved)
         assert far <= sensitivity * (2 if replaced else 1), label
-        total += epsilon * far / sensitivity
+        part = far / sensitivity
+        total += float(event.rho) * part**2 if gaussian else float(event.epsilon) * part
     return total

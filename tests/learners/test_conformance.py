@@ -176,6 +176,65 @@ class TestBoostedTrees(LearnerConformance):
     )
 
 
+class TestAdditiveRegression(LearnerConformance):
+    chosen = learners.ADDITIVE_REGRESSION
+    keys = ("columns",)
+    attributes, target = (X, STEPS, COLOUR), NUMBER
+    # One chosen column of four parts, two of eight; all of them once, and in two cycles.
+    ways = (
+        *(Way({"epsilon": known}, spends=0, seeds=(1,), known=True) for known in (20.0, 150.0)),
+        Way({"epsilon": 300.0, "columns": 2}, spends=0, seeds=(1,), known=True),
+        Way({"epsilon": 2_000.0, "parts": 3, "cycles": 2}, spends=0.1, seeds=(1,), known=True),
+        Way({"epsilon": 20.0, "delta": 1e-6, "cycles": 2, "parts": 3}, spends=0.1),
+        Way({"epsilon": 2.0, "delta": 1e-6, "columns": 2, "cycles": 1, "parts": 3}, spends=0.05, seeds=(1,)),
+    )
+    tables = (
+        Tables(1, [*itertools.product((-9, 5), (NAN, 3), (0, 2), (-4, 4.9, 10))]),
+        Tables(2, [(-3, NAN, 1, 0), (5, 3, 2, 10), (1, 1, 0, 4.9), (5, 3, 2, 0)]),
+        Tables(3, [(5, 3, 2, 10), (5, NAN, 2, 0)]),
+    )
+    # The first row, at the edge, moves the counts of both cells, the start and every turn.
+    black_boxes = (
+        BlackBox(
+            [(1, 1, 1), *[(-1, -1, 0)] * 3],
+            {"epsilon": 2.0, "parts": 2, "columns": 2},
+            4_000,
+            6.0,
+            slow=True,
+            attributes=SIDES,
+            target=HEIGHT,
+        ),
+    )
+
+
+class TestAdditiveTrees(TestAdditiveRegression):
+    chosen = learners.ADDITIVE_TREES
+    target = THREE
+    tables = (
+        Tables(1, [*itertools.product((-9, 5), (NAN, 3), (0, 2), (0, 1, 2))]),
+        Tables(2, [(-3, NAN, 1, 0), (5, 3, 2, 1), (1, 1, 0, 2), (5, 3, 2, 0)]),
+        Tables(3, [(5, 3, 2, 1), (5, NAN, 2, 0)]),
+    )
+    black_boxes = (
+        BlackBox(
+            [(1, 1, 1), *[(-1, -1, 0)] * 3],
+            {"epsilon": 2.0, "parts": 2, "columns": 2},
+            4_000,
+            6.0,
+            slow=True,
+            attributes=SIDES,
+            target=TWO,
+        ),
+    )
+
+
+class TestAdditiveTreesOfTwo(TestAdditiveTrees):
+    target = TWO
+    ways = (Way({"epsilon": 150.0}, spends=0, seeds=(1,), known=True),)
+    tables = (Tables(2, [(-3, NAN, 1, 0), (5, 3, 2, 1), (1, 1, 0, 1)]),)
+    black_boxes = ()
+
+
 class OfMedians(LearnerConformance):
     """A suite of what answers the rows of a public file."""
 

@@ -33,7 +33,7 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import Prepared, Released, destination, prepare, release_prepared
 from workbench.release.verify import verify_in_ledger
 from workbench.release.verify_any import ledger_claims, verify_any
-from workbench.sanitize.plan import Plan
+from workbench.sanitize.plan import Column, Plan
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
@@ -45,6 +45,7 @@ FEW = 100
 FALSE_ALARM = 1e-6
 """Chance that a sound kind fails the bound of its files."""
 
+PERSON = "person of the test"
 WHOLE = {"out.csv", "out.csv.certificate.json"}
 AskRows = Callable[[Table, Ask, Any, CancelToken], Answers]
 
@@ -88,6 +89,19 @@ class Case:
         named = columns or self.table.frame.columns
         cells = [pl.when(here).then(None).otherwise(pl.col(name)).alias(name) for name in named]
         return dataclasses.replace(self.table, frame=self.table.frame.with_columns(cells))
+
+    def by_persons(self) -> Case:
+        """The case with a column of persons of three rows each, of which two are read."""
+        owners = pl.Series(PERSON, [f"p{row // 3}" for row in range(self.table.rows)])
+        plan = dataclasses.replace(
+            self.plan,
+            invalid="replace",
+            unit=PERSON,
+            rows_per_person=2,
+            columns=(*self.plan.columns, Column(name=PERSON, action="drop")),
+        )
+        table = dataclasses.replace(self.table, frame=self.table.frame.with_columns(owners))
+        return dataclasses.replace(self, plan=plan, table=table)
 
 
 # -- an Ask that keeps what it is asked -------------------------------------------------------------------------------
@@ -313,6 +327,24 @@ class KindConformance:
                 for one, other in zip(here.asked, there.asked, strict=True):
                     # A quantity that moves in one direction only may move in both for two rows.
                     assert one.moved(other) <= 2 or one.form in ("largest", "least"), (row, column, one, other)
+
+    def test_emptying_all_rows_of_a_person_moves_no_question_farther_than_k_rows(self) -> None:
+        """For given keys; that the keys decide nothing else is in ``test_persons.py``."""
+        case, most = self.case().by_persons(), 2
+        owners = case.table.column(PERSON).to_list()
+
+        def asked(table: Table, given: list[Any] | None = None) -> Recorder:
+            ask = Recorder.of(case.work.events, given)
+            case.work.run(case.plan.rows_of(table, SeededEntropy(5)), ask, ignore, CancelToken())
+            return ask
+
+        here = asked(case.table)
+        for person in sorted(set(owners)):
+            there = case.table
+            for row in (row for row, owner in enumerate(owners) if owner == person):
+                there = dataclasses.replace(case, table=there).emptied(row)
+            for one, other in zip(here.asked, asked(there, here.answers).asked, strict=True):
+                assert one.moved(other) <= most, (person, one, other)
 
     # What its files show.
 

@@ -135,13 +135,16 @@ def test_tables_are_those_of_the_whole(
     for places in asked:
         expected = coded_rows.counts(places, [sizes[place] for place in places])
         assert counted_tables.counts(places, [sizes[place] for place in places]).tolist() == expected.tolist()
+    threes = CountedTables(columns, target, 2)
+    threes.read(parts, CancelToken())
+    assert threes.counts((0, 1, 2), sizes).tolist() == coded_rows.counts((0, 1, 2), sizes).tolist()
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl", "table"])
 def test_rows_that_are_drawn_in_pieces_are_all_there(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(synthesis_work, "ROWS_AT_ONCE", 7)
     _, parts = tables([("Graz", 5, 1.0), (None, 7, 2.0)] * 10, 3)
-    chosen = SynthesisParameters(method="mst", rows=30)
+    chosen = SynthesisParameters(method="tan", target="city", rows=30)
     work = synthesis_work.synthesis_work(PLAN, Decimal(4), 20, kind, chosen)
     assert isinstance(work.reader, CountedTables)
     work.reader.read(parts, CancelToken())

@@ -114,6 +114,10 @@ class TestAim(Synthetic):
     method = "aim"
 
 
+class TestTan(Synthetic):
+    method = "tan"
+
+
 class TestRappor(KindConformance):
     local = True
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import pickle
-from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,11 +12,12 @@ import pytest
 from asks import ask_by, exact_ask, released_ask, study_ask
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from local_cluster import NO_DASK, Cluster
+from local_cluster import NO_DASK, Cluster, copy, here
 from test_rows_of_any_size import as_read, left_beside, plan_of, small, written
 
-from workbench.data import read
+from workbench.data import on_workers, read
 from workbench.data.csv.regular_rows import RegularRows
+from workbench.data.on_workers import Workers
 from workbench.data.read import read_table
 from workbench.data.sources import compressed
 from workbench.params import CancelledError, InputError, WorkbenchError
@@ -28,7 +27,6 @@ from workbench.privacy.entropy import ChaCha20Entropy, OsEntropy
 from workbench.release import rows_on_workers
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import Released, destination, prepare_rows, release_prepared
-from workbench.release.rows_on_workers import Workers
 from workbench.release.verify import verify_release
 from workbench.sanitize.plan import Plan
 from workbench.signals import Progress
@@ -45,32 +43,8 @@ HERE = "tcp://127.0.0.1:1"
 def parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let files of text be read in parts, and every part have a few rows."""
     monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
-    monkeypatch.setattr(rows_on_workers, "PART_BYTES", 512)
+    monkeypatch.setattr(on_workers, "PART_BYTES", 512)
     small(monkeypatch)
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with Cluster(tmp_path_factory.mktemp("cluster")) as started:
-        started.add(2)
-        yield started
-
-
-def copy(value: Any) -> Any:
-    return pickle.loads(pickle.dumps(value))
-
-
-def here(*_: Any, times: int = 1, before: Callable[[str], None] = ignore) -> Callable[..., Iterator[Any]]:
-    """Return what runs tasks as the cluster does, in this process, each ``times`` times and the last one first."""
-
-    def run(address: str, work: Any, shared: Any, tasks: Any, **_: Any) -> Iterator[Any]:
-        before(work.__name__)
-        for task in reversed(tasks):
-            sent = copy(task)
-            for _ in range(times):
-                yield task, copy(work(copy(shared), sent))
-
-    return run
 
 
 def released(
@@ -160,16 +134,18 @@ def test_cuts_have_every_row_once(
 def test_a_second_draw_of_a_part_is_thrown_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     frame = written(tmp_path / "a.csv", ROWS)
     drawn: list[Any] = []
-    draw = rows_on_workers._draw
+    there = on_workers._there
 
-    def _draw(shared: Any, part: Any) -> Any:
-        rows = draw(shared, part)
+    def _there(sent: Any, part: Any) -> Any:
+        rows = there(sent, part)
+        if sent.work is not rows_on_workers._draw:
+            return rows
         rows.cells["0"] = len(drawn) % 10
         drawn.append((part.number, len(drawn) % 10, rows.kept[0]))
         return rows
 
-    monkeypatch.setattr(rows_on_workers, "_draw", _draw)
-    monkeypatch.setattr(rows_on_workers, "run_tasks_on", here(times=3))
+    monkeypatch.setattr(on_workers, "_there", _there)
+    monkeypatch.setattr(on_workers, "run_tasks_on", here(times=3))
     plan = plan_of(keep_order=True)
     released(plan, tmp_path / "a.csv", tmp_path / "out.csv")
     assert len(drawn) == 3 * len({part for part, _, _ in drawn}) > 9
@@ -189,7 +165,7 @@ def test_a_value_that_cannot_be_used_is_refused_as_on_one_machine(
     frame = frame.with_columns(n=pl.Series(["x" if k in (77, 150) else v for k, v in enumerate(frame["n"])]))
     frame.write_csv(tmp_path / "a.csv")
     monkeypatch.setattr(read, "IN_PARTS_FROM", 0 if in_parts else 1 << 30)
-    monkeypatch.setattr(rows_on_workers, "run_tasks_on", here())
+    monkeypatch.setattr(on_workers, "run_tasks_on", here())
     with pytest.raises(InputError) as there:
         released(plan_of(), tmp_path / "a.csv", tmp_path / "out.csv")
     prepared = prepare_rows(plan_of(), read_table(tmp_path / "a.csv"), destination(tmp_path / "out.csv"))
@@ -200,7 +176,7 @@ def test_a_value_that_cannot_be_used_is_refused_as_on_one_machine(
     assert charges(tmp_path) == []
 
 
-@pytest.mark.parametrize("moment", ["_check", "_draw"])
+@pytest.mark.parametrize("moment", ["_of_part", "_draw"])
 def test_workers_refuse_another_file_of_that_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
     path = tmp_path / "a.csv"
     written(path, ROWS)
@@ -210,18 +186,18 @@ def test_workers_refuse_another_file_of_that_name(tmp_path: Path, monkeypatch: p
             path.rename(tmp_path / "moved.csv")
             written(path, ROWS, seed=2)
 
-    monkeypatch.setattr(rows_on_workers, "run_tasks_on", here(before=before))
+    monkeypatch.setattr(on_workers, "run_tasks_on", here(before=before))
     with pytest.raises(InputError, match="a worker reads other bytes in this file than this computer") as refused:
         released(plan_of(), path, tmp_path / "out.csv")
     assert left_beside(tmp_path, "a.csv", "moved.csv")
-    assert charges(tmp_path) == ([] if moment == "_check" else [("charged", 60.0)])
+    assert charges(tmp_path) == ([] if moment == "_of_part" else [("charged", 60.0)])
     assert ("stays charged" in str(refused.value)) is (moment == "_draw")
 
 
 def test_a_file_that_workers_do_not_have_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.csv"
     written(path, ROWS)
-    monkeypatch.setattr(rows_on_workers, "run_tasks_on", here(before=lambda _: path.unlink()))
+    monkeypatch.setattr(on_workers, "run_tasks_on", here(before=lambda _: path.unlink()))
     with pytest.raises(InputError, match="a worker cannot read the file: no such file or directory"):
         released(plan_of(), path, tmp_path / "out.csv")
     assert charges(tmp_path) == []
@@ -283,7 +259,7 @@ def test_cancel_while_rows_are_drawn_leaves_a_charge_and_no_output(tmp_path: Pat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("label", ["rows checked", "rows drawn"])
+@pytest.mark.parametrize("label", ["rows read", "rows drawn"])
 @pytest.mark.parametrize("which", ["worker", "scheduler"])
 @pytest.mark.parametrize("moment", [1, 5])
 @NO_DASK[0]
@@ -291,7 +267,7 @@ def test_cancel_while_rows_are_drawn_leaves_a_charge_and_no_output(tmp_path: Pat
 def test_a_kill_costs_time_of_a_worker_and_the_release_of_a_scheduler(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, label: str, which: str, moment: int
 ) -> None:
-    monkeypatch.setattr(rows_on_workers, "PART_BYTES", 4096)
+    monkeypatch.setattr(on_workers, "PART_BYTES", 4096)
     small(monkeypatch, piece=1 << 16, bucket=1 << 14, scattered=1 << 14)
     frame = written(tmp_path / "a.csv", 20_000)
     (tmp_path / "of").mkdir()
@@ -317,6 +293,6 @@ def test_a_kill_costs_time_of_a_worker_and_the_release_of_a_scheduler(
             assert ("epsilon = 60 stays charged" in str(lost.value)) is drawn
             assert ("to run again is another charge" in str(lost.value)) is drawn
         assert killed
-    expected = [] if which == "scheduler" and label == "rows checked" else [("charged", 60.0)]
+    expected = [] if which == "scheduler" and label == "rows read" else [("charged", 60.0)]
     assert charges(tmp_path) == expected
     assert (tmp_path / "out.csv").exists() is (which == "worker")

@@ -13,6 +13,7 @@ from release_cases import certificate_of, forge, names_in, plan_of, statuses, ta
 
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, InputError, ParameterError
+from workbench.privacy.central.share import Budget
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import Released, destination, prepare, release_prepared
 from workbench.release.synthetic.synthesis_work import synthesis_work
@@ -21,6 +22,7 @@ from workbench.release.verify_any import ledger_claims, verify_any
 from workbench.sanitize.plan import Plan
 from workbench.synth import SYNTHESISERS
 from workbench.synth.parameters import SynthesisParameters
+from workbench.synth.tan import fine_cuts
 
 WHOLE = {"out.csv", "out.csv.certificate.json"}
 
@@ -44,7 +46,7 @@ def release(
         return release_prepared(prepare(plan, table, to, work), opened, **keys)
 
 
-@pytest.mark.parametrize("method", ["marginals", "mst", "aim"])
+@pytest.mark.parametrize("method", ["marginals", "mst", "aim", "tan"])
 @pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.parquet"])
 def test_a_release_is_charged_certified_and_verified(tmp_path: Path, method: str, name: str) -> None:
     out, ledger = tmp_path / "out", tmp_path / "l.sqlite"
@@ -58,7 +60,8 @@ def test_a_release_is_charged_certified_and_verified(tmp_path: Path, method: str
     assert sum(Decimal(q["epsilon"]) for q in told["queries"]) == 1
     assert [m["query"] for m in told["method"]["measured"]] == [q["label"] for q in told["queries"]]
     assert told["request"]["rows"] == 60
-    assert told["request"]["cuts"] == {"age": 8, "city": 3, "pay": 8}
+    parts = fine_cuts(60, Budget(Decimal(1)), 3) if method == "tan" else 8
+    assert told["request"]["cuts"] == {"age": parts, "city": 3, "pay": parts}
     assert verify_any(out / name) == []
     with Ledger.open(ledger) as opened:
         assert verify_in_ledger(ledger_claims(out / name), opened) == []
@@ -194,6 +197,35 @@ def test_verify_finds_a_forged_account_of_chosen_pairs(tmp_path: Path, change: A
     assert said in " ".join(verify_any(tmp_path / "out.csv"))
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda m: m[0].update(cells=[1]), "account of 'counts of age' does not fit"),
+        (lambda m: m[3].update(columns=["age", "city"]), "are not those of the method"),
+        (lambda m: m[4].update(columns=["age", "pay"]), "account of 'counts of pair 1' does not fit"),
+        (lambda m: m[4].update(columns=["age", "pay", "city"]), "account of 'counts of pair 1' does not fit"),
+        (lambda m: m[4].update(cells=[2, 4, 2]), "account of 'counts of pair 1' does not fit"),
+    ],
+)
+def test_verify_finds_a_forged_account_of_pairs_with_the_target(tmp_path: Path, change: Any, said: str) -> None:
+    release(tmp_path / "l.sqlite", tmp_path / "out.csv", chosen={"method": "tan", "target": "city"})
+    measured = certificate_of(tmp_path / "out.csv")["method"]["measured"]
+    assert [entry["columns"] for entry in measured[3:]] == [["age", "pay"], ["age", "city", "pay"]]
+    forge(tmp_path / "out.csv", lambda document: change(document["method"]["measured"]))
+    assert said in " ".join(verify_any(tmp_path / "out.csv"))
+
+
+def test_the_method_that_is_forecast_best_is_named_by_the_certificate(tmp_path: Path) -> None:
+    """It follows from public numbers: of few rows ``marginals``, of many ``tan``, without a target ``mst``."""
+    plan = plan_of()
+    for rows, target, expected in ((60, "city", "marginals"), (60_000, "city", "tan"), (60_000, None, "mst")):
+        chosen = SynthesisParameters(method="auto", target=target)
+        assert synthesis_work(plan, Decimal(1), rows, "csv", chosen).request["method"] == expected
+    release(tmp_path / "l.sqlite", tmp_path / "out.csv", chosen={"method": "auto", "target": "city"})
+    assert certificate_of(tmp_path / "out.csv")["request"]["method"] == "marginals"
+    assert verify_any(tmp_path / "out.csv") == []
+
+
 def test_names_that_read_like_queries_are_told_apart(tmp_path: Path) -> None:
     """A column called as a pair, and one called as two columns."""
     declared = [{"name": n, "kind": "integer", "lower": 0, "upper": 12} for n in ("a", "b", "a by b", "c")]
@@ -209,6 +241,12 @@ def test_names_that_read_like_queries_are_told_apart(tmp_path: Path) -> None:
     assert verify_any(tmp_path / "out.csv") == []
     release(tmp_path / "m.sqlite", tmp_path / "mst.csv", plan, table, chosen={"method": "mst", "target": "a"})
     assert verify_any(tmp_path / "mst.csv") == []
+    for names in (("a", "b", "a by b", "c"), ("a", "b")):
+        some = Plan.from_plain({"epsilon": 1.0, "column": [c for c in declared if c["name"] in names]})
+        out = tmp_path / f"tan{len(names)}.csv"
+        held, chosen = Table(table.frame.select(names), "t.csv"), {"method": "tan", "target": "b"}
+        release(tmp_path / f"n{len(names)}.sqlite", out, some, held, chosen=chosen)
+        assert verify_any(out) == []
     one = Plan.from_plain({"epsilon": 1.0, "column": declared[:1]})
     release(
         tmp_path / "o.sqlite", tmp_path / "one.csv", one, Table(table.frame.select("a"), "t.csv"), chosen={"rows": 9}
@@ -216,7 +254,7 @@ def test_names_that_read_like_queries_are_told_apart(tmp_path: Path) -> None:
     assert verify_any(tmp_path / "one.csv") == []
 
 
-@pytest.mark.parametrize("method", ["marginals", "mst", "aim"])
+@pytest.mark.parametrize("method", ["marginals", "mst", "aim", "tan"])
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from synth_cases import names_of, rows_of, setting_of
 
-from workbench.synth.base import Setting, groups_of, joined_counts
+from workbench.privacy.entropy import SeededEntropy
+from workbench.synth import tan
+from workbench.synth.base import Coarser, Setting, groups_of, joined_counts
 from workbench.synth.columns import CodedRows
 from workbench.synth.mst import SENSITIVITY, expected_tables, score
 
@@ -86,3 +89,43 @@ def test_joined_cells_are_a_partition(ordered: int, most: int) -> None:
         assert groups.max() < max(most, 2 if ordered == 5 else 1)
         if ordered:
             assert (np.diff(groups[:ordered]) >= 0).all()
+
+
+THREE = (2, 3, 2)
+CELLS_OF_THREE = list(itertools.product(*map(range, THREE)))
+
+
+@pytest.mark.parametrize("shares", [[0.5, 0.5], [1.0, 0.0], [0.9, 0.1]])
+@pytest.mark.parametrize("joined", [False, True])
+def test_the_score_with_a_target_moves_by_one_whatever_is_joined(shares: list[float], joined: bool) -> None:
+    """Every table of two rows of three columns, each row of it emptied and replaced."""
+    setting = setting_of(names_of(*THREE), 2)
+    alone = [np.array(shares), np.array([0.2, 0.3, 0.5]), np.array(shares[::-1])]
+    groups = [None, np.array([0, 1, 1]) if joined else None, None]
+    coarser = Coarser.of(setting, alone, groups)
+    for one, other in itertools.combinations_with_replacement(CELLS_OF_THREE, 2):
+        whole = tan.score(rows_of([one, other]), (0, 1, 2), coarser, setting)
+        assert isinstance(whole, int)
+        for present in ([True, False], [False, True]):
+            assert abs(whole - tan.score(rows_of([one, other], present), (0, 1, 2), coarser, setting)) == 1
+        for instead in CELLS_OF_THREE:
+            assert abs(whole - tan.score(rows_of([one, instead]), (0, 1, 2), coarser, setting)) <= 2
+
+
+def test_cells_of_a_model_part_what_cannot_occur_and_rows_lie_in_them_as_released() -> None:
+    """Cells 2 and 3 of the first column are one group; cell 3 cannot occur beside the second column's first cell."""
+    mask = np.zeros((6, 2), dtype=bool)
+    mask[3:, 0] = True
+    setting = replace(setting_of(names_of(6, 2, ordered=True), 100), impossible=(((0, 1), mask),))
+    alone = [np.array([0.1, 0.3, 0.3, 0.3, 0.0, 0.0]), np.array([0.5, 0.5])]
+    coarser = Coarser.of(setting, alone, [np.array([0, 0, 1, 1, 2, 2]), None])
+    assert coarser.groups[0].tolist() == [0, 0, 1, 2, 3, 3]
+    assert (coarser.sizes, coarser.ordered) == ((4, 2), (4, 2))
+    assert coarser.impossible[0][1].tolist() == [[False, False], [False, False], [True, False], [True, False]]
+    assert coarser.shares[0] == pytest.approx([0.4, 0.3, 0.3, 0.0])
+    codes = np.repeat(np.array([[0, 1], [2, 1], [3, 0]]), 4000, axis=0)
+    drawn = coarser.drawn(codes, SeededEntropy(1))
+    assert (coarser.groups[0][drawn[:, 0]] == codes[:, 0]).all()
+    assert (drawn[:, 1] == codes[:, 1]).all()
+    assert (drawn[:4000, 0] == 1).mean() == pytest.approx(0.75, abs=0.03)
+    assert (drawn[8000:, 0] == 5).mean() == pytest.approx(0.5, abs=0.04)  # where nothing is known, evenly

@@ -15,7 +15,7 @@ from workbench.privacy.central.exponential import exponential_choice
 from workbench.privacy.central.laplace import StudyNoise
 from workbench.privacy.central.share import Budget
 from workbench.privacy.entropy import SeededEntropy
-from workbench.synth import AIM, MST, mst, synthesis, synthesiser, tree_fit
+from workbench.synth import AIM, MST, TAN, Synthesiser, mst, synthesis, synthesiser, tree_fit
 from workbench.synth.base import Setting, events
 from workbench.synth.columns import CodedRows
 from workbench.synth.mst import SENSITIVITY, expected_tables, score
@@ -114,19 +114,21 @@ def test_counts_of_synthetic_rows_prove_no_more_than_epsilon(method: str) -> Non
     assert not epsilon_lower(*sides, alpha=ALPHA).refutes(1.0)
 
 
-def aim_answers(rows: CodedRows, seed: int, noise_type: type[StudyNoise] = StudyNoise, delta: str = "0") -> list[int]:
-    """What aim measures, in one vector: noisy counts, and chosen pairs, each of which depends on the answers before."""
-    setting = Setting(names_of(*SIZES), 0, len(CODES), Decimal(EPSILON), Decimal(delta))
-    tables = AIM.ask(questions_of(AIM, setting, rows, noise_type(np.random.default_rng(seed))))
+def all_answers(method: Synthesiser, rows: CodedRows, seed: int, delta: str = "0") -> list[int]:
+    """What a method measures, in one vector: noisy counts, and chosen pairs, each after the answers before."""
+    wide = CodedRows(rows.codes[:, [0, 1, 2, 2]][:, : len(SIZES) + (method is TAN)], rows.present)
+    setting = Setting(names_of(*(2,) * wide.codes.shape[1]), 0, len(CODES), Decimal(EPSILON), Decimal(delta))
+    tables = method.ask(questions_of(method, setting, wide, StudyNoise(np.random.default_rng(seed))))
     counts = [int(v) for m in tables.measured for v in m.counts.ravel()]
     return [*counts, *(3 * a + b for a, b in tables.pairs)]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("delta", ["0", "1e-4"])
-def test_what_aim_measures_proves_no_more_than_epsilon(delta: str) -> None:
+@pytest.mark.parametrize("method", [AIM, TAN], ids=["aim", "tan"])
+def test_what_is_measured_proves_no_more_than_epsilon(method: Synthesiser, delta: str) -> None:
     sides = [
-        np.array([aim_answers(rows, 2 * seed + side, delta=delta) for seed in range(SAMPLES)])
+        np.array([all_answers(method, rows, 2 * seed + side, delta) for seed in range(SAMPLES)])
         for side, rows in enumerate(NEIGHBOURS)
     ]
     assert not epsilon_lower(*sides, alpha=ALPHA, delta=float(delta)).refutes(float(EPSILON))
@@ -149,7 +151,7 @@ class Recorder(StudyNoise):
 
 
 @pytest.mark.parametrize("delta", ["0", "1e-6"])
-@pytest.mark.parametrize("method", ["marginals", "mst", "aim"])
+@pytest.mark.parametrize("method", ["marginals", "mst", "aim", "tan"])
 def test_noise_and_choices_together_cost_the_budget_and_no_more(
     monkeypatch: pytest.MonkeyPatch, method: str, delta: str
 ) -> None:

@@ -12,6 +12,7 @@ import pandas as pd
 from workbench.api.datasets import warn_of_study
 from workbench.api.frames import Place, frame_of, restored
 from workbench.api.handed import Handed
+from workbench.data.on_workers import LOCAL
 from workbench.params import ParameterError
 from workbench.privacy.accounting.event import exact
 from workbench.release import kinds
@@ -41,6 +42,8 @@ def synthesize(
     replace: bool = False,
     seed: int | None = None,
     study_ledger: Place | None = None,
+    engine: str = LOCAL,
+    scheduler: str | None = None,
 ) -> pd.DataFrame:
     """Return synthetic rows of the same shape as ``frame``, drawn from noisy counts of it: no row is anybody's.
 
@@ -48,8 +51,9 @@ def synthesize(
         frame: the rows. The plan names all of its columns.
         plan: declares the columns; those it drops are left out.
         epsilon: ε of one row's whole record; the plan's by default.
-        method: ``marginals`` (every column with the target), ``mst`` (the strongest pairs, chosen for a part of ε) or
-            ``aim`` (one pair after the other, where the model is farthest off).
+        method: ``marginals`` (every column with the target), ``mst`` (the strongest pairs, chosen for a part of ε),
+            ``aim`` (one pair after the other, where the model is farthest off), ``tan`` (every column with the target
+            and the column it depends on most) or ``auto`` (the one that is forecast best, from public numbers alone).
         target: the column that others are to predict; by default the one with the role ``target``.
         rows: how many rows to draw; by default as many as there are.
         cuts: equal parts of the range of each column of numbers; by default a public number that fits rows and ε.
@@ -61,6 +65,8 @@ def synthesize(
         replace: whether an ``output`` that exists is replaced, which is charged again; it is refused otherwise.
         seed: makes a study repeatable; a release takes none.
         study_ledger: as for :func:`release`.
+        engine: ``dask``: the rows are counted by the workers of ``scheduler``; noise is drawn here.
+        scheduler: address of the Dask scheduler (``tcp://HOST:PORT`` or ``tls://HOST:PORT``), which receives the rows.
 
     Returns:
         The rows: labels, order and dtypes of the columns as in ``frame``. Of a release ``attrs`` hold ``output``,
@@ -74,7 +80,7 @@ def synthesize(
     """
     chosen = {"method": method, "target": target, "rows": rows, "cuts": cuts, "impossible": impossible}
     pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
-    handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger)
+    handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger, engine=engine, scheduler=scheduler)
     made = _published(handed, kinds.kind("synthetic"), chosen, epsilon, delta)
     if handed.pays is None:
         warn_of_study("this table")
@@ -94,6 +100,8 @@ def statistics(
     replace: bool = False,
     seed: int | None = None,
     study_ledger: Place | None = None,
+    engine: str = LOCAL,
+    scheduler: str | None = None,
 ) -> pd.DataFrame:
     """Return counts, histograms, means, sums and quantiles of ``frame``, each with its 95 % interval.
 
@@ -111,6 +119,8 @@ def statistics(
         replace: whether an ``output`` that exists is replaced, which is charged again; it is refused otherwise.
         seed: makes a study repeatable; a release takes none.
         study_ledger: as for :func:`release`.
+        engine: as for :func:`synthesize`.
+        scheduler: as for :func:`synthesize`.
 
     Returns:
         One row a figure: ``statistic``, ``column``, ``group``, ``value``, ``estimate``, ``low``, ``high``, ``sparse``
@@ -122,7 +132,7 @@ def statistics(
         ParameterError: the arguments contradict each other or the plan.
     """
     pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
-    handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger)
+    handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger, engine=engine, scheduler=scheduler)
     made = _published(handed, kinds.kind("statistics"), {"figure": _figures(figures)}, epsilon, delta)
     if handed.pays is None:
         hint = "with a ledger and output= they are charged and can be published"
@@ -143,6 +153,8 @@ def publish(
     replace: bool = False,
     seed: int | None = None,
     study_ledger: Place | None = None,
+    engine: str = LOCAL,
+    scheduler: str | None = None,
     **options: Any,
 ) -> pd.DataFrame:
     """Return what a kind of release makes of ``frame``; :func:`statistics` and :func:`synthesize` are two such kinds.
@@ -159,6 +171,8 @@ def publish(
         replace: whether an ``output`` that exists is replaced, which is charged again; it is refused otherwise.
         seed: makes a study repeatable; a release takes none.
         study_ledger: as for :func:`release`.
+        engine: as for :func:`synthesize`; kinds that are not made of counts refuse ``dask``.
+        scheduler: as for :func:`synthesize`.
         options: those of the command, by their names.
 
     Returns:
@@ -174,7 +188,7 @@ def publish(
         ways = ", ".join(k.name for k in kinds.KINDS if k.derived)
         raise ParameterError(f"releases of the kind {kind!r} have a function of their own", "kind", f"others: {ways}")
     pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
-    handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger)
+    handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger, engine=engine, scheduler=scheduler)
     made = _published(handed, known, options, epsilon, delta)
     if handed.pays is None:
         warn_of_study("this result")

@@ -18,12 +18,16 @@ import numpy as np
 import pandas as pd
 
 from workbench.api.frames import Place, asked_for, frame_of_table, path_of, readable_part
+from workbench.data.on_workers import Workers, workers_of
 from workbench.data.read import ReadOptions, read_table, require_options
 from workbench.params import BudgetRefusedError, InputError, ParameterError
 from workbench.params.remedies import CHARGE_ACCOUNT, NAME_ACCOUNT, OTHER_TABLE, RAISE_CAP, STATE_ACCOUNT, Remedy
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.study_note import note_study
 from workbench.sanitize.account_name import checked_name
+from workbench.signals import Notice
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Event
 
 PRIVATE = "private – not for release"
 
@@ -246,6 +250,17 @@ def note(study: str, table: Any, *data: Any, study_ledger: Place | None) -> None
 
 class PrivateStudyWarning(UserWarning):
     """What was computed is a private study: it follows from the rows, and nothing was charged for it."""
+
+
+def warn(event: Event) -> None:
+    """Give a warning of a run as one of Python's own; nothing else is shown."""
+    if isinstance(event, Notice) and event.level == "warning":
+        warnings.warn(event.text, UserWarning, stacklevel=2)
+
+
+def workers_named(engine: str, scheduler: str | None) -> Workers | None:
+    """Return the workers that ``engine`` and ``scheduler`` name; ``None`` for this computer."""
+    return workers_of(engine, scheduler, warn, CancelToken())
 
 
 def warn_of_study(

@@ -11,10 +11,11 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from workbench.api.datasets import PRIVATE, Paid, note, opened, paid
+from workbench.api.datasets import PRIVATE, Paid, note, opened, paid, workers_named
 from workbench.api.frames import Place, table_of
 from workbench.api.plans import for_frame
 from workbench.data.databases.address import shown
+from workbench.data.on_workers import LOCAL, PartsOnWorkers, Workers
 from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.privacy.entropy import OsEntropy, SeededEntropy
@@ -32,7 +33,7 @@ from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
 from workbench.work.noise import Study
-from workbench.work.work import Work
+from workbench.work.work import Work, take_from_workers
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +48,7 @@ class Handed:
         replace: whether an output that exists is replaced.
         seed: makes a study repeatable.
         study_ledger: the ledger that notes a study, where it is named.
+        workers: of a cluster, who read the rows in parts; ``None`` for this computer.
     """
 
     frame: pd.DataFrame
@@ -56,6 +58,7 @@ class Handed:
     replace: bool = False
     seed: int | None = None
     study_ledger: Place | None = None
+    workers: Workers | None = None
 
     @classmethod
     def of(
@@ -66,6 +69,8 @@ class Handed:
         account: str | None,
         ledger: Place | bool | None,
         output: Place | None,
+        engine: str = LOCAL,
+        scheduler: str | None = None,
         **more: Any,
     ) -> Self:
         """Return what was handed in; nothing is read before it is clear who pays.
@@ -75,18 +80,19 @@ class Handed:
             ParameterError: who pays is not said or said twice, an output has no ledger, the reverse, or a release has
                 a seed.
         """
+        workers = workers_named(engine, scheduler)
         pays = paid(frame, account=account, ledger=ledger, output=output, planned=plan.account)
         if pays is not None and more.get("seed") is not None:
             raise ParameterError("a release draws fresh randomness", "seed", "leave it out")
         stated = for_frame(plan, frame)
         if pays is not None:
             stated = dataclasses.replace(stated, account=pays.account)
-        return cls(frame, table_of(frame), stated, pays, **more)
+        return cls(frame, table_of(frame), stated, pays, workers=workers, **more)
 
     @property
     def rows(self) -> Table:
         """The rows as the plan reads them."""
-        return self.plan.rows_of(self.table)
+        return self.plan.rows_of(self.table, None if self.seed is None else SeededEntropy(self.seed))
 
     def to(self, formats: Mapping[str, str], *files: str | Path | None) -> Destination | None:
         """Return where a release goes, which is none of the ``files`` that it is made from; ``None`` of a study."""
@@ -97,11 +103,13 @@ class Handed:
     def made(self, work: Work, to: Destination | None, study: str = "preview") -> tuple[bytes, dict[str, Any]]:
         """Return the file of ``work``, released where there is a destination, and what the ``attrs`` say of it."""
         if to is not None:
-            done = self.released(prepare(self.plan, self.table, to, work))
+            done = self.released(prepare(self.plan, self.table, to, work, self.workers))
             with certified_copy(done.output, done.certificate) as file:
                 return file.read_bytes(), facts_of(done)
         self.note(study)
-        if work.check is not None:
+        if self.workers is not None:
+            take_from_workers(work.reader_for_workers(), PartsOnWorkers(self.rows, self.workers))
+        elif work.check is not None:
             work.check(self.rows, CancelToken())
         if self.seed is None:  # answers that RAPPOR keeps may be continued by a release
             noise = Study(np.random.default_rng(), OsEntropy())

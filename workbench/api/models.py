@@ -23,6 +23,7 @@ from workbench import learners
 from workbench.api.datasets import mark_of
 from workbench.api.plans import categories, numeric
 from workbench.api.private_model import MadeColumns, PrivateModel, values_of
+from workbench.data.on_workers import LOCAL
 from workbench.data.schema import Attribute
 from workbench.learners import Learner
 from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, REDUCTION, REGRESSION, SCALING
@@ -111,6 +112,8 @@ _COMMON: dict[str, Any] = {
     "replace": False,
     "random_state": None,
     "study_ledger": None,
+    "engine": LOCAL,
+    "scheduler": None,
 }
 _OF_TASK: dict[str, dict[str, Any]] = {CLASSIFICATION: {"classes": None}, REGRESSION: {"target_bounds": None}}
 
@@ -132,6 +135,8 @@ _ARGUMENTS = """
         random_state: makes a study repeatable; a release takes none.
         study_ledger: the ledger's file that notes, at no cost, that there was a study; by default that of the
             dataset, else the user's own.
+        engine: ``dask``: the rows are added up by the workers of ``scheduler``, for the models that are made of sums.
+        scheduler: address of the Dask scheduler (``tcp://HOST:PORT`` or ``tls://HOST:PORT``), which receives the rows.
 """
 
 

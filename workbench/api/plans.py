@@ -20,7 +20,7 @@ from workbench.release.delta_limit import require_small_delta
 from workbench.sanitize import plan as sanitize_plan
 from workbench.sanitize.budget_split import target_weight
 from workbench.sanitize.forecast import forecast
-from workbench.sanitize.plan import AUTO, REFUSE, Column
+from workbench.sanitize.plan import AUTO, REFUSE, REPLACE, Column
 from workbench.sanitize.questions import Asked, Questions, parse_asks
 from workbench.sanitize.wishes import Wish
 from workbench.studies.solve import Wanted
@@ -72,6 +72,7 @@ class Plan(Shown, sanitize_plan.Plan):
         """Return the heading, the settings and the columns, as they are shown."""
         settings: dict[str, Any] = {"ε": self.epsilon}
         settings |= {"rows per person": self.rows_per_person} if self.rows_per_person > 1 else {}
+        settings |= {"person": self.unit} if self.unit is not None else {}
         settings |= {"account": self.account} if self.account is not None else {}
         for action in ("protect", "drop", "keep"):
             names = [c.name for c in self.columns if c.action == action]
@@ -118,6 +119,7 @@ def plan(
     missing: Iterable[str] = (),
     invalid: str = REFUSE,
     rows_per_person: int = 1,
+    unit: str | None = None,
     account: str | None = None,
     recipient: str | None = None,
     need: Iterable[str] | None = None,
@@ -144,6 +146,8 @@ def plan(
         missing: columns in which a missing value is one more value; elsewhere it is refused.
         invalid: ``refuse`` or ``replace``: whether a cell that cannot be used is an error or a missing value.
         rows_per_person: maximum rows per person; multiplies the charge.
+        unit: the column that identifies a person: of each, ``rows_per_person`` rows are read, chosen at random, and the
+            others are emptied. It is left out, and invalid values are replaced.
         account: public name of the account that pays.
         recipient: who gets the release: ``anyone`` (ε up to 1), ``named`` (up to 3) or ``us`` (up to 10).
         need: the columns of ``frame`` that they need; the others are left out.
@@ -161,6 +165,8 @@ def plan(
         dropped = [str(name) for name in frame.columns if str(name) not in wanted]
     elif wanted is not None:
         dropped = [name for name in dropped if name not in wanted]
+    if unit is not None and unit not in dropped:
+        dropped = [*dropped, unit]
     facts = _Facts.of(frame, bounds, domains, kinds, dropped, _names(keep), wanted)
     may_miss, mechanisms = _names(missing), {} if isinstance(mechanism, str) else dict(mechanism)
     named = facts.named()
@@ -190,7 +196,8 @@ def plan(
         epsilon=epsilon,
         questions=None if questions is None else questions.asked,
         columns=columns,
-        invalid=invalid,
+        invalid=invalid if unit is None else REPLACE,
+        unit=unit,
         rows_per_person=rows_per_person,
         account=mark.account if account is None and mark is not None else account,
         follows=tuple(n for n in facts.pairs if n not in facts.kinds) if frame is None else (),

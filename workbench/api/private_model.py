@@ -14,16 +14,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from workbench.api.datasets import note, opened, paid, warn_of_study
+from workbench.api.datasets import note, opened, paid, warn_of_study, workers_named
 from workbench.api.frames import Place, table_of
 from workbench.api.plans import categories, numeric
 from workbench.data.columns.grid import matrix
 from workbench.data.schema import OWN_VALUE, Attribute
 from workbench.learners import Learner
-from workbench.learners.tasks import task
 from workbench.params import InputError, ParameterError
 from workbench.release.model.open_model import Predictor, open_model
-from workbench.release.model.release_learner import FitTask, columns_of, release_fit
+from workbench.release.model.release_learner import FitTask, columns_of, fit_on, release_fit, require_sums
 from workbench.sanitize.plan import Column, Plan
 from workbench.work.noise import Study
 
@@ -119,6 +118,8 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
     replace: bool
     random_state: int | None
     study_ledger: Place | None
+    engine: str
+    scheduler: str | None
 
     def fit(self, X: ArrayLike | pd.DataFrame, y: ArrayLike | pd.Series | None = None) -> Self:
         """Learn from X (n, d), a DataFrame or an array, and y (n,).
@@ -128,7 +129,9 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             ParameterError: a column is not declared, an argument is refused, or who pays is not said.
             BudgetRefusedError: the cap does not allow it; nothing was read.
         """
-        before = MadeColumns.of(X)
+        before, workers = MadeColumns.of(X), workers_named(self.engine, self.scheduler)
+        if workers is not None:
+            require_sums(self.learner)
         charged_to = None if before is None else before.account
         pays = paid(X, y, account=self.account, ledger=self.ledger, output=self.output, made_for=charged_to)
         if pays is not None:
@@ -152,16 +155,18 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         self.release_ = None
         self.model_: Predictor
         if pays is not None:
-            wanted = FitTask(self.learner, parameters, plan, target, table, pays.output, replace=self.replace)
+            how: dict[str, Any] = {"replace": self.replace, "workers": workers}
+            wanted = FitTask(self.learner, parameters, plan, target, table, pays.output, **how)
             with opened(pays) as book:
                 self.release_ = release_fit(wanted, book)
             self.model_ = open_model(pays.output).model
             return self
         note("model", table, X, y, study_ledger=self.study_ledger)
         noise = Study(np.random.default_rng(self.random_state))
+        estimator = self.learner.private(self._attributes, declared.facts(), parameters, noise)
         with unreadable_rows():
-            X_, y_ = matrix(table, features), task(self.learner.task).read(table, declared)
-        self.model_ = self.learner.private(self._attributes, declared.facts(), parameters, noise).fit(X_, y_)
+            fit_on(estimator, table, (features, declared), workers)
+        self.model_ = estimator
         warn_of_study("this model")
         return self
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from workbench.api.datasets import PRIVATE, note, warn_of_study
+from workbench.api.datasets import PRIVATE, note, warn, warn_of_study
 from workbench.api.frames import Place, frame_of, table_of
 from workbench.api.plans import for_frame
 from workbench.data.columns.profile import profile
@@ -17,7 +16,6 @@ from workbench.params import ParameterError
 from workbench.processes.dask_address import scheduler_address
 from workbench.release.model.release_learner import columns_of
 from workbench.sanitize.plan import Plan
-from workbench.signals.events import Event, Notice
 from workbench.studies.curve import CurvePlan, run_curve
 from workbench.studies.regimes import StudyData
 from workbench.studies.why.rows import Rows, generate
@@ -117,7 +115,7 @@ def curve(
     data = StudyData.read(table, plan, target, chosen.task)
     chosen.require(data.columns, data.target)
     note("curve", table, frame, study_ledger=study_ledger)
-    result = run_curve(given, data, jobs=jobs, scheduler=scheduler, emit=_warn)
+    result = run_curve(given, data, jobs=jobs, scheduler=scheduler, emit=warn)
     warn_of_study("a curve", hint="its figures come from private rows")
     figures = {name: [getattr(row, name) for row in result.rows] for name in COLUMNS}
     return frame_of(figures, private=PRIVATE, levels=dict(result.levels), left_out=dict(result.left_out))
@@ -182,8 +180,3 @@ def why(
     if frame is not None:
         stated["private"] = PRIVATE
     return frame_of({name: [v[i] for v in values] for i, name in enumerate(WHY_COLUMNS)}, **stated)
-
-
-def _warn(event: Event) -> None:
-    if isinstance(event, Notice) and event.level == "warning":
-        warnings.warn(event.text, UserWarning, stacklevel=2)

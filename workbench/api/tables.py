@@ -10,9 +10,11 @@ from typing import Any
 import pandas as pd
 import polars as pl
 
-from workbench.api.datasets import PRIVATE, warn_of_study
+from workbench.api.datasets import PRIVATE, warn_of_study, workers_named
 from workbench.api.frames import Place, path_of, place_of, restored
 from workbench.api.handed import Handed, facts_of
+from workbench.data.on_workers import LOCAL
+from workbench.params import ParameterError
 from workbench.privacy.entropy import KeyedEntropy, SeededEntropy
 from workbench.release.bundle import write_bundle
 from workbench.release.estimates import estimates_of
@@ -40,6 +42,8 @@ def release(
     replace: bool = False,
     seed: int | None = None,
     study_ledger: Place | None = None,
+    engine: str = LOCAL,
+    scheduler: str | None = None,
 ) -> pd.DataFrame:
     """Return ``frame`` sanitised as ``plan`` says, the rows in random order.
 
@@ -54,6 +58,8 @@ def release(
         seed: makes a study repeatable; a release takes none.
         study_ledger: the ledger's file that notes, at no cost, that there was a study; by default that of the
             dataset, else the user's own.
+        engine: ``dask``: the rows are checked and drawn by the workers of ``scheduler``; only for a release.
+        scheduler: address of the Dask scheduler (``tcp://HOST:PORT`` or ``tls://HOST:PORT``), which receives the rows.
 
     Returns:
         The released table: labels, order and dtypes of the columns as in ``frame``. Of a release its ``attrs`` hold
@@ -66,16 +72,19 @@ def release(
         ParameterError: the arguments contradict each other, or who pays is not said.
     """
     pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
-    handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger)
+    handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger, engine=engine, scheduler=scheduler)
     declared = {column.name: column for column in handed.plan.columns}
     to = handed.to(FORMATS)
     if to is None:
+        if handed.workers is not None:
+            what = "workers draw only rows that are released"
+            raise ParameterError(what, "engine", "give ledger= and output=, or leave engine out")
         handed.note("preview")
         entropy = KeyedEntropy(secrets.token_bytes(32), b"study") if seed is None else SeededEntropy(seed)
         drawn = draw(handed.plan, handed.table, entropy)
         warn_of_study("this table")
         return restored(frame, _texts(drawn.frame()), declared, private=PRIVATE)
-    done = handed.released(prepare_rows(handed.plan, handed.table, to))
+    done = handed.released(prepare_rows(handed.plan, handed.table, to, handed.workers))
     with certified_copy(done.output, done.certificate) as file:
         released = certified_rows(file, done.document, done.certificate)[1]
     return restored(frame, _texts(released.frame), declared, **facts_of(done))
@@ -119,6 +128,8 @@ def estimate(
     confidence: float = 0.95,
     quantiles: Sequence[float] = (),
     pairs: Sequence[tuple[str, str]] = (),
+    engine: str = LOCAL,
+    scheduler: str | None = None,
 ) -> pd.DataFrame:
     """Return what a released table tells of the original: means and quantiles of numbers, shares, correlations.
 
@@ -128,6 +139,8 @@ def estimate(
         confidence: of each interval.
         quantiles: of each column of numbers, between 0 and 1.
         pairs: columns whose correlation is wanted, or of names the two-way table.
+        engine: ``dask``: the released rows are counted by the workers of ``scheduler``.
+        scheduler: as for :func:`release`.
 
     Returns:
         One row for each estimate: ``column`` (of a pair both, with × between them), ``of`` (``mean``, ``missing``, a
@@ -138,10 +151,11 @@ def estimate(
         InputError: the release is not what its certificate says.
         ParameterError: a quantile is not between 0 and 1, or nothing is estimated for such a pair.
     """
-    shares = checked_shares(tuple(quantiles))
+    shares, workers = checked_shares(tuple(quantiles)), workers_named(engine, scheduler)
     released = verified_release(path_of(path), None if certificate is None else path_of(certificate))
     rows: list[dict[str, Any]] = []
-    columns, together = estimates_of(released, None, pairs, confidence=confidence, quantiles=shares)
+    asked: dict[str, Any] = {"confidence": confidence, "quantiles": shares, "workers": workers}
+    columns, together = estimates_of(released, None, pairs, **asked)
     for of in columns:
         name, found = of.found.name, of.found
         stated: dict[str, Interval] = dict(found.frequencies or {})

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.tables import columns_text, figure
+from workbench.cli.tables import add_engine, columns_text, engine_of, figure
 from workbench.data.databases.address import as_path
 from workbench.params import Parameters, real, texts
 from workbench.params.field import RealField
@@ -55,11 +55,12 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         metavar="A,B",
         help="the correlation of two columns, or of names their two-way table; may be repeated",
     )
+    add_engine(parser, "counted", rows="the released rows")
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     asked = read_options(options, Asked)
-    shares = asked.shares
+    shares, workers = asked.shares, engine_of(options, context)
     released = verified_release(options.release, options.certificate, context.emit, context.cancel)
     columns, pairs = estimates_of(
         released,
@@ -69,6 +70,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         quantiles=shares,
         emit=context.emit,
         cancel=context.cancel,
+        workers=workers,
     )
     out = [
         {

@@ -18,8 +18,17 @@ from workbench.cli.releasing import (
     warn_of,
     write_documents,
 )
-from workbench.cli.tables import add_data, charge, charged_words, load_confirmed, read_data
+from workbench.cli.tables import (
+    add_data,
+    add_engine,
+    charge,
+    charged_words,
+    engine_of,
+    load_confirmed,
+    read_data,
+)
 from workbench.cli.training_data import stopped_words
+from workbench.data.on_workers import LOCAL
 from workbench.data.read import ReadOptions
 from workbench.learners import learner
 from workbench.params import ParameterError
@@ -27,10 +36,10 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.on_release import train_on_release
 from workbench.release.model.paused_training import charge_text
 from workbench.release.model.preflight import preflight
-from workbench.release.model.release_learner import FitTask, columns_of, release_fit
+from workbench.release.model.release_learner import FitTask, columns_of, release_fit, require_sums
 from workbench.signals import Notice, Progress
 
-_OF_ROWS = ("epsilon", "delta", "bounds", "ledger", "account")
+_OF_ROWS = ("epsilon", "delta", "bounds", "ledger", "account", "scheduler")
 _NEEDED = {"data": "DATA", "epsilon": "--epsilon", "bounds": "--bounds"}
 
 
@@ -44,6 +53,8 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     pure = ", ".join(model.name for model in learners.LEARNERS if "delta" not in model.parameters.declared())
     parser.add_argument("--delta", metavar="δ", help=f"for models that need it; not for {pure} (delta = 0)")
     parser.add_argument("--bounds", type=Path, metavar="PLAN", help="plan with public bounds and domains")
+    able = ", ".join(model.name for model in learners.LEARNERS if model.sums)
+    add_engine(parser, "added up", f"; models: {able}")
     add_release(parser, "a new folder for the model and its card")
     _add_released(parser)
     add_parameters(parser)
@@ -57,6 +68,9 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         return _on_release(options, context)
     chosen = learner(options.model)
     parameters = read_parameters(options, chosen)
+    workers = engine_of(options, context)
+    if workers is not None:
+        require_sums(chosen)
     check_documents(options, options.data, options.bounds, options.ledger)
     plan = load_confirmed(options.bounds, options.account)
     features, target = columns_of(plan, options.target)
@@ -76,6 +90,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         options.output,
         agreed=found.epsilon,
         replace=options.replace,
+        workers=workers,
+        cancel=context.cancel,
     )
     stopped = charge_text(options.output, options.ledger, context.emit, stopped_words)
     with stopped, Ledger.open(options.ledger) as ledger:
@@ -143,6 +159,8 @@ def _given(options: argparse.Namespace) -> Iterator[str]:
     if options.data is not None:
         yield "DATA"
     yield from (f"--{name}" for name in _OF_ROWS if getattr(options, name) is not None)
+    if options.engine != LOCAL:
+        yield "--engine"
     for name in ReadOptions.declared():
         if getattr(options, f"{ReadOptions.__name__}.{name}") is not None:
             yield flag_of(ReadOptions, name)

@@ -13,9 +13,11 @@ from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.releasing import add_certificate, add_release, place, release, released, released_text
 from workbench.cli.tables import (
     add_data,
+    add_engine,
     beside,
     charge,
     charged_to,
+    engine_of,
     load_confirmed,
     read_data,
 )
@@ -55,7 +57,13 @@ class Asked:
 
 
 class KindCommand:
-    """The command of ``kind``; a kind with facts, tables or a reading of its own overrides the methods below."""
+    """The command of ``kind``; a kind with facts, tables or a reading of its own overrides the methods below.
+
+    Attributes:
+        counts: whether it is made of counts of parts of the rows, which the workers of a cluster can make.
+    """
+
+    counts = False
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
@@ -119,6 +127,8 @@ class KindCommand:
             parser.add_argument("--epsilon", required=True, metavar="ε", help=EPSILON.help)
             parser.add_argument("--delta", metavar="δ", help=DELTA.help)
         self.add_request(parser)
+        if self.counts:
+            add_engine(parser, "counted")
         *others, last = kind.suffixes()
         suffixes = f"{', '.join(others)} or {last}" if others else last
         address = ", or the address of a new table in a database" if kind.formats == TABLES else ""
@@ -143,6 +153,7 @@ class KindCommand:
             return {**_forecast_cost(asked), **self.facts(asked, None, context)}
         if kind.forecasts:
             _require_release(options)
+        workers = engine_of(options, context) if self.counts else None
         files = files_named(request, options.data, options.plan, options.output)
         to = place(options, *files, formats=kind.suffixes())
         named = None if options.plan is None else load_confirmed(options.plan, options.account)
@@ -152,7 +163,7 @@ class KindCommand:
         plan = written_like(plan, table, to.format) if kind.formats == TABLES else plan
         work = kind.work_of(plan, request, epsilon, delta, rows, to.format)
         asked = Asked(request, plan, epsilon, delta, rows, work)
-        prepared = prepare(plan, table, to, work)
+        prepared = prepare(plan, table, to, work, workers)
         done = release(options, context, prepared, lambda verdict: "" if verdict.waiting else self.about(asked))
         own = {"rows": done.rows, "delta_charged": float(done.delta_charged), **self.facts(asked, done, context)}
         return released(options, context, done, **own)

@@ -27,6 +27,7 @@ from workbench.release.atomic import write_output
 from workbench.release.ledger.counting import FILTER, SUM
 from workbench.release.ledger.identity import Identity
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.records import PERSON
 from workbench.release.ledger.state import GROUP
 from workbench.release.ledger.summary import Caps, account_facts, summary
 from workbench.release.parts import keep_inputs
@@ -177,7 +178,8 @@ def _text(result: Mapping[str, Any]) -> str:
         if result["cap_delta"] is not None:
             stated += f" (delta: cap {figure(result['cap_delta'])}, {figure(result['remaining_delta'])} remain)"
         called = _known_as(result["account"] or result.get("data", ""), result["dataset"])
-        lines.append(f"{called}: {stated}, {figure(result['spent_epsilon'])} spent or reserved")
+        whom = ", for each person" if result["unit"] == PERSON else ""
+        lines.append(f"{called}: {stated}, {figure(result['spent_epsilon'])} spent or reserved{whom}")
         if result["group"]:
             lines.append(f"  {result['tables']} tables about the same people share this account")
         if result["count"]["method"] == FILTER:
@@ -223,12 +225,15 @@ def _tables(result: Mapping[str, Any]) -> Iterator[str]:
         header = ("time (UTC)", "release", "dataset", "epsilon", "delta", "status", "output")
         yield from ("", columns_text(header, rows, right=(3, 4)))
     if result["caps"] and "spent_epsilon" not in result:
-        titles = ("account", "cap epsilon", "spent or reserved", "remaining", "delta of its cap")
+        persons = any(account["unit"] == PERSON for account in result["accounts"])
+        titles = ["account", "cap epsilon", "spent or reserved", "remaining", "delta of its cap"]
+        titles += ["for each"] if persons else []
         accounts = [
             (
                 _known_as(a["account"], a["dataset"]),
                 *(_amount(a[key]) for key in ("cap_epsilon", "spent_epsilon", "remaining_epsilon")),
                 _delta(a["spent_delta"], a["cap_delta"]),
+                *((a["unit"],) if persons else ()),
             )
             for a in result["accounts"]
         ]

@@ -57,7 +57,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
             report = f"a report of {oracle.name} is {oracle.report.format(k=cells.total)}"
             raise ParameterError(f"{report}, which no table of cells can hold", "--table", "leave --table out")
         return oracle_facts(oracle, cells, epsilon)
-    randomiser = chosen.build(cells, epsilon, **given_options(options, chosen.parameters))
+    given = {"epsilon": epsilon, **given_options(options, chosen.parameters)}
+    randomiser = chosen.build(cells, **given)
     if options.table is not None:
         buffer = io.BytesIO()
         np.save(buffer, randomiser.probabilities(), allow_pickle=False)

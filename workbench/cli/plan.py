@@ -26,7 +26,7 @@ from workbench.release.atomic import write_output
 from workbench.release.parts import keep_inputs
 from workbench.sanitize.data_dictionary import column_tables, left_out_in_words, load_dictionary, write_dictionary
 from workbench.sanitize.origin import confirm, places
-from workbench.sanitize.plan import AUTO, unfilled
+from workbench.sanitize.plan import AUTO, Plan, unfilled
 from workbench.sanitize.plan_template import draft
 from workbench.sanitize.questions import FIRST_EPSILON, Asked, Questions, Suggestion, parse_asks, suggestion
 from workbench.sanitize.wishes import Wish
@@ -41,6 +41,10 @@ _CONFIRM = "confirm every guess of PLAN as right and public knowledge; takes no 
 _FOR = "who gets the release: anyone (ε up to 1), named (recipients under terms, up to 3) or us (only we, up to 10)"
 _ASK = "what they will do with it: averages, pairs, model:COL, rows, figures; several are separated by commas"
 _WANT = 'a figure and how near to the truth it must be, such as "mean(age) ± 2"; may be repeated'
+_UNIT = (
+    "the column that identifies a person: of each, at most --rows-per-person rows are read, chosen at random, and the "
+    "others are emptied; it is left out, and invalid values count as missing"
+)
 _DROPPED = ": action = drop"
 _ALONE = "write `workbench plan --confirm PLAN` alone"
 _EXPORT_ALONE = "write `workbench plan --export-dictionary PLAN -o FILE` alone"
@@ -60,6 +64,9 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         "--mechanism", default=AUTO, metavar="M", help=f"for every column it fits: {names}, or auto (default)"
     )
     parser.add_argument("--drop", action="append", default=[], metavar="COL", help="leave COL out; may be repeated")
+    people = Plan.declared()["rows_per_person"]
+    parser.add_argument("--unit", metavar="COL", help=_UNIT)
+    parser.add_argument("--rows-per-person", metavar="K", help=people.help)
     parser.add_argument(
         "--from-data", action="store_true", help="take bounds and domains from the rows: epsilon does not cover that"
     )
@@ -104,6 +111,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         questions=_questions(options, suggested) if asked else None,
         suggested=suggested,
         labelled=table.labelled_domains(),
+        unit=options.unit,
+        rows_per_person=_rows_per_person(options),
     )
     _keep_filled(options.output, made.unfilled)
     notes = [*made.notes, *filter(None, (made.on_target,))]
@@ -119,6 +128,15 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "notes": notes,
         "guessed": [str(guess) for guess in made.guesses],
     }
+
+
+def _rows_per_person(options: argparse.Namespace) -> int:
+    if options.rows_per_person is None:
+        if options.unit is not None:
+            what = "--unit names the person, and not how many rows of each are read"
+            raise ParameterError(what, hint="add --rows-per-person K")
+        return 1
+    return int(Plan.declared()["rows_per_person"].parse(options.rows_per_person, "--rows-per-person"))
 
 
 def _questions(options: argparse.Namespace, suggested: Suggestion | None) -> Questions:

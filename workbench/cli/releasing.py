@@ -193,8 +193,11 @@ def warn_of(outside: Iterable[str], context: Context) -> None:
 
 def released(options: argparse.Namespace, context: Context, done: Any, **facts: Any) -> dict[str, Any]:
     """Return the result of a release with a certificate: ``facts`` and what every release says; write its documents."""
+    stated = done.document["guarantee"]
+    unit = {key: stated[key] for key in ("unit", "rows_per_person")} if "unit" in stated else {}
     return {
         **facts,
+        **unit,
         "epsilon_charged": float(done.epsilon_charged),
         "epsilon_remaining": float(done.epsilon_remaining),
         "release_id": done.release_id,
@@ -209,4 +212,10 @@ def released(options: argparse.Namespace, context: Context, done: Any, **facts: 
 def released_text(what: str, result: Mapping[str, Any]) -> str:
     """Return the lines on a release: ``what`` was written where, its certificate, charge and documents."""
     written = f"{what} to {result['output']}\ncertificate {result['certificate']}"
+    if "unit" in result:
+        most = result["rows_per_person"]
+        read = "1 row was read" if most == 1 else f"{most} rows were read"
+        written += (
+            f"\nof each person (the rows with the same {result['unit']}), at most {read}: epsilon is for each person"
+        )
     return f"{written}\n{charged_words(result)}{documents_text(result)}"

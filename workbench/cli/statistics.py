@@ -18,6 +18,8 @@ from workbench.statistics.queries import queries_of
 class StatisticsCommand(KindCommand):
     """The command of statistics, however they are asked for."""
 
+    counts = True
+
     def facts(self, asked: Asked, done: Released | None, context: Context) -> dict[str, Any]:
         """Return what to expect of each figure; of a release its ε under replace-one, too."""
         request = asked.request.checked(asked.plan)

@@ -14,6 +14,8 @@ from workbench.synth.needs import needs_of
 
 
 class _Synthesize(KindCommand):
+    counts = True
+
     def about(self, asked: Asked) -> str:
         way, setting = synthesis_setting(asked.plan, asked.epsilon, asked.rows, asked.request, asked.delta)
         return f"this takes about {needs_of(way, setting, asked.work.request['rows']).words()}"

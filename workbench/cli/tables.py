@@ -12,11 +12,13 @@ from typing import Any
 
 from workbench.cli.command import READING, Context, add_options, flag_of, given_options, read_options
 from workbench.data.databases.address import as_path
+from workbench.data.on_workers import DASK, LOCAL, Workers, workers_of
 from workbench.data.read import ReadOptions, read_table, require_options
 from workbench.data.reading import over
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
 from workbench.privacy.accounting.compose import round_up
+from workbench.processes.dask_address import FORMS
 from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Plan, load_plan
 from workbench.signals import Notice
@@ -36,6 +38,22 @@ def add_data(parser: argparse.ArgumentParser, *, required: bool = True, more: st
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how a file is read, as a group of its own, which the help shows last."""
     add_options(parser.add_argument_group(READING), ReadOptions)
+
+
+def add_engine(parser: argparse.ArgumentParser, done: str, more: str = "", rows: str = "the raw rows") -> None:
+    """Add ``--engine --scheduler``; ``done`` says what is done with ``rows`` on workers, ``more`` is added."""
+    where = f"where rows are {done}: on this computer (default), or on the workers of --scheduler{more}"
+    parser.add_argument("--engine", default=LOCAL, metavar=f"{LOCAL}|{DASK}", help=where)
+    scheduler = (
+        f"the Dask scheduler of --engine dask ({FORMS}). Its workers read a large file by the same path; of a small "
+        f"one {rows} are sent to them, encrypted only with tls://"
+    )
+    parser.add_argument("--scheduler", metavar="ADDRESS", help=scheduler)
+
+
+def engine_of(options: argparse.Namespace, context: Context) -> Workers | None:
+    """Return the workers that the options name; ``None`` for this computer."""
+    return workers_of(options.engine, options.scheduler, context.emit, context.cancel, "--")
 
 
 def read_data(options: argparse.Namespace, context: Context, plan: Plan | None = None) -> Table:

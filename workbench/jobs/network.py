@@ -120,8 +120,7 @@ def study_here(task: NetworkTask, emit: Emit, cancel: CancelToken) -> tuple[tupl
     from workbench.deep.accuracy_study import where_it_went
     from workbench.deep.features import TableData
 
-    table = task.table.with_invalid_replaced() if task.replace_invalid else task.table
-    data = TableData(task.features, table)
+    data = TableData(task.features, task.rows())
     stages = where_it_went(task.plan, data, rows_per_person=task.rows_per_person, emit=emit, cancel=cancel)
     return tuple((stage.name, stage.accuracy, stage.measured) for stage in stages)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.learners.additive_trees.estimator import ADDITIVE_REGRESSION, ADDITIVE_TREES
 from workbench.learners.base import Learner
 from workbench.learners.boosted_trees import BOOSTED_TREES
 from workbench.learners.corrected_model import CorrectedEstimator
@@ -24,6 +25,8 @@ LEARNERS: tuple[Learner, ...] = (
     RANDOM_FOREST,
     FOREST_REGRESSION,
     BOOSTED_TREES,
+    ADDITIVE_TREES,
+    ADDITIVE_REGRESSION,
     MEDIAN_FOREST,
     MEDIAN_XGBOOST,
     KMEANS,
@@ -58,6 +61,8 @@ def corrected(chosen: Learner) -> type[CorrectedEstimator]:
 
 
 __all__ = [
+    "ADDITIVE_REGRESSION",
+    "ADDITIVE_TREES",
     "BOOSTED_TREES",
     "DBSCAN",
     "FOREST_REGRESSION",

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
@@ -31,13 +32,38 @@ from workbench.learners.setting import FitSetting
 from workbench.learners.tasks import EMPTY, task
 from workbench.params import InputError, ParameterError, Parameters
 from workbench.privacy.accounting.event import Composed, Cost, PureDp
+from workbench.privacy.central.share import Budget, QueryEvent
 from workbench.work.ask import Ask
 from workbench.work.noise import Exact, Noise
 
 Answers = dict[str, list[int]]
 """The released whole numbers of each query, by its label."""
 
+Total = Callable[..., NDArray[np.int64]]
+"""``total(part, …)``: the sums over all rows of the whole numbers ``part(setting, rows, …)``, where the rows are what
+:meth:`SummingEstimator._coded` makes of some of them. ``part`` is a function of a module: workers may call it."""
+
 Facts = TypeVar("Facts", bound=FitSetting[Any])
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What one column does to the predictions of a model that is a sum of such effects.
+
+    Attributes:
+        column: its name.
+        parts: names of parts of its bounds, or of values.
+        shares: what is predicted in each part where the other columns add nothing (parts, outputs): the chance of each
+            class, or the place between the target's bounds from 0 to 1.
+        start: the same where this column adds nothing either (outputs,).
+        outputs: their names.
+    """
+
+    column: str
+    parts: tuple[str, ...]
+    shares: NDArray[np.float64]
+    start: NDArray[np.float64]
+    outputs: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +106,11 @@ class Learner:
     short: str = ""
     relation: str = "zero-out"
     each_prediction: bool = False
+
+    @property
+    def sums(self) -> bool:
+        """Whether it asks for sums over the rows alone, so that it reads them in parts, here or on workers."""
+        return issubclass(self.estimator, SummingEstimator)
 
     @property
     def needs(self) -> str:
@@ -152,11 +183,15 @@ class Model(ABC, Generic[Facts]):
         """Names of the columns that the model looks at: all of them, unless it chooses."""
         return tuple(a.name for a in self.setting.attributes)
 
+    def effects(self) -> tuple[Effect, ...]:
+        """Return what each used column does to the predictions; nothing where these are no sum over columns."""
+        return ()
+
     @abstractmethod
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return what the model makes of each row: its prediction (n,), its group (n,) or its new columns (n, k)."""
 
-    def events(self) -> tuple[PureDp, ...]:
+    def events(self) -> tuple[QueryEvent, ...]:
         """Return what the fit cost, one event a query; none without noise."""
         return self.setting.events()
 
@@ -233,12 +268,27 @@ class Classifier(Model[Facts]):
         return float((self.predict(X)[here] == classes[here]).mean())
 
 
-def composed(events: tuple[PureDp, ...], learner: str) -> Cost | None:
-    """Return what queries of one fit of a learner cost together; ``None`` without noise."""
+def composed(events: tuple[QueryEvent, ...], learner: str, whole: Budget | None = None) -> Cost | None:
+    """Return what queries of one fit of a learner cost together; ``None`` without noise.
+
+    Args:
+        events: of the queries.
+        learner: its name.
+        whole: their ε and δ, where they are shares of its ρ.
+    """
     if not events:
         return None
-    return Cost(sum((e.epsilon for e in events), Decimal(0)), Decimal(0), Composed(events, learner))
+    if whole is not None and whole.gaussian:
+        return Cost(whole.epsilon, whole.delta, Composed(events, learner))
+    return Cost(
+        sum((e.epsilon for e in events if isinstance(e, PureDp)), Decimal(0)), Decimal(0), Composed(events, learner)
+    )
 
+
+_LAPLACE_NOISE, _GAUSSIAN_NOISE = (
+    "exact discrete Laplace on integers (OpenDP) from OpenSSL's cryptographic generator, seeded by the system",
+    "exact discrete Gaussian on integers (OpenDP) from OpenSSL's cryptographic generator, seeded by the system",
+)
 
 Released = TypeVar("Released", bound=Model[Any])
 
@@ -286,15 +336,21 @@ class PrivateEstimator(Fitted, Generic[Released]):
         model_: what :meth:`fit` released.
         model_type: its class, which names the learner, its task and its parameters.
         empty_rows: whether :meth:`_answers` is given the empty rows too.
-        randomness: where the randomness of a released model comes from, for its card.
     """
 
     model_type: ClassVar[type[Model[Any]]]
     empty_rows: ClassVar[bool] = False
-    randomness = (
-        "exact discrete Laplace on integers (OpenDP) from OpenSSL's cryptographic generator, seeded by the system"
-    )
     model_: Released
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether a δ is given, and noise is discrete Gaussian."""
+        return getattr(self.parameters, "delta", None) is not None
+
+    @property
+    def randomness(self) -> str:
+        """Where the randomness of a released model comes from, for its card."""
+        return _GAUSSIAN_NOISE if self.gaussian else _LAPLACE_NOISE
 
     def __init__(self, attributes: Sequence[Attribute], target: Attribute, parameters: Any, noise: Noise) -> None:
         self.attributes = attributes
@@ -343,16 +399,17 @@ class PrivateEstimator(Fitted, Generic[Released]):
         setting.check()
         return setting
 
-    def events(self, rows: int | None = None) -> tuple[PureDp, ...]:
+    def events(self, rows: int | None = None) -> tuple[QueryEvent, ...]:
         """Return what a fit on ``rows`` rows costs, one event a query (of the last fit where none is given)."""
         if rows is None:
             return self.model_.events()
-        found: tuple[PureDp, ...] = self._setting(rows).events()
+        found: tuple[QueryEvent, ...] = self._setting(rows).events()
         return found
 
     def cost(self, rows: int) -> Cost | None:
         """Return what a fit on ``rows`` rows costs; ``None`` without noise."""
-        return composed(self.events(rows), self.model_type.name)
+        setting = self._setting(rows)
+        return composed(self.events(rows), self.model_type.name, setting.whole if setting.private else None)
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Charge, then read the rows, then ask what was declared, and keep what may be released.
@@ -427,3 +484,61 @@ class PrivateEstimator(Fitted, Generic[Released]):
         """Whether the result of ``fit`` may be released: only with cryptographic noise."""
         fitted = getattr(self, "model_", None)
         return self.noise.releasable if fitted is None else bool(fitted.releasable)
+
+
+class SummingEstimator(PrivateEstimator[Released]):
+    """A learner that asks for sums over the rows and for nothing else of them: rows in memory and in parts are one.
+
+    One that has fixed what it asks (:meth:`_asked`) reads the rows once for each total that it asks for.
+    """
+
+    @staticmethod
+    def _coded(setting: Any, X: NDArray[np.float64], y: NDArray[Any]) -> Any:
+        """Return checked rows, none of them empty, as the parts of sums read them; each row by itself."""
+        return X, y
+
+    def _asked(self, ask: Ask, setting: Any, total: Total) -> Answers:
+        """Ask each declared query of sums over the rows, and return what was released by label."""
+        raise NotImplementedError
+
+    def _of_sums(self, ask: Ask, setting: Any, total: Total) -> Released:
+        """Return the model of the answers; a learner whose model has more arguments makes it here."""
+        answers = self._asked(ask, setting, total)
+        self._finish(ask)  # what was not asked is named before the model misses it
+        return self.model_type(setting, self.noise.name, answers)  # type: ignore[return-value]
+
+    def _learn(self, ask: Ask, setting: Any, X: NDArray[np.float64], y: NDArray[Any]) -> Released:
+        rows = self._coded(setting, X, y)
+        return self._of_sums(ask, setting, lambda part, *more: np.array(part(setting, rows, *more), np.int64))
+
+    def fit_parts(self, rows: int, add_up: Callable[[Callable[[list[Any]], NDArray[np.int64]]], Any]) -> Self:
+        """Fit on so many rows, which are read in parts as often as sums are asked for: see :meth:`fit`.
+
+        Args:
+            rows: how many there are.
+            add_up: returns the sums over all parts of what a function, which can be sent to workers, makes of the
+                columns of each, the target last.
+        """
+        setting = self._setting(rows)
+        ask = self.noise.ask(self.cost(rows))
+
+        def total(part: Callable[..., Any], *more: Any) -> NDArray[np.int64]:
+            return np.asarray(add_up(partial(_of_part, type(self), setting, part, more)))
+
+        model = self._of_sums(ask, setting, total)
+        self._finish(ask)
+        self.model_ = model
+        return self
+
+
+def _of_part(
+    learner: type[SummingEstimator[Any]],
+    setting: FitSetting[Any],
+    part: Callable[..., Any],
+    more: tuple[Any, ...],
+    columns: list[Any],
+) -> NDArray[np.int64]:
+    """Return the whole numbers of the rows of a part, whose columns were read, the target last."""
+    goal, filled = checked_target(columns[-1], setting.target)
+    X = checked_columns(np.column_stack(columns[:-1]), setting.attributes)
+    return np.array(part(setting, learner._coded(setting, X[filled], goal[filled]), *more), dtype=np.int64)

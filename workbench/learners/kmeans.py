@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workbench.learners.base import Answers, Model, PrivateEstimator
+from workbench.learners.base import Answers, Model, SummingEstimator, Total
 from workbench.learners.encoding import grid_of
 from workbench.learners.setting import FitSetting, how_many, privacy_budget, weight_limit
 from workbench.learners.sums import l1_norms, within_limit
@@ -291,6 +291,10 @@ class _Rows:
         return int((np.minimum(least, 1.0) * UNIT).astype(np.int64).sum())
 
 
+def _exact(setting: Setting, rows: _Rows, label: str, places: list[Doubles]) -> list[int]:
+    return rows.exact(label, places)
+
+
 class KMeansModel(Model[Setting]):
     """The released numbers, and the centres made from them.
 
@@ -318,17 +322,20 @@ class KMeansModel(Model[Setting]):
         return self.setting.encoding.decode(self.places_)
 
 
-class KMeans(PrivateEstimator[KMeansModel]):
+class KMeans(SummingEstimator[KMeansModel]):
     """k-means; the target's classes say how many groups there are, and no group is made from them."""
 
     model_type = KMeansModel
 
-    def _answers(self, ask: Ask, setting: Setting, X: Doubles, y: NDArray[Any]) -> Answers:
-        rows = _Rows(setting.encoding.encode(X, setting.size), setting)
+    @staticmethod
+    def _coded(setting: Setting, X: Doubles, y: NDArray[Any]) -> _Rows:
+        return _Rows(setting.encoding.encode(X, setting.size), setting)
+
+    def _asked(self, ask: Ask, setting: Setting, total: Total) -> Answers:
         answers: Answers = {}
 
         def answer(label: str, places: list[Doubles]) -> list[int]:
-            exact = rows.exact(label, places)
+            exact = total(_exact, label, places).tolist()
             if label == CHOICE:
                 handicap = int(_HANDICAP * setting.deviation(label) * UNIT)
                 answers[label] = ask.least(label, [[exact[0], *(loss + handicap for loss in exact[1:])]], UNIT)

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import Attribute
-from workbench.learners.base import Answers, Model, PrivateEstimator
+from workbench.learners.base import Answers, Model, SummingEstimator, Total
 from workbench.learners.checks import plain_part
 from workbench.learners.encoding import Encoding, grid_of, outward
 from workbench.learners.setting import FitSetting, privacy_budget
@@ -229,6 +229,10 @@ def exact_answer(encoded: Whole, label: str, centre: Whole, limit: int, size: in
     return product_sums(within_limit(away, product_norms, limit, squared=True))
 
 
+def _exact(setting: Setting, encoded: Whole, label: str, centre: Whole, limit: int) -> list[int]:
+    return exact_answer(encoded, label, centre, limit, setting.size)
+
+
 class PCAModel(Model[Setting]):
     """The released numbers, and the components made from them.
 
@@ -305,7 +309,7 @@ def _components(values: Mapping[str, Any], setting: Setting) -> Doubles:
     raise ParameterError(f"the key 'components' is not {shape[0]} unit vectors of {shape[1]} numbers", "the model")
 
 
-class PCA(PrivateEstimator[PCAModel]):
+class PCA(SummingEstimator[PCAModel]):
     """Principal components; y says only which rows are empty."""
 
     model_type = PCAModel
@@ -315,12 +319,15 @@ class PCA(PrivateEstimator[PCAModel]):
         setting = self._setting(rows)
         return super().numbers(rows) + int(setting.width * setting.components)
 
-    def _answers(self, ask: Ask, setting: Setting, X: Doubles, y: NDArray[Any]) -> Answers:
-        encoded = setting.encoding.encode(X, setting.size)
+    @staticmethod
+    def _coded(setting: Setting, X: Doubles, y: NDArray[Any]) -> Whole:
+        return setting.encoding.encode(X, setting.size)
+
+    def _asked(self, ask: Ask, setting: Setting, total: Total) -> Answers:
         answers: Answers = {}
 
         def answer(label: str, centre: Whole, limit: int) -> list[int]:
-            answers[label] = ask(label, exact_answer(encoded, label, centre, limit, setting.size), limit)
+            answers[label] = ask(label, total(_exact, label, centre, limit).tolist(), limit)
             return answers[label]
 
         moments(setting, answer)

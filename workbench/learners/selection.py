@@ -37,10 +37,22 @@ def line_losses(columns: NDArray[np.int64], target: NDArray[np.int64], size: int
         target: encoded target (n,) in [−K, K].
         size: K; n·K² must not be above 2^52, so that the sums are exact.
     """
+    return losses_of(line_sums(columns, target), size)
+
+
+def line_sums(columns: NDArray[np.int64], target: NDArray[np.int64]) -> list[int]:
+    """Return the sums that :func:`losses_of` computes losses from: n, Σy, Σy², each Σx, each Σx², each Σxy."""
     x, y = columns.astype(np.float64), target.astype(np.float64)
-    n, square = float(len(y)), float(size) ** 2
-    sum_x, sum_xx, sum_xy = x.sum(axis=0) / size, (x * x).sum(axis=0) / square, (y @ x) / square
-    sum_y, sum_yy = float(y.sum()) / size, float(y @ y) / square
+    of_columns = (x.sum(axis=0), (x * x).sum(axis=0), y @ x)
+    return [len(y), int(y.sum()), int(y @ y), *(int(v) for sums in of_columns for v in sums)]
+
+
+def losses_of(sums: Sequence[int] | NDArray[np.int64], size: int) -> list[int]:
+    """Return :func:`line_losses` of the sums of :func:`line_sums`, which are exact as doubles."""
+    square, found = float(size) ** 2, np.array(sums, dtype=np.float64)
+    n, sum_y, sum_yy = float(found[0]), float(found[1]) / size, float(found[2]) / square
+    of_columns = found[3:].reshape(3, -1)
+    sum_x, sum_xx, sum_xy = of_columns[0] / size, of_columns[1] / square, of_columns[2] / square
     # A line is a·u + b·v with u = (1 − x)/2 and v = (1 + x)/2.
     uu, vv, uv = (n - 2 * sum_x + sum_xx) / 4, (n + 2 * sum_x + sum_xx) / 4, (n - sum_xx) / 4
     uy, vy = (sum_y - sum_xy) / 2, (sum_y + sum_xy) / 2
@@ -64,17 +76,18 @@ def line_losses(columns: NDArray[np.int64], target: NDArray[np.int64], size: int
     return [int(v) for v in np.floor(np.maximum(best, 0.0) / 4 * UNIT)]
 
 
-def choose(losses: Sequence[int], labels: Sequence[str], ask: Ask) -> list[int]:
+def choose(losses: Sequence[int], labels: Sequence[str], ask: Ask, sensitivity: int = SENSITIVITY) -> list[int]:
     """Return the columns with the least noisy losses, one for each query, in the order in which they were found.
 
     Args:
-        losses: of the columns, moved by one row in one direction and by at most :data:`SENSITIVITY`.
+        losses: of the columns, moved by one row in one direction.
         labels: of the query of each round.
         ask: serves them.
+        sensitivity: how far one row moves a loss at most.
     """
     left = list(range(len(losses)))
     chosen: list[int] = []
     for label in labels:
-        (best,) = ask.least(label, [[losses[j] for j in left]], SENSITIVITY)
+        (best,) = ask.least(label, [[losses[j] for j in left]], sensitivity)
         chosen.append(left.pop(best))
     return chosen

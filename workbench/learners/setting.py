@@ -15,7 +15,8 @@ from workbench.data.schema import Attribute
 from workbench.learners.checks import checked_schema, plain_part
 from workbench.learners.encoding import Encoding
 from workbench.params import ParameterError, Parameters, integer, real
-from workbench.privacy.accounting.event import PureDp, exact, floor_double
+from workbench.privacy.accounting.event import exact, floor_double
+from workbench.privacy.central.share import Budget, QueryEvent, Share, gaussian_variance
 
 NOISES = ("released", "study", "none")
 """The origin of a model's noise: only ``released`` models may be published; ``none`` has no privacy at all."""
@@ -36,6 +37,19 @@ def privacy_budget(what: str = "the model", end: str = "smaller is more private 
         symbol="ε",
         title="privacy budget",
         help=f"how much {what} may reveal about one row; {end}",
+    )
+
+
+def chance_of_failure() -> Any:
+    """Return the declaration of δ, of a learner whose noise is discrete Gaussian where it is given."""
+    return real(
+        default=None,
+        above=0,
+        below=1,
+        symbol="δ",
+        title="chance of failure",
+        help="below 1/rows: noise is then discrete Gaussian, less for many queries, more for few; by default none",
+        advanced=True,
     )
 
 
@@ -91,24 +105,43 @@ class FitSetting(Generic[Chosen]):
         return {}
 
     @cached_property
+    def whole(self) -> Budget:
+        """ε and δ of the fit; δ is 0 unless the learner has one and it is given. Of a private fit only."""
+        given = getattr(self.parameters, "delta", None)
+        return Budget(exact(self.epsilon), Decimal(0) if given is None else exact(given))
+
+    @cached_property
     def shares(self) -> dict[str, Decimal]:
-        """The share of ε of each query; they sum to ε exactly. There is none without noise."""
+        """The share of each query, of ε or of ρ; they sum to the whole exactly. There is none without noise."""
         if not self.private:
             return {}
         weights = self.weights
-        return dict(zip(weights, split_epsilon(exact(self.epsilon), list(weights.values())), strict=True))
+        return dict(zip(weights, split_epsilon(self.whole.amount, list(weights.values())), strict=True))
+
+    def part(self, label: str) -> Share:
+        """Return the share of a query of a private fit."""
+        return Share(self.shares[label], self.whole.gaussian)
 
     def budget(self, label: str) -> float:
-        """Return ε of a query as a double that is not above it; infinite without noise."""
+        """Return ε of a query as a double that is not above it; infinite without noise. Not where a δ is given."""
         return floor_double(self.shares[label]) if self.private else math.inf
 
     def noise_deviation(self, label: str, sensitivity: int) -> float:
         """Return the standard deviation of the noise of each number of a query; 0 without noise."""
-        return math.sqrt(discrete_laplace_variance(sensitivity, self.budget(label))) if self.private else 0.0
+        return math.sqrt(self.noise_variance(label, sensitivity))
 
-    def events(self) -> tuple[PureDp, ...]:
+    def noise_variance(self, label: str, sensitivity: int) -> float:
+        """Return the variance of the noise of each number of a query, an upper bound near it; 0 without noise."""
+        if not self.private:
+            return 0.0
+        share = self.part(label)
+        if share.gaussian:
+            return gaussian_variance(sensitivity * share.scale)
+        return discrete_laplace_variance(sensitivity, share.loss)
+
+    def events(self) -> tuple[QueryEvent, ...]:
         """Return what a fit costs, one event a query; none without noise."""
-        return tuple(PureDp(share, label) for label, share in self.shares.items())
+        return tuple(self.part(label).event(label) for label in self.shares)
 
     @cached_property
     def encoding(self) -> Encoding:

@@ -11,6 +11,7 @@ bounds; with it, columns of equal spread are as wide.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import OWN_VALUE, Attribute
-from workbench.learners.base import Answers, Model, PrivateEstimator
+from workbench.learners.base import Answers, Model, SummingEstimator, Total
 from workbench.learners.checks import checked_columns
 from workbench.learners.denoise import Doubles, class_means, positive_mean
 from workbench.learners.encoding import outward
@@ -223,17 +224,21 @@ class StandardizeModel(Model[Setting]):
         return self.transform(X)
 
 
-class Standardize(PrivateEstimator[StandardizeModel]):
+def _answered(setting: Setting, rows: tuple[Doubles, NDArray[Any]]) -> list[int]:
+    """Return the exact whole numbers of all queries, one after another."""
+    X, nobody = rows[0], np.zeros(len(rows[0]), dtype=np.int64)
+    return [v for query in setting.queries for v in query.answer(X, nobody, setting.attributes, 1)]
+
+
+class Standardize(SummingEstimator[StandardizeModel]):
     """Standardising; y says only which rows are empty."""
 
     model_type = StandardizeModel
 
-    def _answers(self, ask: Ask, setting: Setting, X: Doubles, y: NDArray[Any]) -> Answers:
-        answers = {}
-        for query in setting.queries:
-            exact = query.answer(X, np.zeros(len(X), dtype=np.int64), setting.attributes, 1)
-            answers[query.label] = ask(query.label, exact, query.sensitivity)
-        return answers
+    def _asked(self, ask: Ask, setting: Setting, total: Total) -> Answers:
+        sums = iter(total(_answered).tolist())
+        exact = {query.label: list(itertools.islice(sums, query.length)) for query in setting.queries}
+        return {query.label: ask(query.label, exact[query.label], query.sensitivity) for query in setting.queries}
 
 
 class UniformScales(Scales):

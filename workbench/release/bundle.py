@@ -66,6 +66,10 @@ def plan_text(stated: DescribedRelease) -> str:
         "rows_per_person": int(document["training"].get("rows_per_person", 1)),
         "column": [{**column, "action": "protect"} for column in document["inputs"]],
     }
+    unit = document["training"].get("unit")
+    if unit is not None:
+        plain["unit"] = unit
+        plain["column"].append({"name": unit, "action": "drop"})
     if EVERY_TABLE in document["guarantee"]["statement"]:
         plain["invalid"] = REPLACE
     if "account" in document:

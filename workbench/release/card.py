@@ -20,13 +20,14 @@ from workbench.learners import Learner, corrected, learner
 from workbench.learners.checks import checked_schema
 from workbench.params import InputError, ParameterError, WorkbenchError
 from workbench.params.codec import read_json
-from workbench.privacy.accounting.compose import for_person
-from workbench.privacy.accounting.event import Composed, Cost, PureDp, exact
-from workbench.release.certificate import MADE_FROM
+from workbench.privacy.accounting.event import Cost, exact
+from workbench.privacy.central.share import Budget
+from workbench.release.certificate import MADE_FROM, queries_of
 from workbench.release.delta_limit import replaced, require_small_cost
 from workbench.release.ledger.entry import decimal_text
 from workbench.release.statements import TRAINED_ON_RELEASE, model_statement
 from workbench.work.noise import Charged, uncharged
+from workbench.work.work import amount_of, cost_of
 
 if TYPE_CHECKING:
     from workbench.deep.plan import DpSgdPlan, Schedule
@@ -94,7 +95,7 @@ def _of_release(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
     if chosen.corrected is None:
         yield f"the model {chosen.name} cannot learn from a release"
     chosen.require(inputs[:-1], inputs[-1])
-    if stated.keys() - {"rows_per_person", "attributes_used"} or card["parameters"]:
+    if stated.keys() - {"rows_per_person", "unit", "attributes_used"} or card["parameters"]:
         yield "a model that was trained on a release asks nothing of the rows, and its card says that it did"
     yield from _used(stated, inputs)
     if not guarantee["statement"].startswith(TRAINED_ON_RELEASE):
@@ -130,18 +131,20 @@ def _of_queries(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
     if parameters.to_plain() != card["parameters"]:
         yield "the parameters on the card are not all of those that the model has"
     estimator = chosen.private(inputs[:-1], inputs[-1], parameters, uncharged())
-    asked = [(q["label"], Decimal(q["epsilon"])) for q in stated["queries"]]
+    events = queries_of(stated)
+    asked = [(e.label, amount_of(e)) for e in events]
     if not _agree(asked, _expected(chosen, estimator, card["rows"], len(asked))):
         yield "the queries on the card are not those of its parameters, columns and rows"
-    cost = Cost(sum((e for _, e in asked), Decimal(0)), Decimal(0), Composed(tuple(PureDp(e) for _, e in asked)))
-    whole = for_person(cost, people)
+    given = card["parameters"].get("delta")
+    row = None if given is None else Budget(exact(card["parameters"]["epsilon"]), exact(given))
+    whole = cost_of(events, people, row)
     if whole.epsilon != claimed:
         yield f"the queries on the card cost epsilon = {decimal_text(whole.epsilon)}, and it states {claimed}"
-    if Decimal(card["guarantee"]["delta"]):
-        yield "the queries on the card have no delta, and the card has one"
+    if whole.delta != Decimal(card["guarantee"]["delta"]):
+        yield f"the queries on the card cost delta = {decimal_text(whole.delta)}, and the card has another"
     yield from _used(stated, inputs)
     yield from _replaced(card, replaced(whole, card["rows"]))
-    yield from _said(card, people, delta=False, randomness=(estimator.randomness,))
+    yield from _said(card, people, delta=row is not None, randomness=(estimator.randomness,))
 
 
 def _agree(asked: list[tuple[str, Decimal]], planned: list[tuple[str, Decimal]]) -> bool:
@@ -153,11 +156,11 @@ def _agree(asked: list[tuple[str, Decimal]], planned: list[tuple[str, Decimal]])
 
 
 def _expected(chosen: Learner, estimator: Any, rows: int, count: int) -> list[tuple[str, Decimal]]:
-    """Return label and ε of each query."""
+    """Return each query with its share, of ε or of ρ."""
     if chosen.each_prediction:  # which rows were asked about is in a file, how many in the number of queries
         share = exact(estimator.parameters.epsilon)
         return [(f"prediction {place}", share) for place in range(1, count + 1)]
-    return [(event.label, event.epsilon) for event in estimator.events(rows)]
+    return [(event.label, amount_of(event)) for event in estimator.events(rows)]
 
 
 def _of_steps(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
@@ -284,7 +287,10 @@ def _replaced(card: dict[str, Any], *given: tuple[float, float]) -> Iterator[str
 
 def _said(card: dict[str, Any], people: int, *, delta: bool, randomness: tuple[str, ...]) -> Iterator[str]:
     """Yield where the words of the guarantee are not those of such a release."""
-    words = [model_statement(people, replaces_invalid=way, delta=delta) for way in (False, True)]
+    unit = card["training"].get("unit")
+    # Rows of a person are emptied only where the plan replaces invalid values.
+    ways = (False, True) if unit is None else (True,)
+    words = [model_statement(people, replaces_invalid=way, delta=delta, unit=unit) for way in ways]
     if card["guarantee"]["statement"] not in words:
         yield "the guarantee is not worded as one of such a model"
     if card["guarantee"]["randomness"] not in randomness:

@@ -26,7 +26,7 @@ from workbench.privacy.accounting.event import RELATION, PureDp, ZeroConcentrate
 from workbench.privacy.central.share import Budget, QueryEvent
 from workbench.release.kinds import ROWS, kind
 from workbench.release.ledger.entry import decimal_text, minus
-from workbench.release.ledger.records import STEWARD, Account
+from workbench.release.ledger.records import PERSON, STEWARD, Account
 from workbench.release.statements import central_statement, table_statement
 from workbench.release.table_formats import DATABASE, suffix_of
 from workbench.sanitize.calibrated import ProtectedColumn
@@ -219,6 +219,7 @@ def account_facts(name: str, account: Account, reserved: Decimal, charged: Decim
     left = minus(minus(cap, before), charged) if count is None else minus(cap, account.used[0])
     return {
         "name": name,
+        **({"unit": PERSON} if account.unit == PERSON else {}),
         "cap_epsilon": decimal_text(cap),
         "spent_before": decimal_text(before),
         # The steward may have lowered the cap since the reservation.
@@ -267,7 +268,13 @@ def guarantee(plan: Plan) -> dict[str, Any]:
         kind(ROWS).randomness,
         epsilon_row=decimal_text(plan.row_epsilon()),
         rows_per_person=plan.rows_per_person,
+        **unit_facts(plan.unit),
     )
+
+
+def unit_facts(unit: str | None) -> dict[str, str]:
+    """Return what a certificate or card says of the column that identifies a person; nothing where there is none."""
+    return {} if unit is None else {"unit": unit}
 
 
 def described(plan: Plan, columns: tuple[ProtectedColumn, ...]) -> list[dict[str, Any]]:
@@ -332,9 +339,14 @@ def central_guarantee(
     cost = cost_of(events, plan.rows_per_person, budget)
     known = kind(kind_name)
     statement = central_statement(
-        known.released, plan.rows_per_person, replaces_invalid=plan.replaces_invalid, delta=row.gaussian
+        known.released,
+        plan.rows_per_person,
+        replaces_invalid=plan.replaces_invalid,
+        delta=row.gaussian,
+        unit=plan.unit,
     )
     more: dict[str, Any] = {"epsilon_row": decimal_text(row.epsilon), "rows_per_person": plan.rows_per_person}
+    more |= unit_facts(plan.unit)
     if row.gaussian:
         more |= {"delta_row": decimal_text(row.delta), "rho_row": decimal_text(total(amount_of(e) for e in events))}
         more["accounting"] = ACCOUNTING

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from workbench.learners.base import Effect
 from workbench.params import CheckFailedError
+from workbench.release.card import learned
 from workbench.release.certificate import (
     CARD,
     FILES,
     GENERALISED_FORMAT,
+    MADE_FROM,
     ROWS_FORMAT,
     checksum,
     is_model,
@@ -47,7 +50,14 @@ class DescribedRelease:
         name = self.release.absolute().name if self.kind == "model" else self.document["output"]["file"]
         if self.kind == GENERALISED:
             return generalised_document(self.document, name)
-        return release_document(self.document, name)
+        return release_document(self.document, name, self._effects())
+
+    def _effects(self) -> tuple[Effect, ...]:
+        """Return what each column does to the predictions, of a learner whose model says it."""
+        if self.kind != "model" or MADE_FROM in self.document or "queries" not in self.document["training"]:
+            return ()
+        found: tuple[Effect, ...] = learned(self.document, self.release).effects()
+        return found
 
 
 def stated(path: Path) -> DescribedRelease:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
+from workbench.data.on_workers import PartsOnWorkers, Workers
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
+from workbench.release.open_release import released_cells
 from workbench.release.verify import VerifiedRelease
 from workbench.sanitize.calibrated import ProtectedColumn
 from workbench.sanitize.estimates import ColumnEstimate, estimate_column
@@ -17,6 +21,7 @@ from workbench.sanitize.estimates.quantiles import Quantile, estimate_quantiles
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
+from workbench.work.work import Sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,22 +48,28 @@ def estimates_of(
     quantiles: tuple[float, ...] = (),
     emit: Emit = ignore,
     cancel: CancelToken | None = None,
+    workers: Workers | None = None,
 ) -> tuple[list[OfColumn], list[PairEstimate]]:
     """Return the estimates of columns, all that are protected where none is named, and of pairs.
 
+    The released rows are read in parts: once for the counts of all columns, which workers of a cluster may make, and
+    here for each pair.
+
     Raises:
         ParameterError: the release protects no such column, or nothing is estimated of such a pair.
+        WorkbenchError: the cluster failed.
     """
     cancel = cancel or CancelToken()
     chosen = protected(released, names)
     columns: list[OfColumn] = []
     together: list[PairEstimate] = []
     steps = len(chosen) + len(pairs)
-    for name in chosen:
+    for name, own in zip(chosen, _counts_of(released, chosen, cancel, workers), strict=True):
         cancel.check()
         emit(Progress(len(columns), steps, f"column {name}"))
         column = released.column(name)
-        counts = np.bincount(released.cells(name), minlength=column.randomiser.outputs)
+        counts = np.zeros(max(column.randomiser.outputs, len(own)), dtype=np.int64)
+        counts[: len(own)] = own
         found, cells = estimate_column(column, counts, confidence, cancel), column.grid.cells
         drawn = quantiles if cells.numeric else ()
         shares = estimate_quantiles(name, cells, column.randomiser, counts, drawn, confidence, cancel) if drawn else ()
@@ -69,6 +80,22 @@ def estimates_of(
         answers = released.cells(first), released.cells(second)
         together.append(estimate_pair(released.column(first), released.column(second), answers, confidence, cancel))
     return columns, together
+
+
+def _counts_of(
+    released: VerifiedRelease, names: Sequence[str], cancel: CancelToken, workers: Workers | None
+) -> list[NDArray[np.int64]]:
+    """Return how many rows each released cell of each column has, up to the last one that has any."""
+    grids = [released.plan.column(name).grid() for name in names]
+    sizes = [grid.cells.total for grid in grids]
+    sums = Sums([partial(released_cells, grid) for grid in grids], partial(_counted, sizes))
+    parts = None if workers is None else PartsOnWorkers(released.table, workers)
+    sums.read(released.table, cancel, parts)
+    return [np.trim_zeros(own, "b") for own in np.split(sums.total, np.cumsum(sizes)[:-1])]
+
+
+def _counted(sizes: Sequence[int], columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    return np.concatenate([np.bincount(own, minlength=size) for own, size in zip(columns, sizes, strict=True)])
 
 
 def protected(released: VerifiedRelease, names: Sequence[str] | None) -> list[str]:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.data.databases.address import Address, address_of, as_path
+from workbench.data.on_workers import PartsOnWorkers, Workers
 from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, InputError, ParameterError, WorkbenchError
@@ -51,7 +52,6 @@ from workbench.release.recover import (
     waiting_for,
 )
 from workbench.release.reservation import Reservation, charged, charged_again, standing_charge
-from workbench.release.rows_on_workers import Workers
 from workbench.release.rows_work import rows_work
 from workbench.release.table_formats import DATABASE, FORMATS, suffix_of, written_like
 from workbench.release.table_output import TableDraw, place_beside, require_new_table, require_storable
@@ -63,7 +63,7 @@ from workbench.signals import AtStake, Notice, Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Event, ignore
 from workbench.work.noise import Charged
-from workbench.work.work import Checked, Made, PartReader, Work, amount_of, budget_of
+from workbench.work.work import Checked, Made, PartReader, Work, amount_of, budget_of, take_from_workers
 
 if TYPE_CHECKING:
     from workbench.release.kept_run import KeptRun
@@ -187,6 +187,7 @@ class Prepared:
         to: where it is written.
         work: what is released.
         cost: what is charged, for all rows of a person.
+        parts: the rows on the workers of a cluster; ``None`` where this computer reads them.
     """
 
     plan: Plan
@@ -195,6 +196,7 @@ class Prepared:
     to: Destination
     work: Work
     cost: Cost
+    parts: PartsOnWorkers | None = None
     _checked: list[bool] = field(default_factory=list, repr=False)
 
     @property
@@ -210,14 +212,27 @@ class Prepared:
         return request_of(self.work.kind, asked=asked, queries=queries)
 
 
-def prepare(plan: Plan, table: Table, to: Destination, work: Work | Callable[[Table], Work]) -> Prepared:
+def prepare(
+    plan: Plan,
+    table: Table,
+    to: Destination,
+    work: Work | Callable[[Table, PartsOnWorkers | None], Work],
+    workers: Workers | None = None,
+) -> Prepared:
     """Return the release of ``table``, checked once for all that follows.
+
+    Args:
+        plan: declares the columns.
+        table: the table.
+        to: where to.
+        work: what is released, or a function that makes it from the rows as the plan reads them, and their parts.
+        workers: of a cluster, who read the rows in parts; noise is drawn here.
 
     Raises:
         InputError: the plan contains unconfirmed guesses, plan and table do not fit each other, or one row could change
             a guess about how the file is read.
         ParameterError: the work reads a column that the plan does not protect, asks for nothing, or at an ε out of
-            bounds, or δ is not below 1/rows.
+            bounds, or δ is not below 1/rows; or workers cannot read the rows for it.
     """
     require_confirmed(plan)
     check_columns(plan, table)
@@ -225,25 +240,31 @@ def prepare(plan: Plan, table: Table, to: Destination, work: Work | Callable[[Ta
     rows = plan.rows_of(table)
     if to.table is not None:
         require_storable(to.table, to.path, plan, rows)
-    work = work if isinstance(work, Work) else work(rows)
+    parts = None if workers is None else PartsOnWorkers(rows, workers)
+    work = work if isinstance(work, Work) else work(rows, parts)
+    if plan.unit is not None and kind(work.kind).own_cost:
+        what = "RAPPOR collects a report from each client, and does not choose among the rows of a person"
+        raise ParameterError(what, "unit", "leave unit out of the plan, and name the clients' column: --client COL")
     for name in work.columns:
         kind(work.kind).require(plan, name)
     if not work.events:
         raise ParameterError("nothing was asked for", hint="name a figure")
+    if parts is not None:
+        work.reader_for_workers()
     budget = budget_of(work.events, work.budget)
     if work.kind != ROWS:  # the mechanisms of noisy rows have limits of their own
         require_epsilon(budget)
     cost = work.cost(plan.rows_per_person)
     if budget.gaussian:
         require_small_cost(cost, rows.rows, rows_per_person=plan.rows_per_person)
-    return Prepared(plan, table, rows, to, work, cost)
+    return Prepared(plan, table, rows, to, work, cost, parts)
 
 
 def prepare_rows(plan: Plan, table: Table, to: Destination, workers: Workers | None = None) -> Prepared:
     """Return the release of noisy rows of ``table``, checked as by :func:`prepare`; ``workers`` may draw them."""
     plan = written_like(plan, table, to.format)
-    cluster = None if workers is None else (table, workers)
-    return prepare(plan, table, to, lambda rows: rows_work(plan, rows, to.format, to.path.parent, cluster))
+    folder = to.path.parent
+    return prepare(plan, table, to, lambda rows, parts: rows_work(plan, rows, to.format, folder, parts), workers)
 
 
 @dataclass(frozen=True)
@@ -311,7 +332,10 @@ def check_values(prepared: Prepared, cancel: CancelToken, ledger: Ledger | None 
     if prepared._checked:
         return
     work, reader = prepared.work, _reader_of(prepared)
-    if reader is not None:
+    if prepared.parts is not None:
+        # The marks are made when the account is found: the ledger's key stays on this computer.
+        take_from_workers(work.reader_for_workers(), prepared.parts)
+    elif reader is not None:
         _read_once(prepared, reader, ledger, emit, cancel)
     elif work.check is not None:
         work.check(prepared.rows, cancel)
@@ -325,8 +349,6 @@ def check_values(prepared: Prepared, cancel: CancelToken, ledger: Ledger | None 
 def _reader_of(prepared: Prepared) -> PartReader | None:
     """Return what reads rows in parts, before anything is reserved."""
     work = prepared.work
-    if work.reader is not None and work.reader.in_memory:
-        return work.reader
     if not prepared.rows.in_parts or work.reader is not None:
         return work.reader if prepared.rows.in_parts else None
     return Checked([prepared.plan.column(n).grid().encode for n in work.columns]) if work.check is None else None
@@ -335,8 +357,10 @@ def _reader_of(prepared: Prepared) -> PartReader | None:
 def _read_once(prepared: Prepared, reader: PartReader, ledger: Ledger | None, emit: Emit, cancel: CancelToken) -> None:
     """Read all parts of a table for ``reader``, and for the marks of the table in ``ledger``."""
     table, plan, rows = prepared.table, prepared.plan, prepared.rows
-    # Where blank lines count as rows, the rows that are released are others than those the table is known by.
-    marking = ledger.marking(table) if ledger is not None and rows.rows == table.rows else None
+    # Where blank lines count as rows, the rows that are released are others than those the table is known by; and
+    # which rows of a person are kept is known of the whole table alone.
+    alike = rows.rows == table.rows and plan.unit is None
+    marking = ledger.marking(table) if ledger is not None and alike else None
     parts = rows if marking is None else table
 
     def work(part: Table) -> tuple[int, Any, Any]:
@@ -409,6 +433,7 @@ class ReleaseRequest:
         watched: returns whether a person has already seen private figures of the run: if so, it stays charged in full
             when it is cancelled or fails. ``None`` where nothing is shown while it runs.
         kept: the checkpoint of work that can be paused; the cost stays reserved while it is.
+        unit: how many rows of each person are kept, where the plan names the column that identifies one; else 0.
     """
 
     table: Table
@@ -422,6 +447,7 @@ class ReleaseRequest:
     check: Callable[[CancelToken], None] = lambda cancel: None
     watched: Callable[[], bool] | None = None
     kept: KeptRun | None = None
+    unit: int = 0
 
     @property
     def resumed(self) -> str:
@@ -431,7 +457,8 @@ class ReleaseRequest:
     def details(self, part: DrawFile | DrawFolder) -> dict[str, Any]:
         """Return what the ledger records with the reservation."""
         watched = {"watched": self.watched is not None} if self.to.card else {}
-        return {**begun(part), **watched, **({} if self.kept is None else self.kept.details())}
+        unit = {"unit": self.unit} if self.unit else {}
+        return {**begun(part), **watched, **unit, **({} if self.kept is None else self.kept.details())}
 
 
 def release_prepared(
@@ -473,6 +500,7 @@ def _request_for(prepared: Prepared) -> ReleaseRequest:
         facts=lambda made, cost: file_facts(work, plan, prepared.rows.rows, made.method),
         account=plan.account,
         check=lambda cancel: check_values(prepared, cancel),
+        unit=plan.rows_per_person if plan.unit is not None else 0,
     )
 
 

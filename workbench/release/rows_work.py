@@ -6,10 +6,11 @@ from pathlib import Path
 
 import polars as pl
 
+from workbench.data.on_workers import PartsOnWorkers
 from workbench.data.table import Table
 from workbench.release.certificate import described
 from workbench.release.kinds import ROWS
-from workbench.release.rows_on_workers import RowsOnWorkers, Workers
+from workbench.release.rows_on_workers import RowsOnWorkers
 from workbench.release.spilled_rows import DrawnInParts, SpilledRows
 from workbench.release.table_formats import DATABASE, ROWS_AT_ONCE, ReleasedText, table_format, types_of
 from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
@@ -23,7 +24,7 @@ from workbench.work.work import Made, Work
 
 
 def rows_work(
-    plan: Plan, rows: Table, kind: str, folder: Path | None = None, on_workers: tuple[Table, Workers] | None = None
+    plan: Plan, rows: Table, kind: str, folder: Path | None = None, parts: PartsOnWorkers | None = None
 ) -> Work:
     """Return the release of ``rows``, as the plan reads them, by ``plan``.
 
@@ -32,7 +33,7 @@ def rows_work(
         rows: of them only the number and the room that kept columns take are used before the charge.
         kind: format of the file.
         folder: where rows that are read in parts are kept until they are written.
-        on_workers: the rows as they were read, and the cluster whose workers draw them; ``None`` for this computer.
+        parts: the rows on the workers of a cluster, who draw them; ``None`` for this computer.
 
     Raises:
         ParameterError: the plan protects no column, or a mechanism does not fit.
@@ -41,8 +42,8 @@ def rows_work(
     form = table_format(kind)
     form.require(plan, rows.rows)
     spilled: SpilledRows | None = None
-    if on_workers is not None and folder is not None:
-        spilled = RowsOnWorkers(plan, columns, on_workers[0], folder, on_workers[1], form)
+    if parts is not None and folder is not None:
+        spilled = RowsOnWorkers(plan, columns, rows, folder, parts, form)
     elif rows.in_parts and folder is not None:
         spilled = SpilledRows(plan, columns, rows, folder, form)
 

@@ -55,7 +55,7 @@ CANNOT_KNOW = (
 
 def table_statement(plan: Plan) -> str:
     """Return what the release of a table guarantees."""
-    unit = _unit(plan.rows_per_person)
+    unit = _unit(plan.rows_per_person, plan.unit)
     if plan.replaces_invalid:
         others = "any others"
         empty = f"and so does emptying {unit} (zero-out): every protected value of an empty row is missing"
@@ -66,20 +66,26 @@ def table_statement(plan: Plan) -> str:
         f"Replacing the protected values of {unit} by {others} changes the probability of any set of released "
         f"tables and certificates by a factor of at most e^epsilon, {empty}. {domain(plan.replaces_invalid)} "
         f"Only the protected columns are covered."
-    )
+    ) + _whose(plan.rows_per_person, plan.unit)
 
 
-def model_statement(rows_per_person: int, *, replaces_invalid: bool, delta: bool = False) -> str:
-    """Return what the release of a model guarantees."""
-    return _central("models and cards", rows_per_person, replaces_invalid, delta, "like any row without a valid class")
+def model_statement(
+    rows_per_person: int, *, replaces_invalid: bool, delta: bool = False, unit: str | None = None
+) -> str:
+    """Return what the release of a model guarantees; ``unit`` identifies a person, whose further rows were emptied."""
+    like = "like any row without a valid class"
+    return _central("models and cards", rows_per_person, unit, replaces_invalid, delta, like)
 
 
-def central_statement(released: str, rows_per_person: int, *, replaces_invalid: bool, delta: bool = False) -> str:
+def central_statement(
+    released: str, rows_per_person: int, *, replaces_invalid: bool, delta: bool = False, unit: str | None = None
+) -> str:
     """Return what a central release guarantees, such as one of ``released`` = statistics; arguments as for a model."""
-    return _central(f"{released} and certificates", rows_per_person, replaces_invalid, delta, "all its values missing")
+    what, like = f"{released} and certificates", "all its values missing"
+    return _central(what, rows_per_person, unit, replaces_invalid, delta, like)
 
 
-def _central(what: str, rows_per_person: int, replaces_invalid: bool, delta: bool, like: str) -> str:
+def _central(what: str, rows_per_person: int, unit: str | None, replaces_invalid: bool, delta: bool, like: str) -> str:
     beside = ", and by delta beside it" if delta else ""
     empty = (
         f"an empty row, {like}, contributes nothing"
@@ -88,9 +94,9 @@ def _central(what: str, rows_per_person: int, replaces_invalid: bool, delta: boo
         "that differ in one row the replace-one figures hold"
     )
     return (
-        f"Emptying {_unit(rows_per_person)} (zero-out) changes the probability of any set of released {what} "
+        f"Emptying {_unit(rows_per_person, unit)} (zero-out) changes the probability of any set of released {what} "
         f"by a factor of at most e^epsilon{beside}; {empty}. {domain(replaces_invalid)}"
-    )
+    ) + _whose(rows_per_person, unit)
 
 
 def columns_used_statement(used: Sequence[str] | None, total: int, opening: str = "At this epsilon it") -> str:
@@ -108,5 +114,23 @@ def domain(replaces_invalid: bool) -> str:
     return EVERY_TABLE if replaces_invalid else VALID_ONLY
 
 
-def _unit(rows_per_person: int) -> str:
+def _unit(rows_per_person: int, unit: str | None) -> str:
+    if unit is not None:
+        return "all rows of one person"
     return "one row" if rows_per_person == 1 else f"one person with at most {rows_per_person} rows"
+
+
+def _whose(rows_per_person: int, unit: str | None) -> str:
+    """Return the sentence on what a person is, where a column says it."""
+    if unit is None:
+        return ""
+    who = f"A person is all rows with the same {unit!r}, or one row without it."
+    if rows_per_person == 1:
+        return (
+            f" {who} One row of each person is kept, chosen at random, and the others count as empty: whatever the "
+            "table says, no person changes more than one row of what is read."
+        )
+    return (
+        f" {who} At most {rows_per_person} rows of each person are kept, chosen at random, and the others count as "
+        f"empty: whatever the table says, no person changes more than {rows_per_person} rows of what is read."
+    )

@@ -7,8 +7,11 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
@@ -165,6 +168,9 @@ def verify_in_ledger(document: dict[str, Any], ledger: Ledger) -> list[str]:
     claimed = document["guarantee"]
     if (release.epsilon, release.delta) != (Decimal(claimed["epsilon"]), Decimal(claimed["delta"])):
         problems.append("the ledger was charged another epsilon or delta than the certificate claims")
+    stated = {**claimed, **document.get("training", {})}
+    if "rows_per_person" in stated and release.unit != (stated["rows_per_person"] if "unit" in stated else 0):
+        problems.append("the ledger was charged for another unit than the certificate states")
     if release.time != document["time"]:
         problems.append("the ledger has this release at another time")
     if release.body.get("certificate", document["checksum"]) != document["checksum"]:
@@ -189,8 +195,9 @@ def _caps(stated: dict[str, Any], account: Account, time: str) -> Iterator[str]:
 
 
 def _guarantee(document: dict[str, Any], plan: Plan) -> Iterator[str]:
-    claimed = document["guarantee"]
-    for key, value in guarantee(plan).items():
+    given = guarantee(plan)
+    claimed = {**dict.fromkeys(given), **document["guarantee"]}
+    for key, value in {**dict.fromkeys(claimed), **given}.items():
         if claimed[key] != value:
             yield f"the certificate says {key} = {claimed[key]}, its plan gives {value}"
     if document["keep_order"] != plan.keep_order:
@@ -366,8 +373,9 @@ class VerifiedRelease:
         return protected_column(self.plan, name)
 
     def cells(self, name: str) -> Any:
-        """Return the (n,) released cells of a column."""
-        return released_cells(self.plan.column(name).grid(), self.table)
+        """Return the (n,) released cells of a column; of its text only a part is in memory at a time."""
+        grid = self.plan.column(name).grid()
+        return np.concatenate(list(each_part(self.table, partial(released_cells, grid))))
 
 
 def verified_release(

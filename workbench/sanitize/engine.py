@@ -109,7 +109,7 @@ def draw(plan: Plan, table: Table, entropy: Entropy, emit: Emit = ignore, cancel
         CancelledError: ``cancel`` was set.
     """
     check_columns(plan, table)
-    rows = plan.rows_of(table)
+    rows = plan.rows_of(table, entropy)
     columns = protected_columns(plan)
     ask = RowStudy(entropy).ask(cost_of(events_of(columns), 1))
     return draw_prepared(plan, columns, rows, ask, emit, cancel or CancelToken())

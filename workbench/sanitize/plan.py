@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from workbench.data.columns.grid import Grid, grid
 from workbench.data.impossible import checked_list
+from workbench.data.persons import as_planned
 from workbench.data.reading import Reading
 from workbench.data.schema import OWN_VALUE, Attribute
 from workbench.data.table import Table
@@ -19,6 +20,8 @@ from workbench.params import ParameterError, Parameters, boolean, choice, intege
 from workbench.params.codec import read_toml, require_table, write_toml
 from workbench.params.field import did_you_mean
 from workbench.params.nested import nested
+from workbench.params.remedies import REPLACE_VALUES
+from workbench.privacy.entropy import Entropy
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.privacy.local.mechanisms import mechanism
 from workbench.sanitize.account_name import LONGEST_NAME, checked_name
@@ -111,6 +114,10 @@ class Plan(Parameters):
     rows_per_person: int = integer(
         default=1, at_least=1, upto=1_000_000, help="maximum rows per person; multiplies the charge"
     )
+    unit: str | None = text(
+        default=None,
+        help="the column that identifies a person: of each, rows_per_person rows are kept, and the others are emptied",
+    )
     account: str | None = text(
         default=None, longest=LONGEST_NAME, help="public name of the account that pays; certificates repeat it"
     )
@@ -170,7 +177,25 @@ class Plan(Parameters):
             raise ParameterError("the plan names no columns", hint="add a [[column]] for each column of the table")
         if self.impossible is not None:
             checked_list(self.impossible, tuple(column.name for column in self.columns))
+        if self.unit is not None:
+            self._check_unit(self.column(self.unit))
         self.shares()
+
+    def _check_unit(self, person: Column) -> None:
+        """Refuse a plan under which rows cannot be emptied, or that releases whose they are."""
+        where = f"column {person.name}"
+        if person.action != "drop":
+            what = "the column that identifies a person is never released"
+            raise ParameterError(what, where, 'write action = "drop" for it', code="person-released", field="unit")
+        kept = [column.name for column in self.columns if column.action == "keep"]
+        if kept:
+            what = f"the plan publishes the column {kept[0]!r} as it is, so that nothing bounds what a person changes"
+            raise ParameterError(
+                what, "unit", 'write action = "protect" or "drop" for it', code="person-kept", field="unit"
+            )
+        if not self.replaces_invalid:
+            what = "rows of a person are emptied, and this plan refuses empty values"
+            raise ParameterError(what, "unit", REPLACE_VALUES, code="person-refused", field="unit")
 
     def shares(self) -> dict[str, Decimal]:
         """Return each protected column's share of ε (:func:`workbench.sanitize.budget_split.shares`)."""
@@ -185,12 +210,18 @@ class Plan(Parameters):
         """Whether no cell is refused for its value, so that every table with the plan's columns is valid."""
         return self.invalid == REPLACE
 
-    def rows_of(self, table: Table) -> Table:
-        """Return ``table`` with invalid values replaced if the plan says so.
+    def rows_of(self, table: Table, coins: Entropy | None = None) -> Table:
+        """Return ``table`` with invalid values replaced, and with the rows of each person bounded, if the plan says so.
 
-        Every mechanism, learner and study that follows a plan reads its table through this.
+        Every mechanism, learner and study that follows a plan reads its table through this. Each call chooses rows
+        anew; each figure of a release costs the same whichever choice it is made of.
+
+        Args:
+            table: all rows, not a part of them.
+            coins: choose the rows that are kept; by default the operating system's, and seeded ones in a study.
         """
-        return table.with_invalid_replaced() if self.replaces_invalid else table
+        replaces, most = self.replaces_invalid, self.rows_per_person
+        return as_planned(table, replaces_invalid=replaces, person=self.unit, most=most, coins=coins)
 
     @property
     def protected(self) -> tuple[Column, ...]:

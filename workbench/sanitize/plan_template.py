@@ -19,7 +19,7 @@ from workbench.sanitize.budget_split import target_weight
 from workbench.sanitize.data_dictionary import IDENTIFIER, Entry
 from workbench.sanitize.dictionary_changes import changes, not_in_table
 from workbench.sanitize.origin import Guess, raw_guesses
-from workbench.sanitize.plan import AUTO, UNFILLED, Column, Plan, unfilled
+from workbench.sanitize.plan import AUTO, REPLACE, UNFILLED, Column, Plan, unfilled
 from workbench.sanitize.questions import STATISTICS, Questions, Suggestion
 
 _MOST_CLASSES = 20
@@ -73,6 +73,8 @@ def draft(
     questions: Questions | None = None,
     suggested: Suggestion | None = None,
     labelled: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    unit: str | None = None,
+    rows_per_person: int = 1,
 ) -> Draft:
     """Return a first plan for a table.
 
@@ -90,6 +92,8 @@ def draft(
         questions: who gets the release, which columns they need and what they ask: the others are left out.
         suggested: where the columns needed are those that are suggested: then leaving out the others is a guess.
         labelled: domains that the file proposes, by column; they are guesses.
+        unit: the column that identifies a person: it is dropped, and invalid values are replaced.
+        rows_per_person: maximum rows per person.
 
     Raises:
         ParameterError: a named column does not exist, the mechanism is not known, there are two targets, ε is more than
@@ -97,7 +101,12 @@ def draft(
     """
     names = [c.name for c in columns]
     target = _one_target(target or (questions.target if questions else None), dictionary, names)
-    for name in [*dropped, *([target] if target else []), *(questions.needed if questions else ())]:
+    for name in [
+        *dropped,
+        *([target] if target else []),
+        *(questions.needed if questions else ()),
+        *([unit] if unit else []),
+    ]:
         if name not in names:
             raise ParameterError(
                 f"the table has no column {name!r}{did_you_mean(name, names)}", hint=f"choose from {', '.join(names)}"
@@ -107,7 +116,7 @@ def draft(
     known = {a.name: a for a in declared}
     entries = {e.name: e for e in dictionary}
     left_out = () if questions is None else [name for name in names if name not in questions.needed]
-    dropped = dropped if suggested is not None else [*dropped, *left_out]
+    dropped = [*dropped, *(left_out if suggested is None else ()), *([unit] if unit else [])]
     tables, notes = [], []
     for column in columns:
         if suggested is not None and column.name in left_out and column.name not in dropped:
@@ -123,6 +132,10 @@ def draft(
     notes += filter(None, (not_in_table(dictionary, names), suggested.left_out_in_words if suggested else ""))
     on_target = _weighed(tables, epsilon)
     raw: dict[str, Any] = {"version": 1, "epsilon": epsilon}
+    raw |= {"rows_per_person": rows_per_person} if rows_per_person != 1 else {}
+    if unit is not None:
+        raw |= {"unit": unit, "invalid": REPLACE}
+        tables = [{k: v for k, v in table.items() if (k, v) != ("missing", UNFILLED)} for table in tables]
     raw |= {"reading": reading.to_plain()} if reading is not None else {}
     raw |= {"questions": _answered(questions, tables, epsilon)} if questions is not None else {}
     raw["column"] = tables

@@ -19,7 +19,7 @@ import numpy as np
 from workbench.data.columns.grid import Grid
 from workbench.data.table import Table
 from workbench.params import ParameterError
-from workbench.privacy.entropy import KeyedEntropy
+from workbench.privacy.entropy import KeyedEntropy, SeededEntropy
 from workbench.privacy.local.cells import CellArray
 from workbench.sanitize.calibrated import ProtectedColumn, protected_column
 from workbench.sanitize.engine import check_columns, sampled
@@ -61,7 +61,7 @@ class Realisation:
 
     def __init__(self, table: Table, plan: Plan, number: int, cancel: CancelToken) -> None:
         check_columns(plan, table)
-        table = plan.rows_of(table)
+        table = plan.rows_of(table, SeededEntropy(0))
         self.table, self._plan, self._number, self._cancel = table, plan, number, cancel
         self.every = max(1, -(-table.rows // SPACED_ROWS))
         self.first = dataclasses.replace(table, frame=table.frame.head(FIRST_ROWS))

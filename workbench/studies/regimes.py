@@ -29,14 +29,20 @@ from workbench.synth import MARGINALS, Synthesiser, synthesiser
 from workbench.synth.base import Setting
 from workbench.synth.columns import coded_cells
 from workbench.synth.needs import require_bounded
-from workbench.synth.setting import setting_for
+from workbench.synth.setting import method_for, setting_for
 from workbench.synth.synthesis import cost_of_synthesis, require_payable, synthesised
 from workbench.work.noise import Study
 
 
-def setting_of(columns: Sequence[Column], rows: int, epsilon: float) -> Setting:
+def setting_of(columns: Sequence[Column], rows: int, epsilon: float, method: Synthesiser | None = None) -> Setting:
     """Return the public facts of a synthesis of ``rows`` rows; the last column is the target."""
-    return setting_for([column.facts() for column in columns], len(columns) - 1, rows, exact(epsilon))
+    facts = [column.facts() for column in columns]
+    return setting_for(facts, len(columns) - 1, rows, exact(epsilon), method=method)
+
+
+def method_of(columns: Sequence[Column], name: str, rows: int, epsilon: float) -> Synthesiser:
+    """Return the method of that name, or the one that is forecast best."""
+    return method_for(name, [column.facts() for column in columns], len(columns) - 1, rows, exact(epsilon))
 
 
 def require_possible(columns: Sequence[Column], method: Synthesiser, rows: int, epsilon: float) -> None:
@@ -45,7 +51,7 @@ def require_possible(columns: Sequence[Column], method: Synthesiser, rows: int, 
     Raises:
         ParameterError: one of both.
     """
-    setting = setting_of(columns, rows, epsilon)
+    setting = setting_of(columns, rows, epsilon, method)
     require_bounded(setting, method)
     require_payable(method, setting)
 
@@ -65,7 +71,7 @@ def synthetic_cells(
     Returns:
         (n, d) cells.
     """
-    setting = setting_of(columns, len(cells), epsilon)
+    setting = setting_of(columns, len(cells), epsilon, method)
     noise, drawn = np.random.SeedSequence(seed).spawn(2)
     entropy = SeededEntropy(drawn)
     made = synthesised(
@@ -116,7 +122,7 @@ class Regime:
         if kind == "synthetic":
             if not mechanism_name:
                 raise ParameterError(f"the regime {name!r} names no method", hint=f"write synthetic:{MARGINALS.name}")
-            return cls(name, "synthetic", synthesiser(mechanism_name).name)
+            return cls(name, "synthetic", AUTO if mechanism_name == AUTO else synthesiser(mechanism_name).name)
         if kind in ON_A_TABLE:
             if not mechanism_name:
                 raise ParameterError(f"the regime {name!r} names no mechanism", hint=f"write {kind}:staircase")
@@ -198,7 +204,7 @@ class StudyData:
         if not attributes:
             raise ParameterError("the plan leaves no column to learn from", hint="do not drop them all")
         table.require([c.name for c in columns])
-        table = bounds.rows_of(table)
+        table = bounds.rows_of(table, SeededEntropy(0))
         (goal,) = (c for c in columns if c.name == target)
         cells = np.column_stack([c.grid().encode(table).astype(np.uint32) for c in (*attributes, goal)])
         y = goal_of.read(table, goal)
@@ -223,8 +229,9 @@ class StudyData:
         self, regime: Regime, epsilon: float, seed: int, training: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """Return seeded synthetic rows made of the training rows, as many as these, as (X, y) on the public grid."""
-        method = synthesiser(regime.mechanism)
-        return self.values(synthetic_cells((*self.columns, self.target), self.cells[training], method, epsilon, seed))
+        columns = *self.columns, self.target
+        method = method_of(columns, regime.mechanism, len(training), epsilon)
+        return self.values(synthetic_cells(columns, self.cells[training], method, epsilon, seed))
 
     def require_synthesis(self, regime: Regime, epsilon: float) -> None:
         """Refuse, before any work, an ε that is too small or tables that are too large for synthetic rows.
@@ -232,7 +239,8 @@ class StudyData:
         Raises:
             ParameterError: one of both.
         """
-        require_possible((*self.columns, self.target), synthesiser(regime.mechanism), len(self.y), epsilon)
+        columns, rows = (*self.columns, self.target), len(self.y)
+        require_possible(columns, method_of(columns, regime.mechanism, rows, epsilon), rows, epsilon)
 
     def values(self, cells: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """Return (n, d + 1) cells as (X, y)."""

@@ -37,7 +37,7 @@ from workbench.studies.ways_asked import (
 )
 from workbench.studies.ways_model import Learnt, kept_learnt, learnt_by_ways
 from workbench.studies.ways_synthetic import Trial
-from workbench.synth import MARGINALS, MST
+from workbench.synth import usual
 from workbench.synth.base import COUNTS, Setting, Synthesiser
 from workbench.synth.needs import require_bounded
 from workbench.synth.setting import setting_for
@@ -384,8 +384,8 @@ def synthetic_figures(
         ParameterError: such rows cannot be made at this ε.
     """
     target = _target(plan)
-    method = MST if target is None else MARGINALS
     setting = synthetic_setting(plan, target, rows, delta)
+    method = usual(setting.target)
     columns = setting.columns
     names = [c.name for c in columns]
     require_bounded(setting)

@@ -7,8 +7,12 @@ from workbench.synth.aim import AIM
 from workbench.synth.base import Synthesiser
 from workbench.synth.marginals import MARGINALS
 from workbench.synth.mst import MST
+from workbench.synth.tan import TAN
 
-SYNTHESISERS: tuple[Synthesiser, ...] = (MARGINALS, MST, AIM)
+SYNTHESISERS: tuple[Synthesiser, ...] = (MARGINALS, MST, AIM, TAN)
+
+AUTO = "auto"
+"""The name by which the method is chosen by a forecast (:func:`workbench.synth.setting.method_for`)."""
 
 
 def synthesiser(name: str) -> Synthesiser:
@@ -20,4 +24,9 @@ def synthesiser(name: str) -> Synthesiser:
     return named(SYNTHESISERS, name, "method")
 
 
-__all__ = ["AIM", "MARGINALS", "MST", "SYNTHESISERS", "Synthesiser", "synthesiser"]
+def usual(target: object) -> Synthesiser:
+    """Return the method where nobody chose one, with a target or ``None``."""
+    return MST if target is None else MARGINALS
+
+
+__all__ = ["AIM", "AUTO", "MARGINALS", "MST", "SYNTHESISERS", "TAN", "Synthesiser", "synthesiser", "usual"]

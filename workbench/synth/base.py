@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.privacy.central.share import Budget, QueryEvent, Share
+from workbench.privacy.entropy import Entropy
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.synth.clique_fit import Fit
-from workbench.synth.columns import CoarseColumn, CountsTables
+from workbench.synth.columns import CoarseColumn, Codes, CountsTables, smallest_type
+from workbench.synth.row_sampler import uniforms
 from workbench.synth.tree import Doubles
 from workbench.synth.tree_fit import Measured
 from workbench.work.ask import Ask, UndeclaredError
@@ -50,6 +52,11 @@ BARRIER = -1e5
 """Potential of a cell that cannot occur: its chance is 0 to the last bit."""
 
 
+def barriers_of(impossible: Sequence[Impossible]) -> list[tuple[tuple[int, ...], Doubles]]:
+    """Return potentials that forbid these cells."""
+    return [(columns, np.where(mask, BARRIER, 0.0)) for columns, mask in impossible]
+
+
 @dataclass(frozen=True, eq=False)
 class Setting:
     """The public facts of a synthesis.
@@ -75,7 +82,7 @@ class Setting:
     @property
     def barriers(self) -> list[tuple[tuple[int, ...], Doubles]]:
         """Potentials that forbid the impossible cells."""
-        return [(columns, np.where(mask, BARRIER, 0.0)) for columns, mask in self.impossible]
+        return barriers_of(self.impossible)
 
     @property
     def budget(self) -> Budget:
@@ -128,13 +135,13 @@ class Questions:
         self._queries, self._rows, self._ask = iter(queries), rows, ask
 
     def counts(self, columns: tuple[int, ...], groups: Sequence[NDArray[np.int64] | None]) -> Measured:
-        """Answer the next query: the noisy table of one or two columns.
+        """Answer the next query: the noisy table of some columns.
 
         One row is in one cell or, empty, in none: the sensitivity of the table, L1 and L2, is 1 (2 and √2 under
         replace-one), whatever cells are joined, as ``groups`` depends on public facts and on earlier answers only.
 
         Args:
-            columns: one or two places.
+            columns: their places.
             groups: for each of them the measured cell of each of its cells, or ``None``.
         """
         query = self._next(columns)
@@ -176,18 +183,91 @@ class Questions:
 
 
 @dataclass(frozen=True, eq=False)
+class Coarser:
+    """The cells of a model, each joined of cells of its column; it follows from released shares and public facts.
+
+    Attributes:
+        groups: for each column the model's cell of each of its cells, (k,).
+        within: for each column the estimated share of each of its cells, (k,), by which rows lie in a model's cell.
+        ordered: for each column how many of the model's first cells are ordered.
+        impossible: which of the model's cells cannot occur.
+    """
+
+    groups: tuple[NDArray[np.int64], ...]
+    within: tuple[Doubles, ...]
+    ordered: tuple[int, ...]
+    impossible: tuple[Impossible, ...]
+
+    @classmethod
+    def of(cls, setting: Setting, shares: Sequence[Doubles], groups: Sequence[NDArray[np.int64] | None]) -> Coarser:
+        """Return the cells of these groups, divided where only a part of one can occur beside other columns."""
+        whole = [np.arange(len(s)) if g is None else g for s, g in zip(shares, groups, strict=True)]
+        for columns, mask in setting.impossible:
+            for axis, j in enumerate(columns):
+                alike = np.moveaxis(mask, axis, 0).reshape(len(whole[j]), -1)
+                _, first, kind = np.unique(
+                    np.column_stack([whole[j], alike]), axis=0, return_index=True, return_inverse=True
+                )
+                whole[j] = np.argsort(np.argsort(first))[kind.ravel()]
+        firsts = [np.unique(g, return_index=True)[1] for g in whole]
+        impossible = tuple(
+            (columns, mask[np.ix_(*(firsts[j] for j in columns))]) for columns, mask in setting.impossible
+        )
+        ordered = tuple(len(set(g[: setting.ordered(j)].tolist())) for j, g in enumerate(whole))
+        return cls(tuple(whole), tuple(shares), ordered, impossible)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of the model's cells of each column."""
+        return tuple(int(g.max()) + 1 for g in self.groups)
+
+    @cached_property
+    def shares(self) -> tuple[Doubles, ...]:
+        """Estimated share of each of the model's cells."""
+        pairs = zip(self.groups, self.within, strict=True)
+        return tuple(np.bincount(g, weights=w).astype(np.float64) for g, w in pairs)
+
+    def alone(self, column: int, rows: int, variance: float) -> Measured:
+        """Return the shares of a column as a measured table; ``variance`` is that of one of its own cells."""
+        joined = len(self.groups[column]) / self.sizes[column]
+        return Measured((column,), (None,), rows * self.shares[column], variance * joined, (0,))
+
+    def table(self, measured: Measured) -> Measured:
+        """Return a table that was measured in the model's cells, of these."""
+        ordered = tuple(self.ordered[j] for j in measured.columns)
+        return Measured(measured.columns, (None,) * len(ordered), measured.counts, measured.variance, ordered)
+
+    def drawn(self, codes: Codes, entropy: Entropy) -> Codes:
+        """Return a cell of its column for each of the model's cells, (n, d), as rows lie within it."""
+        out = np.empty(codes.shape, dtype=smallest_type(max(map(len, self.groups))))
+        for j, (groups, within) in enumerate(zip(self.groups, self.within, strict=True)):
+            order = np.argsort(groups, kind="stable")
+            held = np.where(self.shares[j] > 0, 0.0, 1.0)[groups] + within
+            ends = np.cumsum(held[order])
+            last = np.searchsorted(groups[order], np.arange(self.sizes[j]), side="right") - 1
+            stops = ends[last]
+            starts = np.concatenate([[0.0], stops[:-1]])
+            own = codes[:, j]
+            asked = starts[own] + uniforms(len(codes), entropy) * (stops - starts)[own]
+            out[:, j] = order[np.minimum(np.searchsorted(ends, asked, side="right"), last[own])]
+        return out
+
+
+@dataclass(frozen=True, eq=False)
 class Tables:
     """The answers of a synthesiser: noisy tables and the pairs that columns depend on each other in.
 
     Attributes:
-        pairs: they form a tree, unless there is a ``fit``.
+        pairs: they form a tree, unless there is a ``fit`` or the tables are of the cells of ``coarser``.
         measured: the noisy tables.
         fit: a model of cliques that fits them nearly, from which the last fit begins.
+        coarser: the cells of the model, where they are not those of the columns.
     """
 
     pairs: tuple[tuple[int, int], ...]
     measured: tuple[Measured, ...] = field(repr=False)
     fit: Fit | None = None
+    coarser: Coarser | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,6 +283,9 @@ class Synthesiser:
             NAME`` and ``counts of NAME by OTHER``.
         ask: asks exactly these, and says which pairs form the tree.
         closes_circles: whether the chosen pairs need not form a tree.
+        with_target: whether the table of a chosen pair holds the target, too.
+        cuts: into how many parts a column of numbers is cut where nobody says it, from (rows, budget, columns); by
+            default :func:`workbench.synth.columns.public_cuts`.
     """
 
     name: str
@@ -212,6 +295,8 @@ class Synthesiser:
     queries: Callable[[Setting], tuple[Query, ...]]
     ask: Callable[[Questions], Tables]
     closes_circles: bool = False
+    with_target: bool = False
+    cuts: Callable[[int, Budget, int], int] | None = None
 
 
 def split(budget: Budget, parts: Sequence[tuple[str, str, float]]) -> tuple[Query, ...]:

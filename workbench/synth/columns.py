@@ -126,20 +126,21 @@ class CountsTables(Protocol):
 
 
 class CountedTables(ReadByColumns):
-    """The tables of columns and pairs of columns, counted part by part: memory does not hang on the number of rows."""
+    """Tables of columns, and of pairs or threes of them, counted part by part: memory hangs on no number of rows."""
 
-    def __init__(self, columns: Sequence[CoarseColumn], target: int | None) -> None:
+    def __init__(self, columns: Sequence[CoarseColumn], target: int | None, beside: int = 1) -> None:
         """Begin with no row.
 
         Args:
             columns: the columns.
-            target: only pairs with this column are counted; ``None`` for all pairs.
+            target: only tables with this column are counted; ``None`` for all pairs.
+            beside: how many columns there are beside one in a table.
         """
         super().__init__([column.encode for column in columns])
         self._columns = tuple(columns)
         places = range(len(columns))
-        pairs = itertools.combinations(places, 2)
-        self._tables = [*((place,) for place in places), *(p for p in pairs if target is None or target in p)]
+        tables = itertools.combinations(places, min(1 + beside, max(len(columns), 2)))
+        self._tables = [*((place,) for place in places), *(t for t in tables if target is None or target in t)]
         self._counts: dict[tuple[int, ...], NDArray[np.int64]] = {}
 
     @property
@@ -158,7 +159,7 @@ class CountedTables(ReadByColumns):
             self._counts[table] = self._counts.get(table, np.int64(0)) + found
 
     def counts(self, columns: Sequence[int], sizes: Sequence[int]) -> NDArray[np.int64]:
-        """Return the exact table of one or two columns."""
+        """Return the exact table of some columns; of two in either order."""
         places = tuple(columns)
         if places not in self._tables:
             return self.counts(places[::-1], sizes[::-1]).T

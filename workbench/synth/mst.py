@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,7 @@ SENSITIVITY = 1
 
 _FILLING = 3.0
 
+Pair = tuple[int, int]
 Groups = tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]
 
 
@@ -117,25 +118,35 @@ def _ask(questions: Questions) -> Tables:
     alone = shares_alone(measured, setting.rows, questions.cancel)
     share = queries[-1].paid.strength
     tables = expected_tables(setting, alone, share, questions.cancel)
-    known: dict[tuple[int, int], int] = {}
 
-    def scored(rows: CountsTables, pair: tuple[int, int]) -> int:
-        if pair not in known:
-            questions.cancel.check()
-            groups, expected, penalty = tables[pair]
-            known[pair] = score(rows, pair, groups, expected, setting) - penalty
-            questions.emit(Progress(len(known), len(tables), "pairs of columns"))
-        return known[pair]
+    def scored(rows: CountsTables, pair: Pair) -> int:
+        groups, expected, penalty = tables[pair]
+        return score(rows, pair, groups, expected, setting) - penalty
 
-    part = list(range(count))
-    pairs: list[tuple[int, int]] = []
-    for _ in range(count - 1):
-        open_pairs = [pair for pair in tables if part[pair[0]] != part[pair[1]]]
-        a, b = questions.choice(open_pairs, scored, SENSITIVITY)
-        pairs.append((a, b))
-        part = [part[a] if p == part[b] else p for p in part]
+    pairs = chosen_tree(questions, range(count), scored)
     measured += [questions.counts(pair, tables[pair][0]) for pair in pairs]
     return Tables(tuple(pairs), tuple(measured))
+
+
+def chosen_tree(questions: Questions, places: Sequence[int], scored: Callable[[CountsTables, Pair], int]) -> list[Pair]:
+    """Return the pairs of a tree of columns, each the answer of a choice by the scores, which are computed once."""
+    every = list(itertools.combinations(places, 2))
+    known: dict[Pair, int] = {}
+
+    def kept(rows: CountsTables, pair: Pair) -> int:
+        if pair not in known:
+            questions.cancel.check()
+            known[pair] = scored(rows, pair)
+            questions.emit(Progress(len(known), len(every), "pairs of columns"))
+        return known[pair]
+
+    part = {place: place for place in places}
+    pairs: list[Pair] = []
+    while len(pairs) < len(places) - 1:
+        a, b = questions.choice([pair for pair in every if part[pair[0]] != part[pair[1]]], kept, SENSITIVITY)
+        pairs.append((a, b))
+        part = {place: part[a] if p == part[b] else p for place, p in part.items()}
+    return pairs
 
 
 def shares_alone(measured: Sequence[Measured], rows: int, cancel: CancelToken) -> list[Doubles]:

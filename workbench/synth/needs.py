@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 
 from workbench.params import ParameterError
-from workbench.synth import aim
+from workbench.synth import aim, tan
 from workbench.synth.base import CHOICE, COUNTS, Setting, Synthesiser
 from workbench.synth.cliques import CliqueTree
 from workbench.synth.row_sampler import MOST_DEALT
@@ -80,6 +80,14 @@ def model_cells(method: Synthesiser, setting: Setting) -> int:
         return sizes[0]
     if method.closes_circles:
         return aim.MOST_CELLS
+    if method.with_target and setting.target is not None:
+        sides = list(tan.sides_of(setting))
+        for i in {i for columns, _ in setting.impossible for i in columns}:
+            sides[i] = min(2 * sides[i], setting.sizes[i])  # what is impossible may part its cells further
+        others = sorted((side for j, side in enumerate(sides) if j != setting.target), reverse=True)
+        # The target is in every table; other columns that a statement joins may have to be in each as well.
+        joined = {i for columns, _ in setting.impossible if len(columns) > 1 for i in columns} - {setting.target}
+        return len(sizes) * math.prod((sides[setting.target], *others[:2], *(sides[i] for i in joined)))
     groups = [columns for columns, _ in setting.impossible]
     if groups and method.needs_target and setting.target is not None:
         star = [tuple(sorted((setting.target, i))) for i in range(len(sizes)) if i != setting.target]
@@ -104,6 +112,13 @@ def require_bounded(setting: Setting, method: Synthesiser | None = None) -> None
     where = f"column {column.name} alone has {column.size}"
     fewer = "drop columns with many values, or declare fewer values"
     groups = [columns for columns, _ in setting.impossible]
+    if method is not None and method.with_target and setting.target is not None and len(sizes) > 2:
+        others = sorted((s for j, s in enumerate(setting.sizes) if j != setting.target), reverse=True)
+        cells = math.prod((setting.sizes[setting.target], *others[:2]))
+        if cells > MOST_CELLS:
+            raise ParameterError(
+                f"the tables of pairs with the target could have {cells} cells, above {MOST_CELLS}", where, fewer
+            )
     if method is not None and method.closes_circles:
         least = CliqueTree.of(setting.sizes, groups).cells + (sizes[-1] * sizes[-2] if len(sizes) > 1 else 0)
         if least > aim.MOST_CELLS:

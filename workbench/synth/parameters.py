@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from workbench.data.impossible import statements
 from workbench.params import Parameters, integer, text
-from workbench.synth import SYNTHESISERS, synthesiser
+from workbench.synth import AUTO, SYNTHESISERS, synthesiser
 from workbench.synth.columns import MOST_CUTS
 
 MOST_ROWS = 10_000_000
-_NAMES = [method.name for method in SYNTHESISERS]
+_NAMES = [*(method.name for method in SYNTHESISERS), AUTO]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +19,8 @@ class SynthesisParameters(Parameters):
 
     method: str | None = text(
         default=None,
-        help=f"{', '.join(_NAMES[:-1])} or {_NAMES[-1]} (default: marginals where a target is named, else mst)",
+        help=f"{', '.join(_NAMES[:-1])}, or {_NAMES[-1]}: the one that is forecast best, from public numbers alone "
+        "(default: marginals where a target is named, else mst)",
     )
     target: str | None = text(
         default=None,
@@ -49,7 +50,7 @@ class SynthesisParameters(Parameters):
     def __post_init__(self) -> None:
         """Check the values and the method's name."""
         super().__post_init__()
-        if self.method is not None:
-            synthesiser(self.method)
+        if self.method not in (None, AUTO):
+            synthesiser(str(self.method))
         if self.impossible is not None:
             statements(self.impossible)

@@ -17,9 +17,12 @@ from workbench.data.impossible import OPTION, Statement, statements
 from workbench.data.schema import Attribute
 from workbench.params import ParameterError
 from workbench.privacy.central.share import Budget
-from workbench.synth.base import BARRIER, Impossible, Setting
+from workbench.synth import AUTO, TAN, synthesiser, usual
+from workbench.synth.base import BARRIER, Impossible, Setting, Synthesiser
 from workbench.synth.cliques import CliqueTree, spread
 from workbench.synth.columns import CoarseColumn, coarse_columns, public_cuts
+from workbench.synth.needs import require_bounded
+from workbench.synth.tan import ENOUGH, parts_of
 
 _MOST_CELLS = 1 << 20
 
@@ -141,6 +144,38 @@ def require_some_row(columns: Sequence[CoarseColumn], impossible: Sequence[Impos
 _NO_DELTA = Decimal(0)
 
 
+def method_for(
+    name: str | None,
+    facts: Sequence[Attribute],
+    target: int | None,
+    rows: int,
+    epsilon: Decimal,
+    delta: Decimal = _NO_DELTA,
+) -> Synthesiser:
+    """Return the method of that name; the usual one where there is none, and of ``auto`` the one that is forecast best.
+
+    The forecast reads no row: it goes by the number of rows and columns, the cells of the target, and ε.
+
+    Raises:
+        ParameterError: there is no such method, or a fact is not declared.
+    """
+    if name not in (None, AUTO):
+        return synthesiser(str(name))
+    if name == AUTO and target is not None and len(facts) > 2:
+        setting = setting_for(facts, target, rows, epsilon, delta=delta, method=TAN)
+        if parts_of(setting) >= ENOUGH and _bounded(setting, TAN):
+            return TAN
+    return usual(target)
+
+
+def _bounded(setting: Setting, method: Synthesiser) -> bool:
+    try:
+        require_bounded(setting, method)
+    except ParameterError:
+        return False
+    return True
+
+
 def setting_for(
     facts: Sequence[Attribute],
     target: int | None,
@@ -149,6 +184,7 @@ def setting_for(
     cuts: int | None = None,
     delta: Decimal = _NO_DELTA,
     impossible: str | None = None,
+    method: Synthesiser | None = None,
 ) -> Setting:
     """Return the setting of a synthesis.
 
@@ -157,14 +193,17 @@ def setting_for(
         target: place of the column that others are to predict, or ``None``.
         rows: n of the original table, public.
         epsilon: ε of one row's whole record.
-        cuts: of a column of numbers; by default :func:`public_cuts`.
+        cuts: of a column of numbers; by default those of the method, or :func:`public_cuts`.
         delta: δ of one row's whole record; 0 for pure differential privacy.
         impossible: what cannot occur (:mod:`workbench.synth.setting`).
+        method: the way, which may have cuts of its own.
 
     Raises:
         ParameterError: there is no column, or a fact is not declared.
     """
-    if cuts is None:
+    if cuts is None and method is not None and method.cuts is not None:
+        cuts = method.cuts(rows, Budget(epsilon, delta), len(facts))
+    elif cuts is None:
         beside = 2 if target is None else coarse_columns([facts[target]])[0].size
         each = Budget(epsilon, delta).share(1 / max(len(facts) - 1, 1)).strength
         cuts = public_cuts(rows, each, beside)

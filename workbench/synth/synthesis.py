@@ -14,7 +14,7 @@ from workbench.privacy.entropy import Entropy
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
-from workbench.synth.base import Answered, Questions, Setting, Synthesiser, Tables, events
+from workbench.synth.base import Answered, Questions, Setting, Synthesiser, Tables, barriers_of, events
 from workbench.synth.clique_fit import fitted_cliques, in_order
 from workbench.synth.cliques import CliqueTree
 from workbench.synth.columns import CoarseColumn, Codes, CountsTables
@@ -110,6 +110,8 @@ def synthesised(
     codes = sampled_rows(
         model, drawn, ask.coins, cancel, on_column=lambda k: emit(Progress(k, count, "drawing the columns"))
     )
+    if tables.coarser is not None:
+        codes = tables.coarser.drawn(codes, ask.coins)
     for columns, mask in setting.impossible:
         if mask[tuple(codes[:, place] for place in columns)].any():
             raise AssertionError("a row was drawn that cannot occur")
@@ -130,24 +132,29 @@ def fitted_model(
         tables: what was measured.
         cancel: checked in every round.
         on_round: is called with the number of finished rounds.
-        rounds: most rounds of a tree's fit, by default :data:`ROUNDS`.
+        rounds: most rounds of the fit, by default :data:`ROUNDS`.
     """
-    fit, measured = tables.fit, tables.measured
-    if fit is None and not setting.impossible:
+    fit, measured, coarser = tables.fit, tables.measured, tables.coarser
+    if fit is None and coarser is None and not setting.impossible:
         root = setting.target if setting.target is not None else 0
         tree = Tree.of(setting.sizes, tables.pairs, root)
         if rounds is not None:
             return fitted(tree, measured, setting.rows, cancel, rounds, on_round)
         return fitted(tree, measured, setting.rows, cancel, on_round=on_round)
     measured = tuple(in_order(table) for table in measured)
-    groups = [*(columns for columns, _ in setting.impossible), *tables.pairs]
-    tree_of = CliqueTree.of(setting.sizes, groups) if fit is None else fit.marginals.tree
+    cells = setting if coarser is None else coarser
+    sizes, impossible = cells.sizes, cells.impossible
+    groups = [*(columns for columns, _ in impossible), *(t.columns for t in measured if len(t.columns) > 1)]
+    tree_of = CliqueTree.of(sizes, groups) if fit is None else fit.marginals.tree
     begin = [] if fit is None else fit.potentials
-    found = fitted_cliques(tree_of, measured, setting.rows, begin, setting.barriers, cancel, on_round=on_round)
-    return found.marginals
+    rounds = ROUNDS if rounds is None else rounds
+    barriers = barriers_of(impossible)
+    return fitted_cliques(tree_of, measured, setting.rows, begin, barriers, cancel, rounds, on_round).marginals
 
 
-def place_of_target(columns: Sequence[CoarseColumn], target: str | None, synthesiser: Synthesiser) -> int | None:
+def place_of_target(
+    columns: Sequence[CoarseColumn], target: str | None, synthesiser: Synthesiser | None = None
+) -> int | None:
     """Return the place of the target among the columns.
 
     Raises:
@@ -155,7 +162,7 @@ def place_of_target(columns: Sequence[CoarseColumn], target: str | None, synthes
     """
     names = [column.name for column in columns]
     if target is None:
-        if synthesiser.needs_target:
+        if synthesiser is not None and synthesiser.needs_target:
             raise ParameterError(
                 f"{synthesiser.name} measures every column with the target, and none is named",
                 hint=give("target", 'name it by --target, or by role = "target" in the plan, or choose mst'),

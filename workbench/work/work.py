@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Protocol
 
+from workbench.data.on_workers import PartsOnWorkers
 from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
@@ -56,16 +58,17 @@ class Made:
 
 
 class PartReader(Protocol):
-    """Reads what a Work needs of a table that is read in parts, in the one pass that also makes its marks.
+    """Reads what a Work needs of a table in parts, here or on the workers of a cluster.
 
-    Attributes:
-        in_memory: whether rows that are in memory are read by it, too.
+    Here it is read in the one pass that also makes the marks of the table.
     """
 
-    in_memory: bool
-
     def of_part(self, part: Table) -> Any:
-        """Return what is needed of a part, as the plan reads it; called in threads."""
+        """Return what is needed of a part, as the plan reads it; called in threads, or on a worker."""
+        ...
+
+    def sent(self) -> Any:
+        """Return what has the same :meth:`of_part` on a worker, and can be sent there."""
         ...
 
     def take(self, found: Any) -> None:
@@ -94,8 +97,6 @@ class ReadByColumns(ABC):
     Attributes:
         whole: whether all rows were read and every value can be used.
     """
-
-    in_memory = False
 
     def __init__(self, columns: Sequence[Callable[[Any], Any]]) -> None:
         """Take what reads each column of what :meth:`opened` returns, or raises :class:`InputError`."""
@@ -127,6 +128,10 @@ class ReadByColumns(ABC):
                 return Fault(position, error)
         return self.made(rows, columns)
 
+    def sent(self) -> Any:
+        """Return itself, which has kept nothing yet."""
+        return self
+
     def take(self, found: Any) -> None:
         """Keep what :meth:`of_part` returned.
 
@@ -146,15 +151,41 @@ class ReadByColumns(ABC):
             raise self._fault[1]
         self.whole = True
 
-    def read(self, rows: Table, cancel: CancelToken) -> None:
-        """Read all rows, two parts at a time.
+    def read(self, rows: Table, cancel: CancelToken, parts: PartsOnWorkers | None = None) -> None:
+        """Read all rows: two parts at a time, or as the workers of a cluster read them.
+
+        Args:
+            rows: as the plan reads them.
+            cancel: checked between parts.
+            parts: the same rows on workers; ``None`` for this computer.
 
         Raises:
             InputError: a value cannot be used.
+            WorkbenchError: the cluster failed.
         """
+        if parts is not None:
+            take_from_workers(self, parts)
+            return
         for found in each_part(rows, self.of_part, cancel):
             self.take(found)
         self.finish()
+
+
+def take_from_workers(reader: PartReader, parts: PartsOnWorkers, label: str = "rows read") -> None:
+    """Have the workers of a cluster read all parts for ``reader``, which takes what they found, in order and once.
+
+    Raises:
+        InputError: a value cannot be used; or a worker cannot read the file, or reads another one.
+        WorkbenchError: the cluster failed.
+    """
+    with closing(parts.in_order(_of_part, reader.sent(), label)) as results:  # an error here ends the work there
+        for found in results:
+            reader.take(found)
+    reader.finish()
+
+
+def _of_part(reader: PartReader, part: Table) -> Any:
+    return reader.of_part(part)
 
 
 @dataclass(frozen=True)
@@ -163,6 +194,28 @@ class Fault:
 
     position: int
     error: InputError
+
+
+class Sums(ReadByColumns):
+    """Adds up whole numbers that are made of the columns of each part.
+
+    Attributes:
+        total: of all parts that were read; ``None`` before the first.
+    """
+
+    def __init__(self, columns: Sequence[Callable[[Any], Any]], part: Callable[[list[Any]], Any]) -> None:
+        """Begin with no row; ``part`` makes the numbers, and can be sent to workers."""
+        super().__init__(columns)
+        self._part = part
+        self.total: Any = None
+
+    def made(self, part: Any, columns: list[Any]) -> Any:
+        """Return the numbers of a part."""
+        return self._part(columns)
+
+    def keep(self, made: Any) -> None:
+        """Add them."""
+        self.total = made if self.total is None else self.total + made
 
 
 class Checked(ReadByColumns):
@@ -193,8 +246,8 @@ class Work:
         budget: (ε, δ) of one row, where the events have a ρ; ``None`` where their ε is the whole cost.
         check: refuses values of the rows, as the plan reads them, before anything is reserved or charged; where there
             is none, values that are not on their column's grid are refused.
-        reader: reads the rows of a table in parts, before anything is reserved, in place of ``check``; of rows that
-            are in memory it is used only where it says so.
+        reader: reads the rows of a table in parts, before anything is reserved, in place of ``check``; rows that are
+            in memory are read by it only on the workers of a cluster.
         answers: reads the answers again from :attr:`Made.method`, as a certificate holds it, where they are in it:
             then ``verify`` makes the file of them anew.
     """
@@ -218,6 +271,17 @@ class Work:
             ParameterError: as :func:`budget_of`.
         """
         return cost_of(self.events, rows_per_person, self.budget)
+
+    def reader_for_workers(self) -> PartReader:
+        """Return what reads parts on the workers of a cluster.
+
+        Raises:
+            ParameterError: it needs the rows in one place.
+        """
+        if self.reader is None:
+            what = "what is asked for is not made of counts of parts of the rows, which is what workers do"
+            raise ParameterError(what, hint="use --engine local", code="not-for-workers")
+        return self.reader
 
     def run(self, rows: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> Made:
         """Ask every question and return what is published.

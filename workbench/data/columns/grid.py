@@ -171,5 +171,10 @@ def matrix(table: Table, attributes: Sequence[Attribute]) -> NDArray[np.float64]
     """
     out = np.empty((table.rows, len(attributes)))
     for position, attribute in enumerate(attributes):
-        out[:, position] = numbers(table, attribute) if attribute.numeric else codes(table, attribute)
+        out[:, position] = column_of(table, attribute)
     return out
+
+
+def column_of(table: Table, attribute: Attribute) -> NDArray[Any]:
+    """Return one column of :func:`matrix` (n,)."""
+    return numbers(table, attribute) if attribute.numeric else codes(table, attribute)

@@ -171,7 +171,7 @@ class DraftColumn:
         return made
 
 
-WHOLE = ("epsilon", "keep_order", "rows_per_person", "invalid", "account", "impossible", "writing", "questions")
+WHOLE = ("epsilon", "keep_order", "rows_per_person", "unit", "invalid", "account", "impossible", "writing", "questions")
 """Keys of a plan that are about the table as a whole."""
 
 
@@ -186,6 +186,7 @@ class DraftPlan:
         epsilon: ε of one row's whole record, as the decimal that was entered.
         keep_order: whether rows leave in their original order.
         rows_per_person: maximum rows per person; multiplies the charge.
+        unit: the column that identifies a person, whose further rows are emptied; empty for none.
         invalid: ``refuse``, or ``replace`` where a cell that cannot be used counts as missing.
         account: public name of the account that pays; empty for none.
         impossible: statements of what never occurs, as publicly known.
@@ -197,6 +198,7 @@ class DraftPlan:
     epsilon: Decimal = FIRST_EPSILON
     keep_order: bool = False
     rows_per_person: int = 1
+    unit: str = ""
     invalid: str = "refuse"
     account: str = ""
     impossible: tuple[str, ...] = ()
@@ -252,6 +254,7 @@ class DraftPlan:
             epsilon=Decimal(repr(given_whole.get("epsilon", float(FIRST_EPSILON)))),
             keep_order=given_whole.get("keep_order", False),
             rows_per_person=given_whole.get("rows_per_person", 1),
+            unit=given_whole.get("unit") or "",
             invalid=given_whole.get("invalid", "refuse"),
             account=given_whole.get("account") or "",
             impossible=given_whole.get("impossible") or (),
@@ -273,6 +276,7 @@ class DraftPlan:
         raw: dict[str, Any] = {"version": 1, "epsilon": float(self.epsilon)}
         raw |= {"keep_order": True} if self.keep_order else {}
         raw |= {"rows_per_person": self.rows_per_person} if self.rows_per_person != 1 else {}
+        raw |= {"unit": self.unit} if self.unit else {}
         raw |= {"invalid": self.invalid} if self.replaces_invalid else {}
         raw |= {"account": self.account} if self.account else {}
         raw |= {"impossible": list(self.impossible)} if self.impossible else {}
@@ -362,6 +366,16 @@ class DraftPlan:
         )
         return dataclasses.replace(self, columns=columns)
 
+    def with_unit(self, name: str) -> DraftPlan:
+        """Return the draft with ``name`` as the column that identifies a person, which is then not released.
+
+        Rows of a person are emptied, so that missing values are no errors; ``""`` names no column.
+        """
+        if not name:
+            return dataclasses.replace(self, unit="")
+        dropped = self.with_column(name, action="drop", role="identifier", guessed=())
+        return dataclasses.replace(dropped, unit=name, invalid="replace")
+
     def with_(self, **changes: Any) -> DraftPlan:
         """Return the draft with its own attributes changed (``epsilon``, ``keep_order``, …)."""
         return dataclasses.replace(self, **changes)
@@ -396,6 +410,7 @@ class DraftPlan:
                 epsilon=float(self.epsilon),
                 keep_order=self.keep_order,
                 rows_per_person=self.rows_per_person,
+                unit=self.unit or None,
                 invalid=self.invalid,
                 account=self.account or None,
                 impossible=self.impossible or None,
@@ -404,11 +419,8 @@ class DraftPlan:
                 columns=tuple(c.column() for c in self.columns),
             )
         except ParameterError as error:
-            return None, (
-                Problem(
-                    "", error.field if error.field == "impossible" else "epsilon", without_place(error), code=error.code
-                ),
-            )
+            field = error.field if error.field in ("impossible", "unit") else "epsilon"
+            return None, (Problem("", field, without_place(error), code=error.code),)
         return made, ()
 
 

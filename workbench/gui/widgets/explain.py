@@ -11,7 +11,7 @@ from PySide6.QtGui import QAction, QContextMenuEvent
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QPushButton, QWidget
 
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_number, tr_sentence
+from workbench.gui.style.language import tr, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import Card, Elided, Facts, area_around, button, label, panel, row, stack
 from workbench.gui.widgets.chart import Below, Chart, Drawing
@@ -82,7 +82,14 @@ class Meaning(QWidget):
     def explain(self, asked: Asked) -> None:
         """Explain another ε."""
         said, rows = in_words(asked.epsilon, asked.delta, asked.about), self._session.plan.rows_per_person
-        if rows > 1:
+        if self._session.plan.unit:
+            counted = tr_n(
+                "This is for each person: {n} row of them is read.",
+                "This is for each person: at most {n} rows of them are read, and ε counts these together.",
+                rows,
+            )
+            said = f"{said} {counted}"
+        elif rows > 1:
             counted = tr(
                 "One person has up to {rows} rows here, and ε counts them together.", rows=tr_number(rows, ",")
             )

@@ -20,7 +20,7 @@ label, and the rows of a tree follow from their number, which is not public ther
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, ClassVar, TypeVar
@@ -28,9 +28,10 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workbench.learners.base import Answers, Classifier, Model, PrivateEstimator
+from workbench.learners.base import Answers, Classifier, Model, SummingEstimator, Total
 from workbench.learners.forest.trees import (
     UNIT,
+    Cells,
     Columns,
     Doubles,
     Goal,
@@ -38,7 +39,8 @@ from workbench.learners.forest.trees import (
     choose_splits,
     leaf_shares,
     leaf_sums,
-    split_losses,
+    losses_of,
+    split_counts,
 )
 from workbench.learners.setting import FitSetting, discrete_laplace_variance, how_many, part_of_epsilon, privacy_budget
 from workbench.learners.tasks import CLASSIFICATION, REGRESSION
@@ -272,26 +274,77 @@ class NumberModel(ForestModel):
 AnyForest = TypeVar("AnyForest", bound=ForestModel)
 
 
-class Forest(PrivateEstimator[AnyForest]):
+class _Rows:
+    """Rows on their way down the trees, by the answers that were released; those in memory go on from where they are.
+
+    Attributes:
+        cells: of the rows (n, D).
+        nodes: where each row is in its level (n,).
+        kinds: of the targets that the tree is fitted to (n,).
+        weights: of the same (n, parts).
+    """
+
+    def __init__(self, setting: Setting, cells: Cells, y: NDArray[Any]) -> None:
+        self.cells, self._y = cells, y
+        self._said: Doubles = np.zeros(len(cells))
+        self._begin(setting, 0)
+
+    def _begin(self, setting: Setting, tree: int) -> None:
+        self._tree, self._level = tree, 0
+        self.nodes = np.zeros(len(self.cells), dtype=np.int64)
+        self.kinds, self.weights = setting.targets(tree, self._y, self._said)
+
+    def go(self, setting: Setting, answers: Answers, tree: int, level: int) -> None:
+        """Go to a level of a tree."""
+        splits = setting.splits()
+        if tree > self._tree and not setting.one_after_the_other:
+            self._begin(setting, tree)
+        while (self._tree, self._level) != (tree, level):
+            if self._level == len(splits):
+                self._said = self._said + setting.leaf_values(self._tree, answers)[self.nodes]
+                self._begin(setting, self._tree + 1)
+                continue
+            split, label = splits[self._level], setting.labels(self._tree)[self._level]
+            self.nodes = self.nodes * split.parts + split.child(self.cells, np.array(answers[label])[self.nodes])
+            self._level += 1
+
+
+def _splits_counted(
+    setting: Setting, rows: _Rows, answers: Answers, tree: int, level: int, columns: Sequence[int]
+) -> Cells:
+    """Return what the losses of splitting each column at each node of a level are computed from."""
+    rows.go(setting, answers, tree, level)
+    sizes, count = setting.columns.sizes, setting.nodes(level)
+    found = [split_counts(rows.cells, rows.kinds, rows.nodes, count, sizes[c], c, setting.goal) for c in columns]
+    return np.concatenate(found)
+
+
+def _leaves_summed(setting: Setting, rows: _Rows, answers: Answers, tree: int) -> list[int]:
+    """Return the sums of the weights in the leaves of a tree."""
+    levels = len(setting.splits())
+    rows.go(setting, answers, tree, levels)
+    return leaf_sums(rows.nodes, rows.weights, setting.nodes(levels))
+
+
+class Forest(SummingEstimator[AnyForest]):
     """What all models of trees share."""
 
-    def _answers(self, ask: Ask, setting: Setting, X: Doubles, y: NDArray[Any]) -> Answers:
+    @staticmethod
+    def _coded(setting: Setting, X: Doubles, y: NDArray[Any]) -> _Rows:
+        return _Rows(setting, setting.columns.cells(X), y)
+
+    def _asked(self, ask: Ask, setting: Setting, total: Total) -> Answers:
         goal, splits, answers = setting.goal, setting.splits(), Answers()
-        cells = setting.columns.cells(X)
-        said: Doubles = np.zeros(len(cells))
+        sizes = setting.columns.sizes
         for tree, looked_at in enumerate(setting.looked_at()):
             *labels, last = setting.labels(tree)
-            kinds, weights = setting.targets(tree, y, said)
-            nodes = np.zeros(len(cells), dtype=np.int64)
             for level, (label, split, columns) in enumerate(zip(labels, splits, looked_at, strict=True)):
-                count = setting.nodes(level)
-                losses = [split_losses(cells, kinds, nodes, count, split, column, goal) for column in columns]
+                lengths = [setting.nodes(level) * sizes[column] * goal.kinds for column in columns]
+                counts = np.split(total(_splits_counted, answers, tree, level, columns), np.cumsum(lengths)[:-1])
+                losses = [losses_of(own, split, c, goal) for own, c in zip(counts, columns, strict=True)]
                 served = partial(ask.least, label, sensitivity=setting.choice_sensitivity)
                 answers[label] = choose_splits(losses, columns, split, served)
-                nodes = nodes * split.parts + split.child(cells, np.array(answers[label])[nodes])
-            answers[last] = ask(last, leaf_sums(nodes, weights, setting.nodes(len(splits))), goal.weight)
-            if setting.one_after_the_other:
-                said = said + setting.leaf_values(tree, answers)[nodes]
+            answers[last] = ask(last, total(_leaves_summed, answers, tree).tolist(), goal.weight)
         return answers
 
 

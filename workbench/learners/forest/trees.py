@@ -228,10 +228,21 @@ def split_losses(
         column: the column.
         goal: what is lost.
     """
-    size = split.sizes[column]
+    return losses_of(split_counts(cells, kinds, nodes, count, split.sizes[column], column, goal), split, column, goal)
+
+
+def split_counts(
+    cells: Cells, kinds: NDArray[np.int64], nodes: NDArray[np.int64], count: int, size: int, column: int, goal: Goal
+) -> Cells:
+    """Return how many rows of each kind lie in each of the ``size`` cells of a column at each node, node slowest."""
     places = (nodes * size + cells[:, column]) * goal.kinds + kinds
-    counted = np.bincount(places, minlength=count * size * goal.kinds).reshape(count, size, goal.kinds)
-    sent = split.children(counted.astype(np.float64), column)
+    return np.bincount(places, minlength=count * size * goal.kinds)
+
+
+def losses_of(counts: Sequence[int] | Cells, split: Split, column: int, goal: Goal) -> Doubles:
+    """Return :func:`split_losses` of what :func:`split_counts` counts."""
+    counted = np.array(counts, dtype=np.float64).reshape(-1, split.sizes[column], goal.kinds)
+    sent = split.children(counted, column)
     # Whole numbers below 2^53: the product is exact in whatever order it is summed.
     least: Doubles = (sent @ goal.losses).min(axis=-1).sum(axis=-1)
     return least

@@ -35,12 +35,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workbench.learners.base import Answers, Model, PrivateEstimator
+from workbench.learners.base import Answers, Model, SummingEstimator, Total
 from workbench.learners.checks import places_part
 from workbench.learners.encoding import grid_of
 from workbench.learners.linear_regression.corrected import CorrectedLinearRegression
 from workbench.learners.linear_regression.solve import adaptive_line, functional_line
-from workbench.learners.selection import choose, line_losses
+from workbench.learners.selection import choose, line_sums, losses_of
 from workbench.learners.setting import (
     FitSetting,
     how_many,
@@ -255,24 +255,37 @@ class LinearRegressionModel(Model[Setting]):
         return {"chosen": places_part(values, "columns", setting.encoding.labels, setting.used)}
 
 
-class LinearRegression(PrivateEstimator[LinearRegressionModel]):
+Rows = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Encoded rows (n, D), and the heights of the target (n,)."""
+
+
+def _line_sums(setting: Setting, rows: Rows) -> list[int]:
+    """Return the sums that show which columns are worth most."""
+    return line_sums(*rows)
+
+
+def _sums(setting: Setting, rows: Rows, chosen: Sequence[int]) -> list[int]:
+    """Return the sums that the line is computed from."""
+    encoded, heights = rows
+    ones = np.full((len(heights), 1), setting.size, dtype=np.int64)
+    used = np.column_stack([ones, encoded[:, list(chosen)], heights])
+    return coefficients(used) if setting.functional else products(weighted(used, setting.sensitivity))
+
+
+class LinearRegression(SummingEstimator[LinearRegressionModel]):
     """Linear regression; numbers are clamped to the target's bounds."""
 
     model_type = LinearRegressionModel
 
-    def _learn(
-        self, ask: Ask, setting: Setting, X: NDArray[np.float64], y: NDArray[np.float64]
-    ) -> LinearRegressionModel:
-        size = setting.size
-        encoded = setting.encoding.encode(X, size)
-        heights = on_grid(y, *setting.target.bounds(), size)
+    @staticmethod
+    def _coded(setting: Setting, X: NDArray[np.float64], y: NDArray[np.float64]) -> Rows:
+        return setting.encoding.encode(X, setting.size), on_grid(y, *setting.target.bounds(), setting.size)
+
+    def _of_sums(self, ask: Ask, setting: Setting, total: Total) -> LinearRegressionModel:
         chosen = list(range(setting.used))
         if setting.selects:
-            chosen = choose(line_losses(encoded, heights, size), setting.choices, ask)
-        ones = np.full((len(heights), 1), size, dtype=np.int64)
-        rows = np.column_stack([ones, encoded[:, chosen], heights])
-        exact_sums = coefficients(rows) if setting.functional else products(weighted(rows, setting.sensitivity))
-        answers = {SUMS: ask(SUMS, exact_sums, setting.sensitivity)}
+            chosen = choose(losses_of(total(_line_sums), setting.size), setting.choices, ask)
+        answers = {SUMS: ask(SUMS, total(_sums, chosen).tolist(), setting.sensitivity)}
         return LinearRegressionModel(setting, self.noise.name, answers, chosen)
 
 

@@ -310,7 +310,12 @@ class SampleAndAggregate(PrivateEstimator[AnsweredRows]):
     """
 
     empty_rows = True  # a row's block follows from its place
-    randomness = "a cell of a public grid by whole-number weights, exactly, with random bits from the operating system"
+
+    @property
+    def randomness(self) -> str:
+        """Where the randomness of the predictions comes from, for their card."""
+        return "a cell of a public grid by whole-number weights, exactly, with random bits from the operating system"
+
     _read: tuple[str, AskedRows] | None = None
 
     @abstractmethod

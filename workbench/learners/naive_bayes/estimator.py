@@ -30,6 +30,7 @@ The loss is half of it, in whole numbers rounded down for each cell, of which on
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -39,9 +40,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import Attribute
-from workbench.learners.base import Answers, Classifier, PrivateEstimator
+from workbench.learners.base import Answers, Classifier, SummingEstimator, Total
 from workbench.learners.checks import checked_columns, places_part
-from workbench.learners.denoise import Doubles, class_sizes
+from workbench.learners.denoise import class_sizes
 from workbench.learners.naive_bayes.corrected import CorrectedNaiveBayes
 from workbench.learners.naive_bayes.likelihood import (
     CellDensity,
@@ -188,22 +189,50 @@ class Setting(FitSetting[NaiveBayesParameters]):
             columns: checked rows (n, d).
             classes: checked class codes (n,).
         """
-        found = []
-        for attribute, column in zip(self.attributes, columns.T, strict=True):
-            cells, count = _cells(attribute, column)
-            counts = np.array(histogram(cells, classes, self.classes, count)).reshape(self.classes, count)
+        return self.losses_of(_counted(self, (columns, classes)))
+
+    def losses_of(self, counted: Sequence[int] | NDArray[np.int64]) -> list[int]:
+        """Return :meth:`losses` of what :func:`_counted` counts."""
+        found, at = [], 0
+        for attribute in self.attributes:
+            size = self.classes * _cell_count(attribute)
+            counts = np.array(counted[at : at + size]).reshape(self.classes, -1)
             # Python's own whole numbers: n² of many rows does not fit into 64 bits.
             found.append(sum(_loss([int(v) for v in cell]) for cell in counts.T))
+            at += size
         return found
 
 
-def _cells(attribute: Attribute, column: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
-    """Return the public cell of each value (n,), and how many there are; a missing one has a cell of its own."""
+Rows = tuple[NDArray[np.float64], NDArray[np.int64]]
+"""Checked rows (n, d), and their class codes (n,)."""
+
+
+def _counted(setting: Setting, rows: Rows) -> list[int]:
+    """Return of each attribute the rows of each class in each public cell."""
+    columns, classes = rows
+    found: list[int] = []
+    for attribute, column in zip(setting.attributes, columns.T, strict=True):
+        found += histogram(_cells(attribute, column), classes, setting.classes, _cell_count(attribute))
+    return found
+
+
+def _answered(setting: Setting, rows: Rows, queries: Sequence[Query]) -> list[int]:
+    """Return the exact whole numbers of queries, one after another."""
+    return [v for query in queries for v in query.answer(*rows, setting.attributes, setting.classes)]
+
+
+def _cell_count(attribute: Attribute) -> int:
+    """Return how many public cells there are, one of them for a missing value."""
+    return (_PARTS if attribute.numeric else len(attribute.values())) + 1
+
+
+def _cells(attribute: Attribute, column: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the public cell of each value (n,); a missing one has a cell of its own."""
     if not attribute.numeric:
-        return column.astype(np.int64), len(attribute.values()) + 1
+        return column.astype(np.int64)
     missing = np.isnan(column)
     places = on_grid(np.where(missing, attribute.bounds()[0], column), *attribute.bounds(), _SIZE) + _SIZE
-    return np.where(missing, _PARTS, places * _PARTS // (2 * _SIZE + 1)), _PARTS + 1
+    return np.where(missing, _PARTS, places * _PARTS // (2 * _SIZE + 1))
 
 
 def _loss(counts: list[int]) -> int:
@@ -296,21 +325,22 @@ class NaiveBayesModel(Classifier[Setting]):
         return {query.label: query.length for query in setting.queries(read["chosen"])}
 
 
-class NaiveBayes(PrivateEstimator[NaiveBayesModel]):
+class NaiveBayes(SummingEstimator[NaiveBayesModel]):
     """Naive Bayes; a missing number contributes to nothing but the histogram of presence."""
 
     model_type = NaiveBayesModel
 
-    def _learn(self, ask: Ask, setting: Setting, X: Doubles, y: NDArray[np.int64]) -> NaiveBayesModel:
+    def _of_sums(self, ask: Ask, setting: Setting, total: Total) -> NaiveBayesModel:
         chosen, asks = list(range(len(setting.attributes))), {}
         if setting.selects:
-            chosen = choose(setting.losses(X, y), [event.label for event in setting.choices()], ask)
+            chosen = choose(setting.losses_of(total(_counted)), [e.label for e in setting.choices()], ask)
         queries, answers = setting.queries(chosen), {}
         if setting.selects:  # what was paid for an attribute pays for its one or two queries
             for i, j in enumerate(chosen, start=1):
                 asks[j] = ask.into(f"chosen attribute {i}", events([q for q in queries if q.column == j]))
+        sums = iter(total(_answered, queries).tolist())
         for query in queries:
-            exact = query.answer(X, y, setting.attributes, setting.classes)
+            exact = list(itertools.islice(sums, query.length))
             answers[query.label] = asks.get(query.column, ask)(query.label, exact, query.sensitivity)
         for part in asks.values():
             part.finish()

@@ -1,24 +1,27 @@
 """The document of a release: the sections that its certificate or card has something for, in one order.
 
-Nothing is in it that the verified JSON does not hold.
+Nothing is in it that the verified JSON, or the model beside it, does not hold.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from workbench import learners
+from workbench.learners.base import Effect
 from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior
 from workbench.privacy.local.mechanisms import mechanism
 from workbench.release.certificate import MADE_FROM
 from workbench.release.kinds import kind
 from workbench.release.open_release import as_it_ran, plan_of
 from workbench.release.statements import CANNOT_KNOW
-from workbench.render.document import Block, Bullets, Document, FactList, Grid, Paragraph, Section
+from workbench.render.document import Block, Bullets, Document, FactList, Grid, Paragraph, Picture, Section
+from workbench.render.palette import FREE_STYLES
+from workbench.render.values import Bar, BarsFigure, BarsRow
 from workbench.risk.generalise.models import MODELS
 from workbench.sanitize.calibrated import each_protected_column
 from workbench.statistics.queries import DRAWN
@@ -60,13 +63,16 @@ _TRAINING = {
 }
 
 
-def release_document(stated: Mapping[str, Any], name: str) -> Document:
-    """Return the document of the release that ``stated``, a verified certificate or card, describes."""
+def release_document(stated: Mapping[str, Any], name: str, effects: Sequence[Effect] = ()) -> Document:
+    """Return the document of the release that ``stated``, a verified certificate or card, describes.
+
+    ``name`` is the released file or folder, ``effects`` what each column does to the predictions of a model.
+    """
     guarantee = stated["guarantee"]
     return Document(
         title=f"Certificate of {_title(stated)}",
         subtitle=f"{name} · {day(stated['time'])} · ε = {guarantee['epsilon']}, δ = {guarantee['delta']}",
-        sections=tuple(_sections(stated, name)),
+        sections=tuple(_sections(stated, name, effects)),
         foot=f"{program(stated)} · release {release_id(stated)} · checksum {stated['checksum'][:16]}…",
         time=stated["time"],
     )
@@ -78,13 +84,15 @@ def _title(stated: Mapping[str, Any]) -> str:
     return kind(stated["kind"]).released if "kind" in stated else "a sanitised table"
 
 
-def _sections(stated: Mapping[str, Any], name: str) -> Iterator[Section]:
+def _sections(stated: Mapping[str, Any], name: str, effects: Sequence[Effect]) -> Iterator[Section]:
     people = int({**stated["guarantee"], **stated.get("training", {})}.get("rows_per_person", 1))
     yield Section("What was released", (FactList(tuple(_facts(stated))),))
     yield _guarantee(stated, people)
     if "training" in stated:
         yield _training(stated, people)
         yield Section("The columns it reads", (_inputs(stated["inputs"]),))
+        if effects:
+            yield _effects(effects)
     elif "queries" in stated:
         yield _queries(stated, people)
     else:
@@ -141,17 +149,25 @@ def _asked(stated: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 # -- what every release has --------------------------------------------------------------------------------------------
 
 
+def _privacy_unit(stated: Mapping[str, Any], rows_per_person: int) -> str:
+    if "unit" in stated:
+        return f"one person: all rows with the same {stated['unit']}, of which {rows_per_person} at most were read"
+    return "one row" if rows_per_person == 1 else f"one person with at most {rows_per_person} rows"
+
+
 def _guarantee(stated: Mapping[str, Any], rows_per_person: int) -> Section:
     """Return the guarantee in words and symbols, with what it lets anybody learn about one person."""
     claims = stated["guarantee"]
     epsilon, delta = Decimal(claims["epsilon"]), Decimal(claims["delta"])
     other = claims["replace_one"]
     unit = "one row" if rows_per_person == 1 else f"all rows of one person, {rows_per_person} at most,"
+    if "unit" in {**claims, **stated.get("training", {})}:
+        unit = "all rows of one person"
     formula = FORMULA + ("  +  δ" if delta else "")
     facts = [
         ("ε, δ", f"{claims['epsilon']}, {claims['delta']}"),
         ("e^ε", f"{_factor(epsilon)}: the most by which the odds of anything about one person can change"),
-        ("Privacy unit", "one row" if rows_per_person == 1 else f"one person with at most {rows_per_person} rows"),
+        ("Privacy unit", _privacy_unit({**claims, **stated.get("training", {})}, rows_per_person)),
         ("Neighbours", f"{claims['relation']}, the number of rows n public"),
         ("Replace-one", f"ε = {figure(other['epsilon'])}, δ = {figure(other['delta'])}"),
     ]
@@ -342,6 +358,22 @@ def _queries_note(people: int, unit: str = "ε") -> str:
     return whole + ("." if people == 1 else f", which is charged {people} times, once for each row of a person.")
 
 
+def _effects(effects: Sequence[Effect]) -> Section:
+    """Return a picture of what each column does to the predictions: the model is the sum of these."""
+    blocks: list[Block] = []
+    for effect in effects:
+        groups = tuple(zip(effect.outputs, ("private", "sanitized", *FREE_STYLES), strict=False))
+        one = len(groups) == 1
+        rows = tuple(
+            BarsRow(part, tuple(map(Bar.alone, own[: len(groups)])), float(effect.start[0]) if one else None)
+            for part, own in zip(effect.parts, effect.shares.tolist(), strict=True)
+        )
+        title, mark = f"By {effect.column}", "without this column" if one else ""
+        figure = BarsFigure(title, groups, rows, mark, "where the other columns add nothing", "")
+        blocks.append(Picture(figure, 720, 160 + len(rows) * (16 + 14 * len(groups))))
+    return Section("What each column does to the prediction", tuple(blocks))
+
+
 def _training(stated: Mapping[str, Any], people: int) -> Section:
     facts = stated["training"]
     blocks: list[Block] = []
@@ -350,8 +382,9 @@ def _training(stated: Mapping[str, Any], people: int) -> Section:
     if stated["parameters"]:
         blocks.append(FactList(tuple((name, _value(value)) for name, value in stated["parameters"].items())))
     if "queries" in facts:
-        rows = tuple((q["label"], q["epsilon"]) for q in facts["queries"])
-        blocks += [Grid(("asked of the rows", "ε"), rows, (1,)), Paragraph(_queries_note(people), "muted")]
+        key, unit = ("rho", "ρ") if "rho" in facts["queries"][0] else ("epsilon", "ε")
+        rows = tuple((q["label"], q[key]) for q in facts["queries"])
+        blocks += [Grid(("asked of the rows", unit), rows, (1,)), Paragraph(_queries_note(people, unit), "muted")]
     known = tuple((word, _value(facts[key])) for key, word in _TRAINING.items() if key in facts)
     if known:
         blocks.append(FactList(known))

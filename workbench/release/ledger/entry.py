@@ -211,7 +211,9 @@ _BODY: Mapping[str, Form] = {
     **dict.fromkeys(("work", "run", "request", "content", "file", "sketch", "origin", "name", "study"), _is_text),
     **dict.fromkeys(("columns", "method", "delta", "reason", "certificate", "of", "from", "hash", "time"), _is_text),
     "title": _is_text,
-    **dict.fromkeys(("steps", "given_back", "seq", "releases", "former", "rows_per_person", "judged"), is_whole),
+    **dict.fromkeys(
+        ("steps", "given_back", "seq", "releases", "former", "rows_per_person", "unit", "judged"), is_whole
+    ),
     **dict.fromkeys(("order", "accepted"), is_whole),
     **dict.fromkeys(("resumable", "watched", "charged-first"), _is_flag),
     **dict.fromkeys(("event", "training"), _is_event),

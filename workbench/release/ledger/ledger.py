@@ -33,6 +33,7 @@ from workbench.release.ledger.processes import still_runs, this_process
 from workbench.release.ledger.records import (
     CERTIFY,
     CLAIM,
+    COUNTED,
     FIRST_RELEASE,
     PAUSE,
     RESUME,
@@ -41,6 +42,7 @@ from workbench.release.ledger.records import (
     Cap,
     Release,
     cap_for,
+    require_unit,
 )
 
 RUN = "run"
@@ -84,6 +86,7 @@ class Ledger(LedgerMerge):
 
         Raises:
             BudgetRefusedError: the cap does not allow it; the refusal is recorded, nothing is charged.
+            ParameterError: as :func:`~workbench.release.ledger.records.require_unit`.
         """
         release_id = secrets.token_hex(8)
         wanted = loss(cost.epsilon, cost.delta)
@@ -92,6 +95,7 @@ class Ledger(LedgerMerge):
             self.require_sound()
             dataset = self.enter(dataset)
             account = self.account(dataset)
+            require_unit(body.get("unit", 0), (r for r in self.releases(dataset) if r.status in COUNTED))
             cap, refused = cap_for(wanted, account.standing_cap), account.refusal(cost)
             if refused is not None:
                 stated = {"cap": texts(cap), "used": texts(account.used)}

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from workbench.params import BudgetRefusedError
+from workbench.params import BudgetRefusedError, ParameterError
 from workbench.params.remedies import SPEND_LESS, Remedy, raise_cap
-from workbench.privacy.accounting.event import Cost
+from workbench.privacy.accounting.compose import for_person
+from workbench.privacy.accounting.event import Composed, Cost
 from workbench.release.ledger.counting import Count
 from workbench.release.ledger.entry import Amount, decimal_text, minus, plus
 
@@ -57,6 +59,59 @@ class Release:
         """(ε, δ) at present."""
         return self.epsilon, self.delta
 
+    @property
+    def unit(self) -> int:
+        """How many rows of each person were kept; 0 where the plan names no column that identifies one."""
+        found = self.body.get("unit", 0)
+        return found if isinstance(found, int) else 0
+
+
+ROW, PERSON = "row", "person"
+"""What the sum of an account bounds: what one row changes in all of its releases, or all rows of one person."""
+
+
+def unit_of(counted: Sequence[Release]) -> str:
+    """Return what the sum of an account's releases bounds.
+
+    A release whose plan names the person bounds her rows together, and so each of them; any other one bounds rows
+    alone, or persons as they were declared. The sum is of persons only where every release is.
+    """
+    return PERSON if counted and all(release.unit for release in counted) else ROW
+
+
+def by_the_row(counted: Sequence[Release]) -> list[Release]:
+    """Return releases at what they cost the unit of their sum.
+
+    Where one row of each person is kept and that row alone becomes empty, another may take its place: two rows change,
+    and the ε of the release covers one. In a sum that bounds rows it counts as a group of two.
+    """
+    if unit_of(counted) == PERSON:
+        return list(counted)
+    return [_of_two(release) if release.unit == 1 else release for release in counted]
+
+
+def _of_two(release: Release) -> Release:
+    cost = for_person(Cost(release.epsilon, release.delta, Composed(())), 2)
+    return replace(release, epsilon=cost.epsilon, delta=cost.delta)
+
+
+def require_unit(unit: int, counted: Iterable[Release]) -> None:
+    """Refuse a release that would change what the earlier ones of its account count for (:func:`by_the_row`).
+
+    Raises:
+        ParameterError: one row of each person is kept in this release or an earlier one, and the other is by the row.
+    """
+    units = {release.unit for release in counted}
+    if unit == 1 and 0 in units:
+        what = (
+            "one row of each person is kept: its epsilon covers no single row, and this account was charged by the row"
+        )
+        raise ParameterError(what, "unit", "keep at least two: rows_per_person = 2", code="units-mixed")
+    if unit == 0 and 1 in units:
+        what = "this account was charged by the person, and one row of each was kept: its sum bounds no single row"
+        hint = 'name the column that identifies a person in the plan: unit = "NAME"'
+        raise ParameterError(what, "unit", hint, code="units-mixed")
+
 
 def has_output(release: Release) -> bool:
     """Return whether anything was released, of a training that may stay charged though it was stopped."""
@@ -72,7 +127,7 @@ class Account:
     """A dataset's budget: cap (``None`` before the first release), spent and reserved, in (ε, δ).
 
     The cap's δ is ``None`` until a release with δ > 0 or the steward sets it. ``count`` is how the releases are counted
-    where that is not their plain sum.
+    where that is not their plain sum; ``unit`` what their sum bounds.
     """
 
     dataset: str
@@ -81,6 +136,7 @@ class Account:
     reserved: Amount
     cap_history: tuple[dict[str, str], ...] = ()
     count: Count | None = None
+    unit: str = ROW
 
     @property
     def remaining(self) -> Decimal | None:

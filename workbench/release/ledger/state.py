@@ -23,7 +23,17 @@ from workbench.release.ledger.column_marks import ColumnMarks
 from workbench.release.ledger.counting import Count, Counted, event_of_release, filter_of
 from workbench.release.ledger.entry import Entry, minus, start_of, total
 from workbench.release.ledger.identity import Identity, Marking, identify
-from workbench.release.ledger.records import CERTIFY, CLAIM, COUNTED, PAUSE, STATUS, Account, Release
+from workbench.release.ledger.records import (
+    CERTIFY,
+    CLAIM,
+    COUNTED,
+    PAUSE,
+    STATUS,
+    Account,
+    Release,
+    by_the_row,
+    unit_of,
+)
 from workbench.release.ledger.resemblance import in_doubt
 from workbench.release.ledger.sketch import SHARED, Sketches
 
@@ -333,7 +343,8 @@ class LedgerState(LedgerBook):
         state = self.accounts()
         dataset = state.of(dataset)
         caps = state.caps.get(dataset, [])
-        counted = [r for r in self.releases(dataset) if r.status in COUNTED]
+        found = [r for r in self.releases(dataset) if r.status in COUNTED]
+        unit, counted = unit_of(found), by_the_row(found)
         spent = total(r.cost for r in counted if r.status != "reserved")
         reserved = total(r.cost for r in counted if r.status == "reserved")
         chosen = filter_of(state.counts[dataset][-1].body) if dataset in state.counts else None
@@ -346,7 +357,7 @@ class LedgerState(LedgerBook):
             reserved = minus(used[0], spent[0]), minus(used[1], spent[1])
         history = tuple({"epsilon": e.epsilon, "delta": e.delta, "time": e.time, **e.body} for e in caps)
         cap = (caps[-1].cost[0], caps[-1].cost[1] if caps[-1].delta else None) if caps else None
-        return Account(dataset, cap, spent, reserved, history, count)
+        return Account(dataset, cap, spent, reserved, history, count, unit)
 
     def caps(self) -> dict[str, Decimal]:
         """Return the present ε cap of every account."""

@@ -11,6 +11,7 @@ from workbench.privacy.local.mechanism_table import EPSILON_MOST
 from workbench.release.ledger.counting import SUM
 from workbench.release.ledger.identity import Identity
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.records import PERSON, ROW
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +85,7 @@ def releases(ledger: Ledger, account: str | None = None) -> list[dict[str, Any]]
             "time": release.time,
             "work": release.body.get("work", ""),
             "output": release.body.get("output", ""),
+            "unit": PERSON if release.unit else ROW,
         }
         for release in ledger.releases(account)
     ]
@@ -107,6 +109,7 @@ def account_facts(ledger: Ledger, dataset: str) -> dict[str, Any]:
         "name": known.name_of(account.dataset),
         "tables": sum(known.of(each) == account.dataset for each in known.datasets),
         "group": known.grouped(account.dataset),
+        "unit": account.unit,
         "count": {"method": SUM} if account.count is None else account.count.stated(),
         **{name: None if amount is None else float(amount) for name, amount in amounts.items()},
     }

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workbench.data.persons import as_planned
+from workbench.data.table import Table
+
 if TYPE_CHECKING:
-    from workbench.data.table import Table
     from workbench.deep.features import Features
     from workbench.deep.plan import DpSgdPlan
 
@@ -50,6 +52,7 @@ class NetworkTask:
         rows_per_person: maximum rows per person.
         outside: sentences on what ε does not cover.
         replace_invalid: whether the plan that declares the columns replaces invalid values.
+        unit: the column that identifies a person, where the plan names one.
         account: the public name of the account that pays, as the plan states it.
         quiet: whether no private figure is computed or shown, so that stopping it is no choice by one. With a public
             test set its accuracy is shown on the way, and stopping it after the first time costs the whole run.
@@ -70,6 +73,13 @@ class NetworkTask:
     test: TestSet | None = None
     checkpoints: Checkpoints | None = None
     replace: bool = False
+    unit: str | None = None
+
+    def rows(self) -> Table:
+        """Return the rows as the plan reads them."""
+        return as_planned(
+            self.table, replaces_invalid=self.replace_invalid, person=self.unit, most=self.rows_per_person
+        )
 
     @property
     def public_test(self) -> bool:

@@ -32,6 +32,7 @@ from workbench.release.certificate import (
     guarantee_facts,
     read_certificate,
     sealed,
+    unit_facts,
 )
 from workbench.release.model.open_model import OpenModel, opened_from_release
 from workbench.release.open_release import located, plan_of
@@ -254,6 +255,7 @@ def _card(chosen: Learner, model: CorrectedModel, released: VerifiedRelease, fil
         "outside_guarantee": document["outside_guarantee"],
         "training": {
             "rows_per_person": guarantee["rows_per_person"],
+            **unit_facts(guarantee.get("unit")),
             "attributes_used": list(model.attributes_used),
         },
         "files": {name: hashlib.sha256(files[name]).hexdigest() for name in sorted(files)},

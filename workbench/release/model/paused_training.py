@@ -49,6 +49,7 @@ class PausedTraining(PausedRun):
         output: the folder of the model.
         rows_per_person: maximum rows per person.
         replace_invalid: whether the plan that declares the columns replaces invalid values.
+        unit: the column that identifies a person, where the plan names one.
         outside: sentences on what ε does not cover.
         account: the public name of the account that pays.
         quiet: whether no private figure is shown.
@@ -62,6 +63,7 @@ class PausedTraining(PausedRun):
     output: Path
     rows_per_person: int
     replace_invalid: bool
+    unit: str | None
     outside: tuple[str, ...]
     account: str | None
     quiet: bool
@@ -150,6 +152,7 @@ def _of(run: PausedRun) -> PausedTraining:
             output=Path(stated["output"]),
             rows_per_person=int(stated["rows_per_person"]),
             replace_invalid=bool(stated["replace_invalid"]),
+            unit=_text(stated.get("unit")),
             outside=tuple(map(str, stated["outside"])),
             account=_text(stated["account"]),
             quiet=bool(stated["quiet"]),

@@ -13,6 +13,7 @@ from workbench.release.ledger.entry import decimal_text
 from workbench.release.model.release_learner import columns_of, fit_cost, outside, unfitted
 from workbench.sanitize.learnable import require_learnable
 from workbench.sanitize.plan import Plan
+from workbench.work.work import amount_of
 
 if TYPE_CHECKING:
     from workbench.deep.features import Features
@@ -88,7 +89,7 @@ def preflight(chosen: Learner | None, parameters: Parameters, plan: Plan, target
     if not chosen.each_prediction:
         return found
     each = estimator.events(rows)
-    return replace(found, predictions=len(each), epsilon_each=each[0].epsilon)
+    return replace(found, predictions=len(each), epsilon_each=amount_of(each[0]))
 
 
 def network_features(plan: Plan, target: str) -> Features:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from workbench.data.columns.grid import matrix
+from workbench import learners
+from workbench.data.columns.grid import column_of, matrix
+from workbench.data.on_workers import PartsOnWorkers, Workers
 from workbench.data.table import Table
 from workbench.learners import Learner
-from workbench.learners.base import PrivateEstimator
+from workbench.learners.base import PrivateEstimator, SummingEstimator
 from workbench.learners.tasks import task
 from workbench.params import InputError, ParameterError, Parameters
 from workbench.params.remedies import DECLARE, PROTECT, REPLACE_VALUES, Remedy
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Charge, Cost
 from workbench.release.card import MODEL, model_bytes
+from workbench.release.certificate import query_facts, unit_facts
 from workbench.release.delta_limit import require_small_cost
 from workbench.release.ledger.entry import decimal_text
 from workbench.release.ledger.ledger import Ledger
@@ -29,8 +33,10 @@ from workbench.release.statements import model_statement
 from workbench.sanitize.forecast import read_off
 from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Column, Plan
+from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.work.noise import Charged, uncharged
+from workbench.work.work import Sums
 
 _ROOM_OF_AN_EVENT = 200
 """Bytes of a model and its card for each query and column: a public row that was asked about is in the model."""
@@ -50,6 +56,8 @@ class FitTask:
         output: a new folder; it appears whole or not at all.
         agreed: ε that was shown; where the release would cost anything else, it is refused.
         replace: whether the folder of a released model may be replaced.
+        workers: of a cluster, who add up parts of the rows; noise is drawn here.
+        cancel: looked at between parts of a table that is larger than memory.
     """
 
     learner: Learner
@@ -60,19 +68,31 @@ class FitTask:
     output: Path
     agreed: Decimal | None = None
     replace: bool = False
+    workers: Workers | None = None
+    cancel: CancelToken = field(default_factory=CancelToken)
+
+
+def require_sums(chosen: Learner) -> None:
+    """Raise :class:`ParameterError` where a learner needs more of the rows than sums, which is what workers make."""
+    if not chosen.sums:
+        able = ", ".join(each.name for each in learners.LEARNERS if each.sums)
+        what = f"the model {chosen.name} is not made of sums of parts of the rows, which is what workers do"
+        raise ParameterError(what, hint=("use --engine local", f"choose one of {able}"), code="not-for-workers")
 
 
 def release_fit(task: FitTask, ledger: Ledger, emit: Emit = ignore) -> ModelRelease:
     """Train a learner and release its model as a folder.
 
     Raises:
-        ParameterError: a column is not declared, or the plan leaves nothing to learn from.
+        ParameterError: a column is not declared, the plan leaves nothing to learn from, or workers cannot do it.
         InputError: the plan holds unconfirmed guesses, the folder exists, or a value does not fit its column; a public
             file that the model reads is the table itself, or has changed since its cost was shown.
         BudgetRefusedError: the cap does not allow it.
     """
     plan, parameters = task.plan, task.parameters
     require_confirmed(plan)
+    if task.workers is not None:
+        require_sums(task.learner)
     estimator = unfitted(task.learner, parameters, plan, task.target)
     files = estimator.files_read
     for name, digest in files.items():
@@ -103,8 +123,9 @@ def release_fit(task: FitTask, ledger: Ledger, emit: Emit = ignore) -> ModelRele
         draw=drawn_by(partial(_train, task, estimator)),
         facts=card_facts,
         account=plan.account,
+        unit=plan.rows_per_person if plan.unit is not None else 0,
     )
-    return release_model(wanted, ledger, emit)
+    return release_model(wanted, ledger, emit, task.cancel)
 
 
 def _room(estimator: PrivateEstimator[Any], plan: Plan, target: str, rows: int) -> int:
@@ -165,6 +186,47 @@ def outside(features: tuple[Column, ...], target: Column) -> tuple[str, ...]:
     return read_off((*features, target))
 
 
+def fit_on(
+    estimator: PrivateEstimator[Any],
+    table: Table,
+    columns: tuple[tuple[Column, ...], Column],
+    workers: Workers | None = None,
+    cancel: CancelToken | None = None,
+) -> None:
+    """Fit an estimator on a table; one of sums in parts, where workers read them or they are not in memory.
+
+    Args:
+        estimator: still to be fitted; it charges before a cell is read.
+        table: the rows as the plan reads them.
+        columns: those of :func:`columns_of`.
+        workers: of a cluster, who add up parts of the rows; the estimator is then one of sums.
+        cancel: looked at between parts.
+
+    Raises:
+        InputError: a value does not fit its column; column and row are named.
+        BudgetRefusedError: from the charge; nothing was read.
+        WorkbenchError: the cluster failed.
+    """
+    features, target = columns
+    read_target = partial(_target_of, task_name=estimator.model_type.task, target=target)
+    if isinstance(estimator, SummingEstimator) and (workers is not None or table.in_parts):
+        parts = None if workers is None else PartsOnWorkers(table, workers)
+        readers = [*(partial(column_of, attribute=c) for c in features), read_target]
+
+        def add_up(part: Callable[[list[Any]], Any]) -> Any:
+            sums = Sums(readers, part)
+            sums.read(table, cancel or CancelToken(), parts)
+            return sums.total
+
+        estimator.fit_parts(table.rows, add_up)
+    else:
+        estimator.fit_rows(table.rows, lambda: (matrix(table, features), read_target(table)))
+
+
+def _target_of(table: Table, task_name: str, target: Column) -> Any:
+    return task(task_name).read(table, target)
+
+
 def _train(wanted: FitTask, estimator: PrivateEstimator[Any], charge: Charge) -> Trained:
     """Charge and fit; return what is to be released."""
     plan, chosen = wanted.plan, wanted.learner
@@ -179,20 +241,23 @@ def _train(wanted: FitTask, estimator: PrivateEstimator[Any], charge: Charge) ->
         charge(whole)
 
     estimator.set_params(noise=Charged(reserve))
-    estimator.fit_rows(table.rows, lambda: (matrix(table, features), task(chosen.task).read(table, target)))
+    fit_on(estimator, table, (features, target), wanted.workers, wanted.cancel)
     return Trained(
         model=chosen.name,
         parameters=estimator.published_parameters(),
         inputs=[c.facts().to_plain() for c in (*features, target)],
-        statement=model_statement(people, replaces_invalid=plan.replaces_invalid),
+        statement=model_statement(
+            people, replaces_invalid=plan.replaces_invalid, unit=plan.unit, delta=estimator.gaussian
+        ),
         randomness=estimator.randomness,
         releasable=estimator.releasable,
         rows=table.rows,
         outside=outside(features, target),
         training={
             "rows_per_person": people,
+            **unit_facts(plan.unit),
             "attributes_used": list(estimator.attributes_used),
-            "queries": [{"label": e.label, "epsilon": str(e.epsilon)} for e in estimator.events()],
+            "queries": query_facts(estimator.events()),
         },
         files={MODEL: model_bytes(estimator)},
     )

@@ -20,6 +20,7 @@ from workbench.learners.tasks import EMPTY, classes_of
 from workbench.params import InputError
 from workbench.params.extras import require
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, RowsPerPerson, exact
+from workbench.release.certificate import unit_facts
 from workbench.release.delta_limit import require_small_cost, require_small_delta
 from workbench.release.kept_run import KeptRun, was_watched
 from workbench.release.ledger.entry import EXACT
@@ -97,6 +98,7 @@ def release_training(
         account=task.account,
         watched=None if task.quiet and not task.public_test else lambda: run.seen,
         kept=run.kept,
+        unit=task.rows_per_person if task.unit is not None else 0,
     )
     try:
         model = release_model(wanted, ledger, emit)
@@ -118,7 +120,7 @@ def _prepared(task: NetworkTask, ledger: Ledger, emit: Emit, cancel: CancelToken
     require_confirmed_facts((*features.attributes, features.target))
     # A person's δ is at least k times that of one row: a hopeless request is refused before the noise is calibrated.
     least = EXACT.multiply(exact(task.plan.delta), Decimal(task.rows_per_person))
-    rows = task.table.with_invalid_replaced() if task.replace_invalid else task.table
+    rows = task.rows()
     require_small_delta(least, rows.rows, rows_per_person=task.rows_per_person)
     shown, test = [] if task.quiet else [(task.table, "training")], task.test
     if test is not None:
@@ -139,6 +141,7 @@ def _asked(task: NetworkTask) -> dict[str, Any]:
         "rows_per_person": task.rows_per_person,
         "replace_invalid": task.replace_invalid,
         "public_test": task.public_test,
+        **unit_facts(task.unit),
     }
 
 
@@ -260,7 +263,7 @@ class _Run:
             self.emit(AtStake(lost))
 
     def _trained(self, training: Training) -> Trained:
-        stated: dict[str, Any] = facts(training)
+        stated: dict[str, Any] = facts(training) | unit_facts(self.task.unit)
         if self.test is not None and self.test.public:
             measured = int((classes_of(self.test.table, training.features.target) != EMPTY).sum())
             stated["accuracy"] = {"value": self.accuracy, "rows": measured, "on": "a test table declared public"}
@@ -275,7 +278,9 @@ class _Run:
             model=training.network.name,
             parameters=_stated(training.plan),
             inputs=[a.facts().to_plain() for a in columns],
-            statement=model_statement(self.task.rows_per_person, replaces_invalid=replaces, delta=True),
+            statement=model_statement(
+                self.task.rows_per_person, replaces_invalid=replaces, delta=True, unit=self.task.unit
+            ),
             randomness=training.randomness,
             releasable=training.releasable,
             outside=outside,

@@ -24,6 +24,7 @@ class TrainingWork:
         found: what the training will cost.
         replace_invalid: whether the plan replaces invalid values.
         account: the public name of the account that pays.
+        unit: the column that identifies a person, where the plan names one.
     """
 
     features: Features
@@ -32,6 +33,7 @@ class TrainingWork:
     found: Preflight
     replace_invalid: bool = False
     account: str | None = None
+    unit: str | None = None
 
     def task(
         self, asked: DpSgdPlan, output: Path, checkpoints: Checkpoints, *, quiet: bool, replace: bool
@@ -50,6 +52,7 @@ class TrainingWork:
             test=self.test,
             checkpoints=checkpoints,
             replace=replace,
+            unit=self.unit,
         )
 
 
@@ -71,7 +74,7 @@ def table_work(
         test.require_certain()
     found = preflight(None, asked, facts, target, facts.rows_of(table).rows)
     measured = None if test is None else TestSet(test, test_public)
-    return TrainingWork(features, table, measured, found, facts.replaces_invalid, facts.account)
+    return TrainingWork(features, table, measured, found, facts.replaces_invalid, facts.account, facts.unit)
 
 
 def image_work(

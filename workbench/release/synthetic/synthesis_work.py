@@ -25,12 +25,12 @@ from workbench.sanitize.plan import Plan
 from workbench.sanitize.writing import PLAIN
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
-from workbench.synth import MARGINALS, MST, Synthesiser, synthesiser
+from workbench.synth import Synthesiser
 from workbench.synth.base import CHOICE, Answered, Query, Setting, events
 from workbench.synth.columns import MOST_CUTS, CoarseColumn, CountedTables, coarse_columns, coded
 from workbench.synth.needs import require_bounded
 from workbench.synth.parameters import SynthesisParameters
-from workbench.synth.setting import setting_for
+from workbench.synth.setting import method_for, setting_for
 from workbench.synth.synthesis import SyntheticRows, place_of_target, require_payable, synthesised
 from workbench.work.ask import Ask
 from workbench.work.work import Made, Work
@@ -68,10 +68,12 @@ def synthesis_setting(
         )
     roles = [column.name for column in plan.protected if column.role == "target"]
     target = chosen.target if chosen.target is not None else (roles[0] if len(roles) == 1 else None)
-    method = synthesiser(chosen.method) if chosen.method is not None else (MST if target is None else MARGINALS)
     facts = [column.facts() for column in plan.protected]
-    place = place_of_target(coarse_columns(facts), target, method)
-    setting = setting_for(facts, place, rows, epsilon, chosen.cuts, delta, joined(plan.impossible, chosen.impossible))
+    columns = coarse_columns(facts)
+    method = method_for(chosen.method, facts, place_of_target(columns, target), rows, epsilon, delta)
+    place = place_of_target(columns, target, method)
+    impossible = joined(plan.impossible, chosen.impossible)
+    setting = setting_for(facts, place, rows, epsilon, chosen.cuts, delta, impossible, method)
     require_bounded(setting, method)
     require_payable(method, setting)
     return method, setting
@@ -129,7 +131,9 @@ def _work_of(
     if impossible is not None:
         declared = {"impossible": impossible, "equal_cuts": equal_cuts(setting)}
 
-    reader = CountedTables(setting.columns, setting.target if method.needs_target else None)
+    reader = CountedTables(
+        setting.columns, setting.target if method.needs_target else None, 2 if method.with_target else 1
+    )
 
     def asked(table: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> tuple[SyntheticRows, Entropy]:
         rows = reader if reader.whole else coded(setting.columns, table)
@@ -236,7 +240,7 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
         measured = document["method"].get("measured")
         if document["method"] != {**public_facts(setting), "measured": measured}:
             yield "the certificate says otherwise how the rows were made than synthetic rows are"
-        yield from _measured(measured, method.queries(setting), setting, circles=method.closes_circles)
+        yield from _measured(measured, method, setting)
     if table.rows != chosen.rows:
         yield f"the file has {table.rows} rows, its certificate says {chosen.rows}"
     yield from unknown_values(plan, table, cancel)
@@ -264,8 +268,9 @@ def _chosen(asked: dict[str, Any], plan: Plan) -> SynthesisParameters:
     raise ParameterError("the certificate's request is malformed", "request")
 
 
-def _measured(stated: Any, queries: Sequence[Query], setting: Setting, *, circles: bool) -> Iterator[str]:
+def _measured(stated: Any, method: Synthesiser, setting: Setting) -> Iterator[str]:
     """Yield where what was measured does not belong to the queries and columns."""
+    queries = method.queries(setting)
     shaped = (
         isinstance(stated, list) and len(stated) == len(queries) and all(isinstance(entry, dict) for entry in stated)
     )
@@ -274,10 +279,11 @@ def _measured(stated: Any, queries: Sequence[Query], setting: Setting, *, circle
         return
     sizes = {column.name: column.size for column in setting.columns}
     chosen = [entry.get("columns") for query, entry in zip(queries, stated, strict=True) if query.form == CHOICE]
-    if not _pairs(chosen, list(sizes), circles=circles):
+    beside = setting.columns[setting.target].name if method.with_target and setting.target is not None else None
+    if not _pairs(chosen, [name for name in sizes if name != beside], circles=method.closes_circles):
         yield "the pairs of columns that the certificate names are not those of the method"
         return
-    for (query, names, coarse), entry in zip(_expected(queries, chosen, setting), stated, strict=True):
+    for (query, names, coarse), entry in zip(_expected(queries, chosen, setting, beside), stated, strict=True):
         cells = entry.get("cells")
         fits = set(entry) == _ENTRY and entry == {**entry, "query": query.label, "form": query.form, "columns": names}
         if query.form == CHOICE:
@@ -306,7 +312,7 @@ def _pairs(pairs: list[Any], names: list[str], *, circles: bool) -> bool:
 
 
 def _expected(
-    queries: Sequence[Query], chosen: list[list[str]], setting: Setting
+    queries: Sequence[Query], chosen: list[list[str]], setting: Setting, beside: str | None
 ) -> Iterator[tuple[Query, list[str], tuple[bool, ...]]]:
     """Yield for each query its columns, and along which of them cells may have been joined.
 
@@ -314,10 +320,12 @@ def _expected(
         queries: those of the method.
         chosen: the pairs that were chosen, each before its table is measured.
         setting: the public facts.
+        beside: the target, where it is in the table of each chosen pair.
     """
     names = [column.name for column in setting.columns]
     target = None if setting.target is None else names[setting.target]
-    alone = {f"counts of {name}": [name] for name in (names if chosen or target is None else [target])}
+    every = chosen or target is None or beside is not None
+    alone = {f"counts of {name}": [name] for name in (names if every else [target])}
     by_target = {} if chosen else {f"counts of {target} by {name}": [target, name] for name in names}
     coarse = not chosen and target is not None and f"counts of {target}" in {query.label for query in queries}
     choices, tables = iter(chosen), iter(chosen)
@@ -325,11 +333,13 @@ def _expected(
         if query.form == CHOICE:
             yield query, next(choices), ()
         elif query.label in alone:
-            yield query, alone[query.label], (False,)
+            yield query, [str(name) for name in alone[query.label]], (False,)
         elif chosen:
-            yield query, next(tables), (True, True)
+            table = sorted({*next(tables), *(() if beside is None else (beside,))}, key=names.index)
+            yield query, table, (True,) * len(table)
         elif query.label in by_target:
-            yield query, [str(name) for name in by_target[query.label]], (coarse, False)
+            joined_too = beside is not None
+            yield query, [str(name) for name in by_target[query.label]], (coarse or joined_too, joined_too)
         else:  # a method that measures other pairs, which follow from public facts
             pairs = (list(pair) for pair in itertools.permutations(names, 2))
             yield query, next(pair for pair in pairs if query.label == f"counts of {' by '.join(pair)}"), (True, True)

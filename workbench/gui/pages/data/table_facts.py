@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 
 from workbench.gui.session.blocking import FOUND
 from workbench.gui.session.session import Session
@@ -13,11 +13,17 @@ from workbench.gui.widgets.basic import Elided, hold, label, mark_wrong, named, 
 from workbench.gui.widgets.formatting import listed
 from workbench.params import ParameterError
 
-TITLE = tr_later("Maximum rows per person")
+TITLE = tr_later("Rows per person")
 PERSON = tr_later(
     "The most rows that belong to one person. ε covers one row; somebody with three rows is "
     "covered by three times as much, and that is what a release is charged"
 )
+UNIT = tr_later(
+    "The column that identifies a person. Of each person only so many rows are read as are stated here, chosen at "
+    "random, and the others count as empty: then nobody can change more, whatever the table says. The column is never "
+    "released; a row without a value in it is a person of its own"
+)
+NO_UNIT = tr_later("as stated")
 ORDER = tr_later(
     "Rows are written in random order. Kept in their order, each row's place is published as "
     "well: in a file sorted by name or by date, the place reveals whose row it is, and no ε "
@@ -50,6 +56,9 @@ class WholeTable(QWidget):
         self._session = session
         self.rows = named(QLineEdit(), "rows_per_person", tr("Maximum rows per person"), tr(PERSON))
         hold(self.rows, 64)
+        self.unit = named(QComboBox(), "unit", tr("Column that identifies a person"), tr(UNIT))
+        self.unit.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.unit.setMinimumContentsLength(7)
         self.order = named(QCheckBox(tr("keep the order of rows")), "keep_order", tip=tr(ORDER))
         self.formulas = named(QCheckBox(tr("defuse formulas")), "defuse_formulas", tip=tr(FORMULAS))
         self.invalid = named(
@@ -61,9 +70,10 @@ class WholeTable(QWidget):
         title.setToolTip(tr(PERSON))
         title.setBuddy(self.rows)
         # At a large text size the title gives way, not the window.
-        line = row((title, 100), self.rows, 8, self.order, 8, self.invalid, 8, self.formulas, None)
+        line = row((title, 100), self.rows, self.unit, 8, self.order, 8, self.invalid, 8, self.formulas, None)
         self.setLayout(stack(line, self._stated, self._what, spacing=4, margins=(8, 0, 8, 0)))
         self.rows.editingFinished.connect(self._take_rows)
+        self.unit.activated.connect(self._take_unit)
         self.order.clicked.connect(self._take_order)
         self.formulas.clicked.connect(self._take_formulas)
         self.invalid.clicked.connect(self._take_invalid)
@@ -103,16 +113,28 @@ class WholeTable(QWidget):
         plan = self._session.plan
         self.rows.setText(str(plan.rows_per_person))
         mark_wrong(self.rows, wrong=False)
+        self._fill_unit()
         self.order.setChecked(plan.keep_order)
         self.formulas.setChecked(plan.defuses_formulas)
         self.formulas.setVisible(plan.defuses_formulas or any(c.action == "keep" for c in plan.columns))
         self.invalid.setChecked(plan.replaces_invalid)
+        self.invalid.setEnabled(not plan.unit)  # rows are emptied, and an empty value is refused otherwise
         stated = []
         refused = FOUND.columns(self._session.opened, plan)
         if refused:
             stops = tr_later("⚠ Missing or invalid values in {columns}: a release stops there, unless replaced.")
             stated.append(tr(stops, columns=listed(refused)))
-        if plan.rows_per_person > 1:
+        stated += [f"✕ {p.text[:1].upper()}{p.text[1:]}." for p in plan.problems() if p.field == "unit"]
+        if plan.unit:
+            stated.append(
+                tr_n(
+                    "Of each {unit} {n} row is read; a release costs its ε for each person.",
+                    "Of each {unit} at most {n} rows are read; a release costs {n} times its ε for each person.",
+                    plan.rows_per_person,
+                    unit=plan.unit,
+                )
+            )
+        elif plan.rows_per_person > 1:
             times = tr_number(plan.rows_per_person, ",")
             stated.append(tr("⚠ A release is charged {times} times its ε.", times=times))
         if plan.keep_order:
@@ -143,6 +165,20 @@ class WholeTable(QWidget):
         words = tr_n("count {n} row for a person", "count {n} rows for a person", value)
         self._session.edit(words, plan.with_(rows_per_person=value))
         self.refresh()
+
+    def _fill_unit(self) -> None:
+        plan = self._session.plan
+        names = ["", *(column.name for column in plan.columns)]
+        shown = [tr(NO_UNIT), *names[1:]]
+        if [self.unit.itemText(k) for k in range(self.unit.count())] != shown:
+            self.unit.clear()
+            self.unit.addItems(shown)
+        self.unit.setCurrentIndex(names.index(plan.unit) if plan.unit in names else 0)
+
+    def _take_unit(self, at: int) -> None:
+        name = self.unit.itemText(at) if at else ""
+        words = tr("read so many rows of each {unit}", unit=name) if name else tr("name no column of persons")
+        self._session.edit(words, self._session.plan.with_unit(name))
 
     def _take_invalid(self, replaced: bool) -> None:
         words = tr("replace invalid values") if replaced else tr("stop at invalid values")

@@ -177,6 +177,8 @@ class CapCard(Card):
                 left = at_least(max(account.delta_remaining, Decimal(0)))
                 of_delta = tr("Cap δ = {cap}, of which {left} remain.", cap=at_least(account.delta_cap), left=left)
                 stated = f"{stated} {of_delta}"
+            if any(a.persons for a in self._accounts if a.dataset == account.dataset):
+                stated = f"{stated} {tr('Both are for each person.')}"
             self._title.setText(stated)
             if not self._cap.field.hasFocus():
                 self._cap.set_value(min(max(account.cap, LOW), HIGH))

@@ -61,6 +61,8 @@ class AccountLine:
     """How many tables about the same people share it, where a person has said so."""
     count: str = ""
     """How its releases are counted, where that is not their sum."""
+    persons: bool = False
+    """Whether its sum holds for each person, as every release of it does; else for each row."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def read_ledger(
 def ledger_view(emit: Emit) -> LedgerView:
     """Return the ledger's content; what killed runs left reserved is settled first."""
     from workbench.release.ledger.ledger import Ledger
-    from workbench.release.ledger.records import COUNTED, has_output
+    from workbench.release.ledger.records import COUNTED, PERSON, has_output
     from workbench.release.recover import recover
 
     with Ledger.open() as book:
@@ -133,6 +135,7 @@ def ledger_view(emit: Emit) -> LedgerView:
                 account.delta_remaining,
                 group,
                 how,
+                account.unit == PERSON,
             )
             accounts.append(line)
         return LedgerView(book.path, tuple(lines), tuple(accounts), tuple(book.figures()), _sentence(book.older()))

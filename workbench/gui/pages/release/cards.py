@@ -23,7 +23,7 @@ from workbench.gui.session.account_task import name_account, read_account, set_s
 from workbench.gui.session.error_text import sentence, ways_out
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import day, tr, tr_later, tr_number, tr_sentence
+from workbench.gui.style.language import day, tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Card, Facts, button, caption, label, look, mark_wrong, named, row
 from workbench.gui.widgets.dialogs import confirm
 from workbench.gui.widgets.explain import Explainable, of_plan, percent
@@ -188,6 +188,9 @@ class AccountName(QWidget):
 
 
 FIGURE_MEANS = tr_later("The most that anyone can learn about one row, compared with a table in which it is")
+PERSON_MEANS = tr_later(
+    "The most that anyone can learn about one person, compared with a table in which their rows are"
+)
 """Stands below the ε and is ended by each of the two lines that follow: … blanked, … replaced."""
 
 ZERO_OUT = tr_later(
@@ -227,6 +230,7 @@ class CostCard(Card):
         self.setAccessibleName(tr("What it costs"))
         self._session = session
         self._figure = label("–", "figure", name="release_epsilon")
+        self._means = label(tr(FIGURE_MEANS), "muted", wrap=True, name="release_compared")
         self._facts = Facts()
         self._lines: dict[str, tuple[str, str, str]] = {}
         self.allowed: tuple[Decimal, Decimal] | None = None
@@ -253,7 +257,7 @@ class CostCard(Card):
         for part in (
             head,
             self._figure,
-            label(tr(FIGURE_MEANS), "muted", wrap=True, name="release_compared"),
+            self._means,
             self._facts,
             self._high,
             self._short,
@@ -277,8 +281,12 @@ class CostCard(Card):
         self._figure.setToolTip(in_full(cost))
         self._show_neighbours(found, cost, delta)
         lines: dict[str, tuple[str, str, str]] = {}
-        if session.plan.rows_per_person != 1:
+        if session.plan.unit:
+            most = tr_n("{n} row is read", "{n} rows are read", session.plan.rows_per_person)
+            lines["rows_each"] = (tr("of each {unit}", unit=session.plan.unit), most, "")
+        elif session.plan.rows_per_person != 1:
             lines["rows_each"] = (tr("rows of one person"), str(session.plan.rows_per_person), "")
+        self._means.setText(tr(PERSON_MEANS if session.plan.unit else FIGURE_MEANS))
         if delta:
             lines["delta"] = ("δ", tr_number(float(delta), ".3g"), "")
         if found is not None:

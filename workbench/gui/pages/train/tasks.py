@@ -144,6 +144,7 @@ def resume_training(
             quiet=paused.quiet,
             test=None if test is None else TestSet(test, public=True),
             checkpoints=Checkpoints(resume=paused.folder),
+            unit=paused.unit,
         )
         emit(AtStake(paused.lost))
         return train_network(task, emit, cancel)

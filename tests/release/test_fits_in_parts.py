@@ -1,0 +1,189 @@
+"""Learners of sums: the very model of rows in memory from rows in parts, here and on workers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from local_cluster import NO_DASK, Cluster
+from test_counts_in_parts import Sliced
+from test_counts_on_workers import ON_DASK, WORKERS, in_parts
+from test_rows_of_any_size import small
+
+from workbench import learners
+from workbench.cli import main
+from workbench.data import on_workers, read
+from workbench.data.columns.grid import matrix
+from workbench.data.on_workers import Workers
+from workbench.data.table import Table
+from workbench.learners import Learner
+from workbench.learners.base import SummingEstimator
+from workbench.learners.tasks import task
+from workbench.params import InputError, ParameterError
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.model.release_learner import FitTask, fit_on, release_fit
+from workbench.release.verify import verify_release
+from workbench.sanitize.plan import Plan
+from workbench.work.noise import Study
+
+ROWS = 280
+FEATURES = ("age", "size", "city")
+PLAN = Plan.from_plain(
+    {
+        "epsilon": 5.0,
+        "column": [
+            {"name": "age", "kind": "integer", "lower": 0, "upper": 120, "missing": "own-value"},
+            {"name": "size", "kind": "real", "lower": 0.0, "upper": 2.5},
+            {"name": "city", "kind": "category", "domain": ["Graz", "Linz", "Wels"]},
+            {"name": "ill", "kind": "category", "domain": ["no", "yes"]},
+            {"name": "cost", "kind": "real", "lower": 0.0, "upper": 9.0},
+        ],
+    }
+)
+SUMS = [each for each in learners.LEARNERS if each.sums]
+
+
+@pytest.fixture(autouse=True)
+def parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let files of text be read in parts, and every part have a few rows."""
+    monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
+    small(monkeypatch)
+
+
+def written(path: Path, rows: int = ROWS) -> Path:
+    generator = np.random.default_rng(3)
+    ages = [None if age > 120 else str(age) for age in generator.integers(-5, 125, rows)]
+    ill = generator.integers(0, 2, rows)
+    frame = {
+        "age": ages,
+        "size": [f"{size:.3f}" for size in generator.normal(1 + ill / 2, 0.5, rows)],
+        "city": np.array(["Graz", "Linz", "Wels"])[generator.integers(0, 3, rows)].tolist(),
+        "ill": np.array(["no", "yes"])[ill].tolist(),
+        "cost": [f"{cost:.2f}" for cost in generator.uniform(0, 10, rows) * (1 + ill) / 2],
+    }
+    pl.DataFrame(frame).write_csv(path)
+    return path
+
+
+def target_of(chosen: Learner) -> str:
+    return "cost" if chosen.task == "regression" else "ill"
+
+
+def unfitted(chosen: Learner, **more: Any) -> tuple[Any, list[Any], Any]:
+    """Return a study's estimator with fixed noise, the columns that it reads, and its target."""
+    features, target = [PLAN.column(name) for name in FEATURES], PLAN.column(target_of(chosen))
+    small_forest = {"trees": 2} if "trees" in chosen.parameters.declared() else {}
+    parameters = chosen.parameters.from_plain({"epsilon": 5.0, **small_forest, **more})
+    noise = Study(np.random.default_rng(1))
+    return chosen.private([c.facts() for c in features], target.facts(), parameters, noise), features, target
+
+
+def plain(fitted: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(json.dumps(fitted.to_plain()))
+    return found
+
+
+def of_parts(chosen: Learner, table: Table, workers: Workers | None, **more: Any) -> dict[str, Any]:
+    estimator, features, target = unfitted(chosen, **more)
+    assert isinstance(estimator, SummingEstimator)
+    fit_on(estimator, table, (tuple(features), target), workers)
+    return plain(estimator)
+
+
+def in_memory(chosen: Learner, table: Table, **more: Any) -> dict[str, Any]:
+    estimator, features, target = unfitted(chosen, **more)
+    return plain(estimator.fit(matrix(table, features), task(chosen.task).read(table, target)))
+
+
+@pytest.mark.parametrize("count", [7, pytest.param(2, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("chosen", SUMS, ids=lambda chosen: chosen.name)
+def test_the_model_is_that_of_rows_in_memory(
+    chosen: Learner, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path / "a.csv")
+    table, _ = in_parts(path, count, monkeypatch, text=True)
+    expected = in_memory(chosen, Table(table.stored.load(), str(path)))  # type: ignore[union-attr]
+    sliced = Table(Sliced(table.stored.load(), 41), str(path))  # type: ignore[arg-type, union-attr]
+    assert of_parts(chosen, sliced, None) == expected
+    assert of_parts(chosen, table, WORKERS) == expected
+    assert table.in_parts  # its rows were never read whole
+
+
+def test_columns_are_chosen_from_parts_as_from_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, _ = in_parts(written(tmp_path / "a.csv"), 7, monkeypatch, text=True)
+    for name, more in (("linear-regression", {"columns": 1}), ("naive-bayes", {"noise_limit": 1e-6})):
+        chosen = learners.learner(name)
+        found = of_parts(chosen, table, WORKERS, **more)
+        assert found == in_memory(chosen, Table(table.stored.load(), "a.csv"), **more)  # type: ignore[union-attr]
+        assert len(found["columns" if name == "linear-regression" else "used"]) == 1
+
+
+def test_the_learners_of_sums_are_those_that_are_promised() -> None:
+    promised = {"naive-bayes", "linear-regression", "kmeans", "pca", "random-forest", "forest-regression"}
+    assert {each.name for each in SUMS} == promised | {"boosted-trees", "standardize"}
+
+
+@pytest.mark.parametrize("workers", [None, WORKERS])
+def test_a_release_from_parts_reads_after_the_charge_and_never_the_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: Any
+) -> None:
+    table, _ = in_parts(written(tmp_path / "a.csv"), 7, monkeypatch, text=True)
+    bayes = learners.learner("naive-bayes")
+    wanted = FitTask(bayes, bayes.parameters(epsilon=1.0), PLAN, "ill", table, tmp_path / "model", workers=workers)
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        release_fit(wanted, ledger)
+        assert [r.status for r in ledger.releases()] == ["charged"]
+    assert verify_release(tmp_path / "model") == []
+    assert table.in_parts
+
+
+def test_a_bad_value_of_a_part_is_named_and_nothing_stays_charged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path / "a.csv")
+    lines = path.read_text().splitlines()
+    lines[201] = lines[201].replace(lines[201].split(",")[1], "huge")
+    path.write_text("\n".join(lines) + "\n")
+    table, _ = in_parts(path, 7, monkeypatch, text=True)
+    bayes = learners.learner("naive-bayes")
+    for workers in (None, WORKERS):
+        wanted = FitTask(bayes, bayes.parameters(epsilon=1.0), PLAN, "ill", table, tmp_path / "model", workers=workers)
+        with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+            with pytest.raises(InputError, match="column size, row 201"):
+                release_fit(wanted, ledger)
+            assert {r.status for r in ledger.releases()} == {"void"}
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_learner_that_needs_the_rows_is_refused_with_those_that_do_not(tmp_path: Path) -> None:
+    table = Table(pl.read_csv(written(tmp_path / "a.csv"), infer_schema=False), "a.csv")
+    chosen = learners.learner("logistic-regression")
+    wanted = FitTask(chosen, chosen.parameters(epsilon=1.0), PLAN, "ill", table, tmp_path / "m", workers=WORKERS)
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        with pytest.raises(ParameterError, match="logistic-regression is not made of sums of parts") as refused:
+            release_fit(wanted, ledger)
+        assert ledger.releases() == []
+    assert all(name in str(refused.value) for name in ("naive-bayes", "kmeans", "--engine local"))
+
+
+@NO_DASK[0]
+@NO_DASK[1]
+def test_the_command_fits_on_a_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(on_workers, "PART_BYTES", 2048)
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN.to_toml())
+    written(tmp_path / "a.csv")
+    words = ["fit", str(tmp_path / "a.csv"), "--target", "cost", "--model", "linear-regression", "--epsilon", "1"]
+    words += ["--bounds", str(plan), "-o", str(tmp_path / "model"), "--ledger", str(tmp_path / "l.sqlite"), "--json"]
+    code = main([*words, *ON_DASK, cluster.address])
+    said = capsys.readouterr()
+    assert code == 0, said.err
+    assert json.loads(said.out)["epsilon_charged"] == 1
+    assert verify_release(tmp_path / "model") == []
+    assert cluster.kept() == (0, 0)

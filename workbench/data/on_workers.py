@@ -1,0 +1,260 @@
+"""The parts of a table, read by the workers of a Dask cluster: what is made of each comes back, and no row.
+
+A part of a file of text is a range of its bytes: workers read it by the path of the file, and refuse other bytes than
+those that this computer read. Of a packed file the bytes are sent to them; of everything else, which is read whole
+here, the cells.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import polars as pl
+
+from workbench.data.csv.encoding import FileBytes
+from workbench.data.csv.regular_rows import Cut, Reading, RegularRows
+from workbench.data.table import Table
+from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
+from workbench.processes.dask_address import FORMS, scheduler_address
+from workbench.processes.dask_executor import run_tasks_on
+from workbench.processes.dask_run import CONTINUE
+from workbench.signals import Notice, Progress
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+PART_BYTES = 1 << 23
+"""Size of a part, about: what a worker that dies has done in vain, and less than Dask warns of where it is sent."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Where parts are read.
+
+    Attributes:
+        address: of the scheduler.
+        emit: receives progress, and a warning before rows leave this computer unencrypted.
+        cancel: stops at once.
+    """
+
+    address: str
+    emit: Emit
+    cancel: CancelToken
+
+
+LOCAL, DASK = "local", "dask"
+
+
+def workers_of(engine: str, scheduler: str | None, emit: Emit, cancel: CancelToken, mark: str = "") -> Workers | None:
+    """Return the workers that somebody chose; ``None`` for this computer.
+
+    Args:
+        engine: :data:`LOCAL` or :data:`DASK`.
+        scheduler: its address.
+        emit: receives progress and warnings.
+        cancel: stops at once.
+        mark: stands before the names of the two in messages.
+
+    Raises:
+        ParameterError: they contradict each other, the address is malformed, or Dask is not installed.
+    """
+    dask, named = f"{mark}engine {DASK}", f"{mark}scheduler"
+    if engine not in (LOCAL, DASK):
+        raise ParameterError(f"{mark}engine {engine} is not known", hint=f"use {mark}engine {LOCAL} or {dask}")
+    if engine == DASK and scheduler is None:
+        start = "python -m distributed.cli.dask_"
+        hint = f"add {named} {FORMS}; `{start}scheduler` and `{start}worker ADDRESS --nthreads 1` start a cluster"
+        raise ParameterError(f"{dask} has no scheduler", hint=hint)
+    if engine == LOCAL and scheduler is not None:
+        raise ParameterError(f"{named} is for {dask}", hint=f"add {dask}, or leave {named} out")
+    return None if scheduler is None else Workers(scheduler_address(scheduler), emit, cancel)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Some rows, as they are described to a worker.
+
+    Attributes:
+        number: of the part.
+        rows_before: how many rows come before them.
+        frame: their cells; or ``None`` where they are read from text.
+        cut: where the text is.
+        path: the file that has the text; ``None`` where it is sent.
+        start: where in the file the text begins.
+        text: the text that is sent.
+        digest: SHA-256 of the text.
+    """
+
+    number: int
+    rows_before: int
+    frame: pl.DataFrame | None = None
+    cut: Cut | None = None
+    path: str | None = None
+    start: int = 0
+    text: bytes = b""
+    digest: bytes = b""
+
+
+class PartsOnWorkers(Sequence[_Part]):
+    """The parts of a table; what is sent of one is made when it is sent, so that few are in memory."""
+
+    def __init__(self, table: Table, workers: Workers) -> None:
+        """Describe the parts.
+
+        Args:
+            table: the rows as they were read.
+            workers: who reads them.
+
+        Raises:
+            InputError: a table that workers cannot read in parts does not fit into memory.
+        """
+        stored = table.stored
+        self._workers, self._warned = workers, False
+        self._reading: Reading | None = None
+        self._cuts: list[Cut] = []
+        self._digests: dict[int, bytes] = {}
+        if isinstance(stored, RegularRows) and isinstance(stored.body, FileBytes):
+            self._body, self._reading, self._cuts = stored.body, stored.reading, stored.cuts(PART_BYTES)
+            self._path = str(Path(table.source).resolve())
+            self._place = self._body.place_in(self._path)
+            self._frame, self._count = None, len(self._cuts)
+        else:
+            self._frame = table.frame
+            self._rows = max(1, PART_BYTES * table.rows // max(1, int(self._frame.estimated_size())))
+            self._count = -(-table.rows // self._rows)
+        nothing = pl.DataFrame(schema=dict.fromkeys(table.names, pl.String))
+        self._beside = table.replaced(frame=nothing, digest=b"", blank_lines=(), row_numbers=None)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, number: Any) -> Any:
+        """Return a part as it is described to a worker.
+
+        Raises:
+            InputError: the file was cut short.
+        """
+        if self._frame is not None:
+            before = number * self._rows
+            return _Part(number, before, self._frame.slice(before, self._rows))
+        cut = self._cuts[number]
+        text = b""
+        if self._place is None or number not in self._digests:
+            text = self._body[cut.start : cut.stop].tobytes()
+            self._digests.setdefault(number, hashlib.sha256(text).digest())
+        part = _Part(number, cut.rows_before, None, cut, digest=self._digests[number])
+        if self._place is None:
+            return replace(part, text=text)
+        return replace(part, path=self._path, start=self._place + cut.start)
+
+    def require_unchanged(self) -> None:
+        """Raise :class:`InputError` where somebody wrote to the file since it was opened."""
+        if self._frame is None:
+            self._body.require_unchanged()
+
+    def each(
+        self, work: Callable[[Any, Table], T], shared: Any, label: str, again: str = "run it again"
+    ) -> Iterator[tuple[int, T]]:
+        """Yield what workers make of each part, by its number, in the order in which they end.
+
+        A part whose worker died is read again; what comes of it twice is for the caller to refuse.
+
+        Args:
+            work: a function of a module, which is given ``shared`` and a part, on a worker.
+            shared: sent to every worker once.
+            label: of the progress.
+            again: what an error of the cluster says of another try.
+
+        Raises:
+            InputError: a worker cannot read the file, or reads another one.
+            WorkbenchError: the cluster failed.
+        """
+        workers = self._workers
+        results = run_tasks_on(
+            workers.address,
+            _there,
+            _Sent(work, shared, self._beside, self._reading),
+            self,
+            cancel=workers.cancel,
+            warn=self._warn,
+            name=_named,
+        )
+        try:
+            for done, (part, result) in enumerate(results, start=1):
+                yield part.number, result
+                workers.emit(Progress(done, len(self), label))
+        except CancelledError:
+            raise
+        except WorkbenchError as error:
+            if CONTINUE not in error.hint:
+                raise
+            raise type(error)(error.what, error.where, error.hint.replace(CONTINUE, again)) from None
+        finally:
+            results.close()
+
+    def in_order(self, work: Callable[[Any, Table], T], shared: Any, label: str) -> Generator[T, None, None]:
+        """Yield what workers make of each part once, in the order of the parts; arguments are those of :meth:`each`."""
+        waiting: dict[int, T] = {}
+        following = 0
+        for number, found in self.each(work, shared, label):
+            if number >= following:
+                waiting.setdefault(number, found)
+            while following in waiting:
+                yield waiting.pop(following)
+                following += 1
+        self.require_unchanged()
+        assert following == len(self)
+
+    def _warn(self, text: str) -> None:
+        if not self._warned:  # once for all passes over the rows
+            self._warned = True
+            self._workers.emit(Notice("warning", text))
+
+
+def _named(part: _Part) -> str:
+    return f"part {part.number + 1} of the rows"
+
+
+# -- on the workers ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Sent:
+    """What is sent to every worker: the work, what it shares, what the file says beside cells, and how it is read."""
+
+    work: Callable[[Any, Table], Any]
+    shared: Any
+    beside: Table
+    reading: Reading | None
+
+
+def _there(sent: _Sent, part: _Part) -> Any:
+    frame = part.frame
+    if frame is None:
+        assert part.cut is not None
+        assert sent.reading is not None
+        frame = sent.reading.frame(_text_of(part, sent.beside.source), part.cut.records).slice(part.cut.header)
+    return sent.work(sent.shared, sent.beside.replaced(frame=frame, rows_before=part.rows_before))
+
+
+def _text_of(part: _Part, source: str) -> bytes:
+    assert part.cut is not None
+    text, size = part.text, part.cut.stop - part.cut.start
+    if part.path is not None:
+        try:
+            with open(part.path, "rb") as file:
+                file.seek(part.start)
+                text = file.read(size)
+        except OSError as error:
+            reason = (error.strerror or "it is not there").lower()
+            hint = "mount it on every worker under the same path"
+            raise InputError(f"a worker cannot read the file: {reason}", part.path, hint) from None
+    if hashlib.sha256(text).digest() != part.digest:
+        hint = "give all of them the same file under the same path, and write to it no more"
+        raise InputError("a worker reads other bytes in this file than this computer", source, hint)
+    return text

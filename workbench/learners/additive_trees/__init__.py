@@ -1,0 +1,1 @@
+"""Boosted steps in single columns, in the manner of an explainable boosting machine."""
