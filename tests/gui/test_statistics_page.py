@@ -123,11 +123,13 @@ def test_fewer_figures_are_nearer_and_a_larger_epsilon_brings_them_nearer(ready,
 def test_a_standard_deviation_is_ticked_forecast_and_released(ready, press, idle, target, release, hands):
     press(ready, "statistics_none")
     idle(ready)
-    hands.click_cell(TABLE, "age", "Std. deviation")
-    hands.click_cell(TABLE, "sex", "Std. deviation")  # words have none
+    hands.click_cell(TABLE, "age", "Std. dev.")
+    hands.click_cell(TABLE, "sex", "Std. dev.")  # words have none
     idle(ready)
     assert asked(ready) == [("std", "age")]
-    assert hands.cell(TABLE, "age", "Std. deviation").startswith("± ")
+    table = ready.findChild(QTableView, TABLE)
+    assert table.horizontalScrollBar().maximum() == 0, "all figures are in sight at 1280 x 800"
+    assert hands.cell(TABLE, "age", "Std. dev.").startswith("± ")
     pick(ready, "statistics_by_1", "sex")
     idle(ready)
     assert "standard deviation of age ± " in text_of(ready, "statistics_group_sizes")
