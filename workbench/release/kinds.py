@@ -167,6 +167,17 @@ KINDS: tuple[Kind, ...] = (
         help="release private counts, histograms, means, sums, spreads, quantiles and modes with their intervals",
     ),
     Kind(
+        "values",
+        "values and bounds",
+        "",
+        "values that nobody declared, and bounds",
+        any_text=True,
+        request="workbench.release.values_work:Asked",
+        work="workbench.release.values_work:values_work",
+        help="find the values of a column of names and the bounds of one of numbers, at an epsilon of their own",
+        example="--number age",
+    ),
+    Kind(
         "rappor",
         "RAPPOR reports",
         "workbench.release.rappor.rappor_work",
