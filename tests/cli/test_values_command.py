@@ -55,7 +55,7 @@ def test_python_takes_what_is_not_declared(towns: Path, run: Run) -> None:
     assert (declared.upper, declared.bounds_origin) == (120, "declared")
     zips = pd.DataFrame({"zip": ["01010"] * 300, "age": [20] * 300})
     plan = api.plan(epsilon=1, drop=["zip", "age"])
-    with pytest.warns(UserWarning):
+    with pytest.warns(UserWarning, match="this result"):
         made = api.publish(zips, plan=plan, kind="values", epsilon=2, category=["zip"], number=["age"], delta=1e-6)
     assert (list(made["column"]), made["value"][0], made["upper"][1]) == (["zip", "age"], "01010", 32)
 
