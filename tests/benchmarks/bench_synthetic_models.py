@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from public_tables import TABLES, WHOLE
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import train_test_split
@@ -40,82 +41,7 @@ from workbench.work.noise import Study
 
 Cells = NDArray[np.int64]
 
-NUMBERS: dict[str, dict[str, tuple[str, float, float]]] = {
-    "diabetes": {
-        "Pregnancies": ("integer", 0, 20),
-        "Glucose": ("integer", 0, 250),
-        "BloodPressure": ("integer", 0, 150),
-        "SkinThickness": ("integer", 0, 100),
-        "Insulin": ("integer", 0, 900),
-        "BMI": ("real", 0, 70),
-        "DiabetesPedigreeFunction": ("real", 0, 2.5),
-        "Age": ("integer", 18, 100),
-    },
-    "abalone": {
-        **{name: ("real", 0, upper) for name, upper in (("length", 1), ("diameter", 1), ("height", 1.5), ("whole", 3))},
-        **{name: ("real", 0, upper) for name, upper in (("shucked", 1.5), ("viscera", 1), ("shell", 1.5))},
-        "rings": ("integer", 1, 30),
-    },
-    "diamonds": {
-        "carat": ("real", 0, 6),
-        "depth": ("real", 40, 80),
-        "table": ("real", 40, 100),
-        **{name: ("real", 0, upper) for name, upper in (("x", 12), ("y", 60), ("z", 35))},
-        "price": ("integer", 0, 20_000),
-    },
-    "insurance": {
-        "age": ("integer", 18, 80),
-        "bmi": ("real", 10, 60),
-        "children": ("integer", 0, 8),
-        "charges": ("real", 0, 80_000),
-    },
-    "wine": {
-        "fixed acidity": ("real", 0, 15),
-        "volatile acidity": ("real", 0, 2),
-        "citric acid": ("real", 0, 2),
-        "residual sugar": ("real", 0, 70),
-        "chlorides": ("real", 0, 0.5),
-        "free sulfur dioxide": ("real", 0, 300),
-        "total sulfur dioxide": ("real", 0, 500),
-        "density": ("real", 0.98, 1.05),
-        "pH": ("real", 2, 5),
-        "sulphates": ("real", 0, 2),
-        "alcohol": ("real", 5, 20),
-        "quality": ("integer", 0, 10),
-    },
-    "airfoil": {
-        "frequency": ("real", 0, 20_000),
-        "angle": ("real", 0, 25),
-        "chord": ("real", 0, 0.5),
-        "speed": ("real", 0, 100),
-        "thickness": ("real", 0, 0.1),
-        "level": ("real", 90, 150),
-    },
-}
-NAMES: dict[str, dict[str, Sequence[str]]] = {
-    "diabetes": {"Outcome": ("0", "1")},
-    "abalone": {"sex": ("F", "I", "M")},
-    "diamonds": {
-        "cut": ("Fair", "Good", "Very Good", "Premium", "Ideal"),
-        "color": tuple("DEFGHIJ"),
-        "clarity": ("I1", "SI2", "SI1", "VS2", "VS1", "VVS2", "VVS1", "IF"),
-    },
-    "insurance": {
-        "sex": ("female", "male"),
-        "smoker": ("yes", "no"),
-        "region": ("northeast", "northwest", "southeast", "southwest"),
-    },
-}
 WIDE = {"BMI": (0, 200), "Age": (0, 200), "Glucose": (0, 1000), "BloodPressure": (0, 500), "Pregnancies": (0, 50)}
-TARGETS = {
-    "diabetes": "Outcome",
-    "abalone": "rings",
-    "diamonds": "price",
-    "insurance": "charges",
-    "wine": "quality",
-    "airfoil": "level",
-}
-FILES = {"wine": "wine_white"}
 FOREST_ROWS = 10_000
 
 
@@ -187,17 +113,21 @@ class Subject:
 
 
 def _read(folder: Path, name: str, wide: dict[str, tuple[float, float]] | None = None) -> Subject:
-    bounds = {**NUMBERS[name]}
-    for column, (lower, upper) in (wide or {}).items():
-        bounds[column] = (bounds[column][0], lower, upper)
-    facts = [Attribute(name=n, kind=k, lower=float(a), upper=float(b)) for n, (k, a, b) in bounds.items()]
-    facts += [Attribute(name=n, kind="category", domain=tuple(d)) for n, d in NAMES.get(name, {}).items()]
-    facts.sort(key=lambda fact: fact.name == TARGETS[name])
-    return Subject(read_table(folder / f"{FILES.get(name, name)}.csv"), facts)
+    file, goal, known = TABLES[name]
+    facts = []
+    for column, fact in {**known, **(wide or {})}.items():
+        if isinstance(fact[0], str):
+            facts.append(Attribute(name=column, kind="category", domain=tuple(map(str, fact))))
+        else:
+            kind = "integer" if column in WHOLE else "real"
+            facts.append(Attribute(name=column, kind=kind, lower=float(fact[0]), upper=float(fact[1])))
+    # Numbers first, the target last.
+    facts.sort(key=lambda fact: (fact.name == goal, not fact.numeric))
+    return Subject(read_table(folder / f"{file}.csv"), facts)
 
 
 SUBJECTS: dict[str, Callable[[Path], Subject]] = {
-    **{name: lambda folder, name=name: _read(folder, name) for name in NUMBERS},  # type: ignore[misc]
+    **{name: lambda folder, name=name: _read(folder, name) for name in TABLES},  # type: ignore[misc]
     "diabetes, wide": lambda folder: _read(folder, "diabetes", WIDE),
 }
 

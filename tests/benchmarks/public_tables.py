@@ -18,6 +18,9 @@ from workbench.data.schema import Attribute
 
 Facts = dict[str, tuple[float, float] | tuple[str, ...]]
 Z = 0.0
+WHOLE = {"Pregnancies", "Glucose", "BloodPressure", "SkinThickness", "Insulin", "Age", "rings", "price"}
+WHOLE |= {"age", "children", "quality"}
+"""Columns of whole numbers, where that is asked."""
 
 TABLES: dict[str, tuple[str, str, Facts]] = {
     "diabetes": (
