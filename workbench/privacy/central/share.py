@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal, localcontext
 
 from workbench.params import ParameterError
-from workbench.privacy.accounting.event import PureDp, ZeroConcentrated, divided, floor_double
+from workbench.privacy.accounting.event import ApproximateDp, PureDp, ZeroConcentrated, divided, floor_double
 from workbench.privacy.accounting.zcdp import rho_of
 from workbench.privacy.central.central_noise import CentralNoise
 
-QueryEvent = PureDp | ZeroConcentrated
+QueryEvent = PureDp | ZeroConcentrated | ApproximateDp
 LAPLACE, GAUSSIAN = "discrete Laplace", "discrete Gaussian"
 
 _EPSILON_DIGITS, _RHO_DIGITS = Decimal("1e-12"), Decimal("1e-20")
