@@ -22,20 +22,21 @@ import pytest
 pytest.importorskip("PySide6.QtWidgets")
 
 import window_tools  # noqa: F401 - it chooses the platform before Qt is loaded
-from PySide6.QtCore import qVersion
+from PySide6.QtCore import QSize, qVersion
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QHeaderView, QStyledItemDelegate, QTableView, QWidget
 
 from workbench.data.columns.profile import Bin
 from workbench.gui.app import application
 from workbench.gui.pages.data.histogram import Histogram
 from workbench.gui.pages.preview.side_by_side import DrawModel
-from workbench.gui.pages.protect.detail import Becoming, CandidateBars
+from workbench.gui.pages.protect.detail import LEAST, CandidateBars, becoming
 from workbench.gui.pages.protect.tasks import Candidate, Example, Outlook
 from workbench.gui.pages.train.chart import StepChart
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.stylesheet import ROW, stylesheet
+from workbench.gui.widgets.chart import Chart
 from workbench.gui.widgets.compared import Pairs, Spread
 from workbench.gui.widgets.correlation_matrix import PairMap
 from workbench.gui.widgets.distribution import Distribution
@@ -206,11 +207,11 @@ def our_candidates(session: Session) -> Shown:
 
 def our_response(session: Session) -> Shown:
     """The chance of each answer."""
-    made = Becoming(session)
+    made = Chart(session, "share_becoming", usual=QSize(360, 220), least=QSize(0, LEAST))
 
     def show(number: int) -> None:
         found = np.array(heights(number), dtype=float)
-        made.show_example(Example("80", NAMES, tuple((found / found.sum()).tolist()), 8))
+        made.show_drawing(becoming(Example("80", NAMES, tuple((found / found.sum()).tolist()), 8)))
 
     return made, show
 

@@ -19,6 +19,7 @@ from release_cases import certificate_of
 
 from workbench.data import persons, read
 from workbench.data.csv import encoding, regular_rows
+from workbench.data.on_workers import Workers
 from workbench.data.persons import of_persons
 from workbench.data.read import read_table
 from workbench.data.table import Table
@@ -31,7 +32,6 @@ from workbench.release.ledger.records import PERSON, ROW
 from workbench.release.ledger.summary import summary
 from workbench.release.model.release_learner import FitTask, release_fit
 from workbench.release.path import Released, check_values, destination, prepare, prepare_rows, release_prepared
-from workbench.release.rows_on_workers import Workers
 from workbench.release.statistics.statistics_work import statistics_work
 from workbench.release.verify import verify_in_ledger, verify_release
 from workbench.sanitize.calibrated import protected_columns
