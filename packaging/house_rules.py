@@ -33,6 +33,15 @@ CATALOGUES = {
     "workbench/render": "FIGURES",
     "workbench/gui/pages": "PAGES",
 }
+LISTS = {
+    "workbench/risk/generalise/models.py": "MODELS",
+    "workbench/risk/generalise/losses.py": "LOSSES",
+    "workbench/risk/hierarchies/builders.py": "BUILDERS",
+    "workbench/risk/measures/population.py": "POPULATION_MODELS",
+    "workbench/risk/membership.py": "GUESSES",
+}
+"""Files that hold a list and everything that it lists."""
+
 TEXT = {".py", ".md", ".toml", ".txt", ".sh", ".json", ".cfg", ".yaml", ".yml"}
 # Spelt in halves, so that this file keeps its own rule.
 POSTPONED = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
@@ -240,6 +249,56 @@ def catalogues(tree: Tree) -> Iterator[str]:
             yield f"{name} of {folder}/{place}.py lists {stem}, but there is no {folder}/{stem}.py"
 
 
+def descriptors(tree: Tree) -> Iterator[str]:
+    """Each of several descriptors in one file is in the list, too."""
+    for file, name in LISTS.items():
+        if PurePosixPath(file) not in tree.files:
+            continue
+        module = ast.parse(tree.text(PurePosixPath(file)))
+        listing = assigned(module, name)
+        if listing is None:
+            yield f"{file} has no list {name}"
+        else:
+            here, named = kept_by(module, listing), names_in(module, listing)
+            yield from (f"{one} of {file} is not listed in {name}" for one in here if one not in named)
+    for folder, name in CATALOGUES.items():
+        place = PurePosixPath(folder, "__init__.py")
+        module = ast.parse(tree.text(place) if place in tree.files else "")
+        listing = assigned(module, name)
+        if listing is None or element_of(listing) in ("", "str"):
+            continue
+        named = names_in(module, listing)
+        for beside in (f for f in tree.python(folder) if f.parent == place.parent):
+            here = kept_by(ast.parse(tree.text(beside)), listing)
+            if any(one in named for one in here):  # else the file as a whole is missing
+                yield from (f"{one} of {beside} is not listed in {name} of {place}" for one in here if one not in named)
+
+
+def names_in(module: ast.Module, listing: ast.Assign | ast.AnnAssign) -> set[str]:
+    """Return what the entries of a list are called where they are made."""
+    imported = [alias for node in ast.walk(module) if isinstance(node, ast.ImportFrom) for alias in node.names]
+    origins = {alias.asname or alias.name: alias.name for alias in imported}
+    nodes = list(ast.walk(listing.value)) if listing.value else []
+    found = [n.id if isinstance(n, ast.Name) else n.attr for n in nodes if isinstance(n, ast.Name | ast.Attribute)]
+    return {origins.get(name, name) for name in found}
+
+
+def kept_by(module: ast.Module, listing: ast.Assign | ast.AnnAssign) -> list[str]:
+    """Return the values at the top of ``module`` that are what ``listing`` lists; of a list of classes, the classes."""
+    kind, found = element_of(listing), []
+    classes = isinstance(listing, ast.AnnAssign) and "type[" in ast.unparse(listing.annotation)
+    for statement in module.body:
+        if classes and isinstance(statement, ast.ClassDef) and kind in [ast.unparse(base) for base in statement.bases]:
+            found.append(statement.name)
+        elif isinstance(statement, ast.Assign | ast.AnnAssign):
+            target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+            stated = ast.unparse(statement.annotation) if isinstance(statement, ast.AnnAssign) else ""
+            made = ast.unparse(statement.value.func) if isinstance(statement.value, ast.Call) else ""
+            if isinstance(target, ast.Name) and kind in (stated, made.rpartition(".")[2]):
+                found.append(target.id)
+    return found
+
+
 def assigned(module: ast.Module, name: str) -> ast.Assign | ast.AnnAssign | None:
     """Return the statement that binds ``name`` at the top of ``module``."""
     for statement in module.body:
@@ -305,6 +364,7 @@ RULES: tuple[Callable[[Tree], Iterator[str]], ...] = (
     reasons_of_dependencies,
     pinned,
     catalogues,
+    descriptors,
 )
 
 

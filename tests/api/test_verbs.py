@@ -234,3 +234,8 @@ def test_sentences_are_plain(people) -> None:
         api.statistics(people, plan, [{"stat": "mean", "column": "age"}])
     with pytest.raises(AttributeError, match="did you mean 'synthesize'"):
         _ = api.synthesise
+
+
+def test_a_column_that_a_frame_without_columns_lacks_is_refused() -> None:
+    with pytest.raises(ParameterError, match="no such column"):
+        api.plan(pd.DataFrame(), epsilon=1.0, bounds={"age": (0, 99)})

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -135,3 +137,10 @@ def test_an_option_may_be_for_another_of_the_tables(folder: Path, run: Run) -> N
     words = ["risk", "people.csv", "--quasi", "city", "--population", "people.parquet", "--ledger", "l.sqlite"]
     assert run(*words, "--delimiter", ",").code == 0
     assert "--sheet is not for" in run(*words, "--sheet", "x").refused()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pipes in folders")
+def test_a_pipe_is_refused_with_a_reading_option_too(folder: Path, run: Run) -> None:
+    """It would be waited for until somebody writes into it."""
+    os.mkfifo("pipe.csv")
+    assert "not a regular file" in run("describe", "pipe.csv", "--delimiter", ",").refused()

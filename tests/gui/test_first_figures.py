@@ -9,6 +9,7 @@ from hands import show
 from mishaps import PATIENCE, retype, text_of
 from PySide6.QtWidgets import QApplication, QCheckBox, QMessageBox, QWidget
 
+from workbench.jobs import network
 from workbench.processes import executor
 from workbench.release.choosing import CHOSEN
 from workbench.release.ledger.ledger import Ledger
@@ -67,7 +68,10 @@ def test_run_says_it_beside_the_button_and_asks_once(utility, press, idle, answe
 
 
 @needs_torch
-def test_a_training_that_is_watched_says_it_first_and_offers_a_quiet_one(iris, press, idle, answer, qtbot, tmp_path):
+def test_a_training_that_is_watched_says_it_first_and_offers_a_quiet_one(
+    iris, press, idle, answer, qtbot, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(network, "expect_accuracy", network.expect_here)
     press(iris, "tab_train")
     press(iris, "train_model_logistic")
     retype(iris, qtbot, "train_folder", tmp_path / "net")

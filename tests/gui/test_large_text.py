@@ -76,3 +76,13 @@ def test_figures_of_risk_are_read_whole(people, press, idle, qtbot) -> None:
     table = people.findChild(QTableView, "risk_columns")
     for at in range(3, 7):
         assert table.columnWidth(at) >= table.fontMetrics().horizontalAdvance("99.9 %") + 22, at
+
+
+def test_generalise_is_not_scrolled_sideways(people, press, idle, qtbot) -> None:
+    press(people, "tab_generalise")
+    idle(people)
+    enlarged(people, qtbot)
+    qtbot.waitUntil(lambda: is_whole(people, "body_generalise"))
+    people.theme.set_scale(100)
+    columns, editor = people.page.columns, people.page.editor
+    qtbot.waitUntil(lambda: columns.width() == 340 < editor.width())

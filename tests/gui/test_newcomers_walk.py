@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel
 
 from workbench.gui.app import main_window
 from workbench.gui.pages import PAGES
+from workbench.gui.session.blocking import FOUND
 from workbench.gui.shell import main_window as shell
 from workbench.gui.widgets import figures_first
 from workbench.release.ledger.ledger import Ledger
@@ -89,6 +90,17 @@ def test_all_and_none_stay_where_they_are_while_the_list_is_filtered(people, pre
     qtbot.keyClicks(people.findChild(QLineEdit, "question_columns_filter"), "a")
     qtbot.wait(50)
     assert [people.findChild(QWidget, f"questions_{name}").pos() for name in ("all", "none")] == places
+
+
+def test_without_a_table_the_questions_lead_to_one_and_all_columns_are_said_to_be_all(window, press, idle):
+    press(window, "tab_questions")
+    assert window.findChild(QAbstractButton, "questions_nothing_go").text() == "Open a table →"
+    press(window, "questions_nothing_go")
+    press(window, "sample_people")
+    idle(window)
+    press(window, "tab_questions")
+    press(window, "questions_all")
+    assert text_of(window, "questions_count") == "7 columns: all are needed"
 
 
 def test_verifying_the_ledger_moves_nothing(released, press, idle):
@@ -210,3 +222,36 @@ def test_return_goes_on_to_the_next_fact_and_escape_ends_that(window, qtbot, tmp
     qtbot.wait(30)
     assert table.hasFocus()
     assert plan().column("weight").upper is None
+
+
+def test_a_word_that_is_listed_as_a_value_is_not_missing_and_return_goes_on(window, qtbot, tmp_path):
+    window.activateWindow()
+    hands = Hands(window, qtbot)
+    path = tmp_path / "t.csv"
+    rows = "".join(f"{('none', 'full', 'part')[at % 3]},{150 + at % 40}\n" for at in range(80))
+    path.write_text("work,height\n" + rows, "utf-8")
+    hands.drop(path)
+    hands.click("tab_data")
+    hands.idle()
+    assert hands.cell("attribute_table", "work", "Missing") == "27 ⚠"
+    assert "27 cells say 'none' and count as missing" in hands.text("suspicion_0")
+    hands.click("data_onward")
+    qtbot.waitUntil(lambda: isinstance(QApplication.focusWidget(), QLineEdit), timeout=9000)
+    hands.keys("none|full|part")
+    hands.key(Qt.Key.Key_Return)
+    said = text_of(window, "detail_problem")
+    assert "'none|full|part' is one value" in said
+    assert "with commas between them" in said
+    hands.click("data_onward")
+    qtbot.waitUntil(lambda: isinstance(QApplication.focusWidget(), QLineEdit), timeout=9000)
+    hands.focus.selectAll()
+    hands.keys("none, full, part")
+    hands.key(Qt.Key.Key_Return)
+    assert window.session.plan.column("work").domain == ("none", "full", "part")
+    assert hands.cell("attribute_table", "work", "Missing") == "– ⚠"
+    assert not hands.sees("suspicion_0")
+    qtbot.waitUntil(lambda: QApplication.activePopupWidget() is not None)  # what a missing value means comes next
+    hands.key(Qt.Key.Key_Down)
+    hands.key(Qt.Key.Key_Return)
+    assert window.session.plan.column("work").missing == "refuse"
+    assert FOUND.columns(window.session.opened, window.session.plan) == (), "no release stops at a listed value"

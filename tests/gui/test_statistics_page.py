@@ -120,6 +120,29 @@ def test_fewer_figures_are_nearer_and_a_larger_epsilon_brings_them_nearer(ready,
     assert statuses() == []
 
 
+def test_a_standard_deviation_is_ticked_forecast_and_released(ready, press, idle, target, release, hands):
+    press(ready, "statistics_none")
+    idle(ready)
+    hands.click_cell(TABLE, "age", "Std. dev.")
+    hands.click_cell(TABLE, "sex", "Std. dev.")  # words have none
+    idle(ready)
+    assert asked(ready) == [("std", "age")]
+    table = ready.findChild(QTableView, TABLE)
+    assert table.horizontalScrollBar().maximum() == 0, "all figures are in sight at 1280 x 800"
+    assert hands.cell(TABLE, "age", "Std. dev.").startswith("± ")
+    pick(ready, "statistics_by_1", "sex")
+    idle(ready)
+    assert "standard deviation of age ± " in text_of(ready, "statistics_group_sizes")
+    pick(ready, "statistics_by_1", "none, all rows")
+    idle(ready)
+    release()
+    assert verify_any(target) == []
+    with target.open(encoding="utf-8", newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert (row["statistic"], row["column"]) == ("std", "age")
+    assert 0 < float(row["estimate"]) < 41  # half the range
+
+
 def test_bins_are_typed_and_a_wrong_number_is_refused(ready, hands, idle):
     hands.click_cell(TABLE, "age", "Histogram")
     idle(ready)

@@ -21,6 +21,7 @@ dependencies = [
 deep = ["torch>=2.13"]  # networks
 """
 GRR = "MECHANISM_FILE = True\nGRR = Mechanism(name='grr')\n"
+RISK = {"workbench/risk/__init__.py": '"""What others could learn."""\n'}
 SOUND = {
     "workbench/__init__.py": '"""A sound little workbench."""\n',
     "workbench/privacy/__init__.py": '"""What a mechanism is."""\n',
@@ -54,6 +55,13 @@ def faults(tree: Tree) -> list[str]:
 
 def test_this_checkout_keeps_every_rule():
     assert faults(house_rules.tree(ROOT)) == []
+
+
+def test_every_list_that_is_looked_at_is_there():
+    for folder in house_rules.CATALOGUES:
+        assert (ROOT / folder / "__init__.py").is_file()
+    for file in house_rules.LISTS:
+        assert (ROOT / file).is_file()
 
 
 def test_a_sound_checkout_has_no_fault(tmp_path):
@@ -104,6 +112,30 @@ def test_a_sound_checkout_has_no_fault(tmp_path):
                 "workbench/learners/trees.py": "LEARNER = 1\n",
             },
             "workbench/learners/trees.py is not listed in LEARNERS",
+        ),
+        (
+            {"workbench/privacy/local/mechanisms/grr.py": GRR + "WARNER = Mechanism(name='warner')\n"},
+            "WARNER of workbench/privacy/local/mechanisms/grr.py is not listed in MECHANISMS",
+        ),
+        (
+            {
+                "workbench/risk/membership.py": "A = Guess()\nB: Guess = made()\nGUESSES: tuple[Guess, ...] = (A,)\n",
+                **RISK,
+            },
+            "B of workbench/risk/membership.py is not listed in GUESSES",
+        ),
+        (
+            {
+                "workbench/risk/generalise/models.py": "class A(PrivacyModel): ...\nclass B(PrivacyModel): ...\n"
+                "MODELS: tuple[type[PrivacyModel], ...] = (B,)\n",
+                "workbench/risk/generalise/__init__.py": '"""Tables made more general."""\n',
+                **RISK,
+            },
+            "A of workbench/risk/generalise/models.py is not listed in MODELS",
+        ),
+        (
+            {"workbench/risk/membership.py": "A = Guess()\n", **RISK},
+            "workbench/risk/membership.py has no list GUESSES",
         ),
     ],
 )

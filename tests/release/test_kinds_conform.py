@@ -12,6 +12,7 @@ import pytest
 import toy_kind
 from kind_conformance import Case, KindConformance
 
+from workbench.data.columns import found
 from workbench.data.table import Table
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.rappor.collection import Collection
@@ -20,6 +21,7 @@ from workbench.release.rappor.rappor_work import rappor_work
 from workbench.release.rows_work import rows_work
 from workbench.release.statistics.statistics_work import statistics_work
 from workbench.release.synthetic.synthesis_work import synthesis_work
+from workbench.release.values_work import Asked, values_work
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
@@ -130,6 +132,28 @@ class TestRappor(KindConformance):
             return [float(bits.str.slice(i, 1).cast(pl.Int64).sum()) for i in range(8)]
 
         return Case(PLAN, TABLE, rappor_work(parameters, Collection(column="g"), 4), numbers, {".csv": "csv"})
+
+
+class TestValues(KindConformance):
+    """A value that one row alone holds, and bounds that it alone would widen; most rows pass, so that files hold some.
+
+    δ is so small that it stays below 1/rows for three replaced rows of a person at ε = 1 a row.
+    """
+
+    @classmethod
+    def case(cls) -> Case:
+        rows = [("999", "b"), *[("3", "a")] * 59]
+        table = Table(pl.DataFrame(rows, schema={"x": pl.String, "g": pl.String}, orient="row"), "hostile.csv")
+        asked = Asked(category=("g",), number=("x",))
+
+        def numbers(data: bytes) -> list[float]:
+            lines = found.decode(data, "file")
+            counts = {line.value: float(line.count or 0) for line in lines}
+            ends = [end for line in lines if line.upper is not None for end in (line.lower or 0.0, line.upper)]
+            return [counts.get("a", 0.0), counts.get("b", 0.0), *(ends or [0.0, 0.0])]
+
+        work = values_work(PLAN, asked, Decimal(1), Decimal("1e-5"), len(rows), "csv")
+        return Case(PLAN, table, work, numbers, samples=120)
 
 
 class TestNoisyRows(KindConformance):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections import Counter
@@ -25,6 +26,7 @@ def random_hierarchy(rng: np.random.Generator, values: list[str]) -> Hierarchy:
     return Hierarchy((*levels, tuple("*" for _ in values)))
 
 
+@functools.cache
 def random_case(seed: int, *, population: bool) -> tuple[Problem, dict[str, Any]]:
     """Return a random problem of at most 40 rows, and the same as plain lists."""
     rng = np.random.default_rng(seed)
@@ -89,8 +91,8 @@ def allowed(name: str, model: Any, case: dict[str, Any], node: tuple[int, ...], 
         falling = sorted(own.values(), reverse=True)
         return falling[0] < model.recursive_c * sum(falling[model.recursive_l - 1 :])
     if name == "t-closeness":
-        gaps = [own.get(v, 0) / size - all_[v] / n for v in order]
-        return _distance(model.distance, gaps, order, case["hierarchies"]["s"]) <= model.t + 1e-9
+        gaps = tuple(own.get(v, 0) / size - all_[v] / n for v in order)
+        return _distance(model.distance, gaps, tuple(order), case["hierarchies"]["s"]) <= model.t + 1e-9
     if name == "beta-likeness":
         for value, count in all_.items():
             limit = min(model.beta, -math.log(count / n)) if model.enhanced else model.beta
@@ -107,7 +109,8 @@ def allowed(name: str, model: Any, case: dict[str, Any], node: tuple[int, ...], 
     return True
 
 
-def _distance(kind: str, gaps: list[float], order: list[str], hierarchy: Hierarchy) -> float:
+@functools.cache
+def _distance(kind: str, gaps: tuple[float, ...], order: tuple[str, ...], hierarchy: Hierarchy) -> float:
     """Return the earth mover's distance, by a linear programme over what is moved from where to where."""
     from scipy.optimize import linprog
 

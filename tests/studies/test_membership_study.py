@@ -60,7 +60,7 @@ def test_what_is_allowed_follows_from_how_each_row_is_used(regime: str, replaced
 
 
 def test_an_epsilon_of_each_prediction_bounds_nothing_of_many() -> None:
-    found = attacked("median-forest", "private", data(numbers=True))
+    found = attacked("median-forest", "private", data(60, numbers=True))
     assert found.allowed is None
     assert "each prediction" in found.why_not
 

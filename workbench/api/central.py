@@ -12,6 +12,7 @@ import pandas as pd
 from workbench.api.datasets import warn_of_study
 from workbench.api.frames import Place, frame_of, restored
 from workbench.api.handed import Handed
+from workbench.data.columns import found
 from workbench.data.on_workers import LOCAL
 from workbench.params import ParameterError
 from workbench.privacy.accounting.event import exact
@@ -236,7 +237,12 @@ def _records(handed: Handed, data: bytes, file_format: str) -> pd.DataFrame:
     return frame_of({name: [record[name] for record in records] for name in (records[0] if records else ())})
 
 
-_READ = {"synthetic": _rows, "statistics": _records}
+def _values(handed: Handed, data: bytes, file_format: str) -> pd.DataFrame:
+    lines = found.decode(data, "the values")  # as text: 01010 is no number
+    return frame_of({name: [getattr(line, name) for line in lines] for name in found.FIELDS})
+
+
+_READ = {"synthetic": _rows, "statistics": _records, "values": _values}
 """How the file of a kind becomes a DataFrame, where it is not simply a table."""
 
 

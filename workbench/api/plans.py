@@ -12,11 +12,13 @@ import pandas as pd
 
 from workbench.api.datasets import mark_of
 from workbench.api.frames import Place, Shown, cell_text, frame_of, path_of, short
-from workbench.data.schema import OWN_VALUE
+from workbench.data.columns.found import attributes
+from workbench.data.schema import OWN_VALUE, RELEASED, Attribute
 from workbench.params import ParameterError
 from workbench.params.field import IntegerField, did_you_mean, plain_scalar
 from workbench.privacy.accounting.event import exact
 from workbench.release.delta_limit import require_small_delta
+from workbench.release.values_work import released_values
 from workbench.sanitize import plan as sanitize_plan
 from workbench.sanitize.budget_split import target_weight
 from workbench.sanitize.forecast import forecast
@@ -125,6 +127,7 @@ def plan(
     need: Iterable[str] | None = None,
     ask: Iterable[str] = (),
     want: Iterable[str] = (),
+    values: Place | None = None,
 ) -> Plan:
     """Return a plan. All that it says of the columns must be publicly known; no value is read from a table.
 
@@ -153,8 +156,10 @@ def plan(
         need: the columns of ``frame`` that they need; the others are left out.
         ask: what they will do with it: ``averages``, ``pairs``, ``model:COLUMN``, ``rows``, ``figures``.
         want: figures and how near to the truth they must be, such as ``mean(age) ± 2``.
+        values: the file of a release of values, of which bounds and domains are taken that are not declared here.
 
     Raises:
+        InputError: ``values`` is no such release.
         ParameterError: a column is named twice, not in the frame or not declared, or a fact is not one that a plan
             can hold.
     """
@@ -167,7 +172,11 @@ def plan(
         dropped = [name for name in dropped if name not in wanted]
     if unit is not None and unit not in dropped:
         dropped = [*dropped, unit]
-    facts = _Facts.of(frame, bounds, domains, kinds, dropped, _names(keep), wanted)
+    pairs, listed, kept = _by_column(bounds, "bounds"), _by_column(domains, "domains"), _names(keep)
+    found = _found(values, frame, {*pairs, *listed, *dropped, *kept})
+    pairs |= {name: (a.lower, a.upper) for name, a in found.items() if a.numeric}
+    listed |= {name: a.domain for name, a in found.items() if not a.numeric}
+    facts = _Facts.of(frame, pairs, listed, kinds, dropped, kept, wanted)
     may_miss, mechanisms = _names(missing), {} if isinstance(mechanism, str) else dict(mechanism)
     named = facts.named()
     _check_declared({"missing": may_miss, "mechanism": mechanisms, "kinds": facts.kinds}, facts.protected)
@@ -179,7 +188,8 @@ def plan(
         if name not in facts.protected:
             return Column(name=name, action="drop" if name in dropped else "keep")
         stated = facts.column(name)
-        stated |= {"missing": OWN_VALUE} if name in may_miss else {}
+        stated |= {"missing": OWN_VALUE} if name in may_miss or name in found else {}
+        stated |= {"bounds_origin": RELEASED, "other": found[name].other} if name in found else {}
         if name == target:
             weight = {} if name in facts.pairs else {"weight": target_weight(epsilon, len(facts.protected) - 1)}
             stated |= {"role": "target", **weight}
@@ -204,11 +214,22 @@ def plan(
     )
 
 
+def _found(values: Place | None, frame: pd.DataFrame | None, stated: Collection[str]) -> dict[str, Attribute]:
+    """Return what a release of values has found of columns of ``frame``, or of any, of which nothing is stated."""
+    if values is None:
+        return {}
+    found, _ = released_values(path_of(values))
+    named = [str(name) for name in frame.columns] if frame is not None else [line.column for line in found]
+    dtypes = {} if frame is None else {str(name): frame[name].dtype for name in frame.columns}
+    kinds = {name: kind_of(dtypes.get(name), (0, 1)) for name in named if name not in stated}
+    return {attribute.name: attribute for attribute in attributes(found, kinds)}
+
+
 @dataclasses.dataclass(frozen=True)
 class _Facts:
     """What is declared of columns, each of which is named once; dtypes are those of the frame, where there is one."""
 
-    dtypes: dict[str, Any]
+    dtypes: dict[str, Any] | None
     pairs: dict[str, Any]
     values: dict[str, Any]
     kinds: dict[str, str]
@@ -232,9 +253,9 @@ class _Facts:
         )
         _check_once({"bounds": pairs, "domains": values, "drop": dropped, "keep": kept})
         stated = _by_column(kinds, "kinds")
-        dtypes = {} if frame is None else {str(name): frame[name].dtype for name in frame.columns}
-        for name in dtypes:
-            if pd.api.types.is_bool_dtype(dtypes[name]) and name not in {*pairs, *values, *dropped, *kept}:
+        dtypes = None if frame is None else {str(name): frame[name].dtype for name in frame.columns}
+        for name, dtype in (dtypes or {}).items():
+            if pd.api.types.is_bool_dtype(dtype) and name not in {*pairs, *values, *dropped, *kept}:
                 stated.setdefault(name, "boolean")
         return cls(dtypes, pairs, values, stated, dropped, kept)
 
@@ -250,7 +271,7 @@ class _Facts:
         """Return the columns in the order of the frame, which must have each of them and no other."""
         flags = (n for n in self._flags if n not in self.pairs)
         named = [*self.pairs, *self.values, *flags, *self.dropped, *self.kept]
-        if self.dtypes:
+        if self.dtypes is not None:
             _check_names(list(self.dtypes), named)
             named.sort(key=list(self.dtypes).index)
         return named
@@ -258,7 +279,7 @@ class _Facts:
     def column(self, name: str) -> dict[str, Any]:
         """Return what is declared of a protected column."""
         if name in self.pairs:
-            kind = self.kinds.get(name) or kind_of(self.dtypes.get(name), self.pairs[name])
+            kind = self.kinds.get(name) or kind_of((self.dtypes or {}).get(name), self.pairs[name])
             return numeric(name, self.pairs[name], kind)
         facts = categories(name, self.values[name]) if name in self.values else {}
         return {**facts, "kind": _one_of(self.kinds.get(name, "category"), NAMED, name)}

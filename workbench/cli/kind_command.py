@@ -125,7 +125,7 @@ class KindCommand:
         parser.add_argument("--plan", required=not kind.any_text, type=Path, metavar="PLAN", help=stated)
         if not kind.own_cost:
             parser.add_argument("--epsilon", required=True, metavar="ε", help=EPSILON.help)
-            parser.add_argument("--delta", metavar="δ", help=DELTA.help)
+            parser.add_argument("--delta", metavar="δ", help=kind.delta or DELTA.help)
         self.add_request(parser)
         if self.counts:
             add_engine(parser, "counted")

@@ -10,6 +10,7 @@ from typing import Any
 
 from workbench.cli.command import Command, Context
 from workbench.cli.tables import add_data, add_output, how_to_read, read_data
+from workbench.data.columns.found import attributes
 from workbench.data.columns.profile import profile
 from workbench.data.read import SAMPLE_PREFIX
 from workbench.data.reading import reading_of
@@ -24,6 +25,7 @@ from workbench.privacy.local import mechanisms
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.atomic import write_output
 from workbench.release.parts import keep_inputs
+from workbench.release.values_work import released_values
 from workbench.sanitize.data_dictionary import column_tables, left_out_in_words, load_dictionary, write_dictionary
 from workbench.sanitize.origin import confirm, places
 from workbench.sanitize.plan import AUTO, Plan, unfilled
@@ -36,6 +38,7 @@ _DICTIONARY = (
     "take what is declared in this data dictionary: CSV with the header "
     "name,role,kind,lower,upper,values,missing,date_order, dates as 1990-12-31, values separated by |"
 )
+_VALUES = "take domains and bounds that `workbench values` has released; FILE has its certificate beside it"
 _EXPORT = "write the data dictionary of PLAN to -o; takes no DATA"
 _CONFIRM = "confirm every guess of PLAN as right and public knowledge; takes no DATA"
 _FOR = "who gets the release: anyone (ε up to 1), named (recipients under terms, up to 3) or us (only we, up to 10)"
@@ -70,6 +73,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from-data", action="store_true", help="take bounds and domains from the rows: epsilon does not cover that"
     )
+    parser.add_argument("--values", type=Path, metavar="FILE", help=_VALUES)
     parser.add_argument("--for", dest="recipient", metavar="WHO", help=_FOR)
     parser.add_argument("--need", metavar="COLS", help="the columns that they need, a,b,c; the others are left out")
     parser.add_argument("--ask", metavar="WHAT", help=_ASK)
@@ -92,10 +96,14 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     for name in (name for name, value in needed.items() if value is None):
         raise ParameterError(f"{name} is missing", "workbench plan", "see `workbench plan --help`")
     epsilon = _EPSILON.parse(epsilon_text, "--epsilon")
-    keep_inputs(options.output, options.data, options.dictionary)
+    keep_inputs(options.output, options.data, options.dictionary, options.values)
     dictionary = load_dictionary(options.dictionary) if options.dictionary is not None else ()
     table = read_data(options, context)
-    columns, declared = profile(table, cancel=context.cancel, emit=context.emit), _declared(options.data)
+    columns = profile(table, cancel=context.cancel, emit=context.emit)
+    declared, release_id = _declared(options.data), ""
+    if options.values is not None:
+        found, release_id = released_values(options.values, context.cancel)
+        declared = (*declared, *attributes(found, {column.name: column.kind for column in columns}))
     roles = {a.name: a.role for a in declared} | {e.name: e.role for e in dictionary if e.role}
     suggested = suggestion(columns, table.rows, roles) if asked and options.need is None else None
     made = draft(
@@ -115,10 +123,12 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         rows_per_person=_rows_per_person(options),
     )
     _keep_filled(options.output, made.unfilled)
-    notes = [*made.notes, *filter(None, (made.on_target,))]
+    taken = f"domains and bounds are those of the release {release_id}" if release_id else ""
+    notes = [*made.notes, *filter(None, (made.on_target, taken))]
     for note in notes:
         context.emit(Notice("info", note))
-    write_output(options.output, made.toml.encode())
+    comment = f'# bounds_origin = "released": found by the release {release_id}\n' if release_id else ""
+    write_output(options.output, f"{comment}{made.toml}".encode())
     if options.from_data:
         context.emit(Notice("warning", "bounds and domains were taken from the rows: every certificate will say so"))
     return {

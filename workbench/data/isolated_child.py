@@ -45,7 +45,13 @@ LEAST_SECONDS, BYTES_PER_SECOND, CELLS_PER_SECOND = 60, 1_000_000, 1_000_000
 
 
 def limits(size: int, cells: int, free: int) -> tuple[int, int]:
-    """Return how many bytes of memory and seconds of the processor a file may take."""
+    """Return how many bytes of memory and seconds of the processor a file may take.
+
+    Args:
+        size: bytes of the file.
+        cells: rows times columns, according to its own header.
+        free: bytes of memory that the system has left.
+    """
     wanted = max(LEAST_BYTES, BYTES_PER_BYTE * size, BYTES_PER_CELL * cells)
     seconds = LEAST_SECONDS + size // BYTES_PER_SECOND + cells // CELLS_PER_SECOND
     return min(wanted, int(SHARE * free)), seconds

@@ -108,12 +108,14 @@ def _options_of(source: str, *, text: bool) -> tuple[str, tuple[str, ...]]:
         return "a sample table", ()
     if address_of(source) is not None:
         return "a table of a database", ("missing",)
-    file = Path(source)
+    file, every = Path(source), tuple(ReadOptions.declared())
     folder = folder_source(file)
     try:
+        if folder is None and not file.is_file():  # to open a pipe would wait for its writer
+            return "", every
         head = b"" if folder is not None else _head(file)
     except (OSError, ValueError):
-        return "", tuple(ReadOptions.declared())
+        return "", every
     found = source_of(file, head, stated=text) if folder is None else folder[0]
     if found is COMPRESSED and kind_of(head) != "zip":
         return "packed files other than zip", tuple(name for name in found.options if name != "member")

@@ -17,6 +17,8 @@ ROLES = ("identifier", "quasi-identifier", "sensitive", "target")
 _, QUASI, SENSITIVE, _ = ROLES
 DATE_ORDERS = ("day-first", "month-first")
 OWN_VALUE = "own-value"
+RELEASED = "released"
+"""The origin of bounds or a domain that a release of values has published, at its own ε."""
 DECLARED, GUESS = "declared", "guess"
 """The origin of a column's facts: declared by a person, or guessed from the rows and not yet confirmed."""
 
@@ -41,9 +43,9 @@ class Attribute(Parameters):
     domain: tuple[str, ...] | None = texts(default=None, shortest=2, help="public list of the values")
     other: str | None = text(default=None, help="the domain value that collects values outside the domain")
     bounds_origin: str = choice(
-        choices=("declared", "data"),
+        choices=("declared", "data", RELEASED),
         default="declared",
-        help="whether the bounds are public or were taken from the rows",
+        help="whether the bounds are public, were taken from the rows, or from a release that was paid for",
     )
     origin: str = choice(
         choices=(DECLARED, GUESS), default=DECLARED, help="whether kind and missing values are public or a guess"

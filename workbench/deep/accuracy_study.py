@@ -166,6 +166,9 @@ def trained_again(
         seed: of batches and noise; the first weights are public.
         cancel: looked at before each step.
         private: whether it is trained with clipping and noise; without them it remembers what it can.
+
+    Raises:
+        CancelledError: ``cancel`` was set.
     """
     cancel, stated = cancel or CancelToken(), card["training"]
     values = {**card["parameters"], "noise": stated["noise_multiplier"], "epsilon": None, "device": CPU}

@@ -178,9 +178,8 @@ class KeptLayer:
 class BookKeepingClippedSum(BoundEngine):
     """Keeps the inputs of the layers and the gradients of their outputs; norms and sums follow from these.
 
-    Each parameter of the network belongs to one layer with a rule. Rows' gradients exist for one layer and as many rows
-    as fit into 64 MB; those of linear layers at one position never exist. Single precision, clipped at a bound that its
-    rounding needs (:mod:`workbench.deep.factors`).
+    Rows' gradients exist for one layer and as many rows as fit into 64 MB; those of linear layers at one position
+    never exist. Single precision, clipped at a bound that its rounding needs (:mod:`workbench.deep.factors`).
 
     Attributes:
         clipping: how rows are clipped: at a norm a little below C.

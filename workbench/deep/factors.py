@@ -77,7 +77,13 @@ def lost_squares(terms: int) -> float:
 
 
 def bound_in_single(clip: float, terms: int, rows: int) -> float:
-    """Return C′: rows clipped at it in single precision move their sum by at most ``clip``."""
+    """Return C′: rows clipped at it in single precision move their sum by at most ``clip``.
+
+    Args:
+        clip: C.
+        terms: most squares in the norm of one row's gradient.
+        rows: most rows that are summed in single precision at once.
+    """
     return clip / ((1 + 2 * gamma(terms + 16)) * (1 + 2 * rows * gamma(rows + 4)))
 
 

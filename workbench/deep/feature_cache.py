@@ -45,7 +45,13 @@ Rows = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class CacheState:
-    """What is kept."""
+    """What is kept.
+
+    Attributes:
+        folder: where.
+        sets: features of how many sets of rows.
+        size: bytes of all of them.
+    """
 
     folder: Path
     sets: int

@@ -111,7 +111,14 @@ class StudyLine:
 
 @dataclass(frozen=True)
 class StudyRow:
-    """The memory of one setting."""
+    """The memory of one setting.
+
+    Attributes:
+        line: what it is but for its batch.
+        batch: rows in memory at once.
+        device: ``cpu`` or ``cuda``.
+        phases: bytes in use in each phase.
+    """
 
     line: StudyLine
     batch: int
@@ -190,6 +197,13 @@ def compare(
     cancel: CancelToken | None = None,
 ) -> StudyResult:
     """Return the memory of every combination; what a network cannot read is left out with a remark.
+
+    Args:
+        study: what is compared.
+        networks: the architectures.
+        fit: bytes that a training is to fit in; ``None`` where they are not known.
+        progress: hears (done, total) settings.
+        cancel: looked at before each setting.
 
     Raises:
         ParameterError: there is no network, there are too many settings, or no network reads such rows.

@@ -138,7 +138,17 @@ def _below(words: Whole, steps: Floats, within: Floats, part: Floats, undecided:
 def _accept(
     layer: Whole, place: Whole, heights: Whole, widths: Floats, tops: Floats, x: Floats, accepted: NDArray[np.bool_]
 ) -> None:
-    """Write the standard numbers of draws, and whether each is below the curve."""
+    """Write the standard numbers of draws, and whether each is below the curve.
+
+    Args:
+        layer: their layers (u,).
+        place: their places in them.
+        heights: a word for each, of which 53 bits are the height within the layer.
+        widths: x₀ … x₁₀₂₄.
+        tops: F₀ … F₁₀₂₄.
+        x: to be written into, (u,).
+        accepted: to be written into, (u,).
+    """
     for i in range(len(layer)):
         box = layer[i]
         number = widths[box] * (place[i] * 2.0**-52)

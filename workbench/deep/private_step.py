@@ -90,7 +90,16 @@ class PrivateStep:
         clipped_sum: Callable[[float], ClippedSum],
         enter: Callable[[str], None] = ignore_phase,
     ) -> PrivateStep:
-        """Make the parts."""
+        """Make the parts.
+
+        Args:
+            steps: that may be taken.
+            rows: of the table.
+            batch: expected rows of a batch.
+            clip: the clipping norm C.
+            clipped_sum: makes the engine for a clipping norm.
+            enter: hears the name of each phase of a step as it begins.
+        """
         sampler = PoissonSampler(rows, steps.sample_rate, steps.coins)
         return cls(steps, sampler, clipped_sum(clip), GaussianNoise(steps, clip), batch, enter)
 

@@ -296,7 +296,14 @@ def run_to_end(
     *,
     gauge_memory: bool = False,
 ) -> Terminal:
-    """Run ``job`` and wait for its end, as the command line does; Ctrl+C and SIGTERM ask it to stop."""
+    """Run ``job`` and wait for its end, as the command line does; Ctrl+C and SIGTERM ask it to stop.
+
+    Args:
+        job: what to do, in a thread of its own.
+        on_event: called in this thread for each event, the terminal one included.
+        poll: seconds between two polls.
+        gauge_memory: whether Memory events come too.
+    """
     run = Run(job, gauge_memory=gauge_memory)
     with _stopping_on_signals(run):  # before the start: a signal in the first instant counts too
         run._start()

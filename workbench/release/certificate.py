@@ -22,7 +22,7 @@ from workbench.params import CheckFailedError, InputError
 from workbench.params.codec import read_json
 from workbench.paths import resources
 from workbench.privacy.accounting.compose import total
-from workbench.privacy.accounting.event import RELATION, PureDp, ZeroConcentrated
+from workbench.privacy.accounting.event import RELATION, ApproximateDp, PureDp, ZeroConcentrated
 from workbench.privacy.central.share import Budget, QueryEvent
 from workbench.release.kinds import ROWS, kind
 from workbench.release.ledger.entry import decimal_text, minus
@@ -86,6 +86,7 @@ ACCOUNTING = (
     "zero-concentrated differential privacy: the shares of rho add up, and (epsilon, delta) follow by Canonne, Kamath "
     "and Steinke 2020, Proposition 12"
 )
+SUMMED = "basic composition: the shares of epsilon add up, and so do those of delta (Dwork and Roth 2014, Theorem 3.16)"
 
 
 def certificate_path(target: Path) -> Path:
@@ -323,7 +324,12 @@ def raised_caps(account: Account) -> list[dict[str, str]]:
 def query_facts(events: tuple[QueryEvent, ...]) -> list[dict[str, str]]:
     """Return the queries as a certificate lists them, each with its share of ε or ρ (back: :func:`queries_of`)."""
     return [
-        {"label": e.label, "epsilon" if isinstance(e, PureDp) else "rho": decimal_text(amount_of(e))} for e in events
+        {
+            "label": e.label,
+            "rho" if isinstance(e, ZeroConcentrated) else "epsilon": decimal_text(amount_of(e)),
+            **({"delta": decimal_text(e.delta)} if isinstance(e, ApproximateDp) else {}),
+        }
+        for e in events
     ]
 
 
@@ -348,8 +354,9 @@ def central_guarantee(
     more: dict[str, Any] = {"epsilon_row": decimal_text(row.epsilon), "rows_per_person": plan.rows_per_person}
     more |= unit_facts(plan.unit)
     if row.gaussian:
-        more |= {"delta_row": decimal_text(row.delta), "rho_row": decimal_text(total(amount_of(e) for e in events))}
-        more["accounting"] = ACCOUNTING
+        rho = total(e.rho for e in events if isinstance(e, ZeroConcentrated))
+        more |= {"delta_row": decimal_text(row.delta), **({"rho_row": decimal_text(rho)} if rho else {})}
+        more["accounting"] = ACCOUNTING if rho else SUMMED
     return guarantee_facts(
         f"{statement} {known.note}".strip(),
         (cost.epsilon, cost.delta),
@@ -361,10 +368,15 @@ def central_guarantee(
 
 def queries_of(document: dict[str, Any]) -> tuple[QueryEvent, ...]:
     """Return the queries that a certificate lists."""
-    return tuple(
-        PureDp(Decimal(q["epsilon"]), q["label"]) if "epsilon" in q else ZeroConcentrated(Decimal(q["rho"]), q["label"])
-        for q in document["queries"]
-    )
+    return tuple(_query_of(stated) for stated in document["queries"])
+
+
+def _query_of(stated: Mapping[str, str]) -> QueryEvent:
+    label = stated["label"]
+    if "rho" in stated:
+        return ZeroConcentrated(Decimal(stated["rho"]), label)
+    epsilon = Decimal(stated["epsilon"])
+    return ApproximateDp(epsilon, Decimal(stated["delta"]), label) if "delta" in stated else PureDp(epsilon, label)
 
 
 def stated_budget(document: dict[str, Any]) -> Budget:

@@ -52,6 +52,8 @@ class Kind:
         own_cost: whether its cost follows from the request, so that no ε is asked for.
         forecasts: whether its command has ``--forecast --rows``, for which the plan and the request are enough.
         formats: of its file; :data:`TABLES` where it is rows.
+        before_plan: whether what it finds goes into a plan, so that it is none of the ways to release by one.
+        delta: what a δ is for, where it is not for discrete Gaussian noise.
         help: one line on what the command does.
         example: the options without a default, as the command's example gives them.
     """
@@ -71,6 +73,8 @@ class Kind:
     own_cost: bool = False
     forecasts: bool = True
     formats: tuple[str, ...] = ("csv",)
+    before_plan: bool = False
+    delta: str = ""
     help: str = ""
     example: str = ""
 
@@ -165,6 +169,19 @@ KINDS: tuple[Kind, ...] = (
         again="workbench.release.statistics.statistics_work:repeated",
         formats=("csv", "json"),
         help="release private counts, histograms, means, sums, spreads, quantiles and modes with their intervals",
+    ),
+    Kind(
+        "values",
+        "values and bounds",
+        "",
+        "values that nobody declared, and bounds",
+        any_text=True,
+        request="workbench.release.values_work:Asked",
+        work="workbench.release.values_work:values_work",
+        before_plan=True,
+        delta="chance that a value which one row alone has is published, below 1/rows; needed for --category",
+        help="find the values of a column of names and the bounds of one of numbers, at an epsilon of their own",
+        example="--number age",
     ),
     Kind(
         "rappor",

@@ -24,7 +24,7 @@ from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, InputError, ParameterError, WorkbenchError
 from workbench.privacy.accounting.compose import for_person
-from workbench.privacy.accounting.event import Cost
+from workbench.privacy.accounting.event import ApproximateDp, Cost
 from workbench.release.certificate import (
     account_facts,
     certificate_path,
@@ -206,7 +206,10 @@ class Prepared:
         if self.work.kind == ROWS:
             return request_of(ROWS, plan=self.plan.published().to_toml(), format=form)
         asked = {"plan": self.plan.published().to_toml(), "format": form, **self.work.request}
-        queries = [[e.label, str(amount_of(e))] for e in self.work.events]
+        queries = [
+            [e.label, str(amount_of(e)), *([str(e.delta)] if isinstance(e, ApproximateDp) else [])]
+            for e in self.work.events
+        ]
         if self.work.budget is not None:
             asked = {**asked, "budget": [str(self.work.budget.epsilon), str(self.work.budget.delta)]}
         return request_of(self.work.kind, asked=asked, queries=queries)

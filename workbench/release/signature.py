@@ -1,7 +1,8 @@
 """Signatures: the key of this user, the public keys that are trusted, and the file beside what is signed, ``FILE.sig``.
 
 The key is made once, in the user's data folder, readable by its owner alone. A signature is a JSON file with the public
-key.
+key. What is signed is the file's bytes, so that standard tools check it. A certificate names the SHA-256 of the
+released file: who signs the one vouches for the other. The certificate itself is the same with and without a signature.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Classes of rows that are alike, the sensitive values of each, and how far these are from those of all rows."""
+"""Classes of rows that are alike, the sensitive values of each, and how far these are from those of all rows.
+
+How far is the earth mover's distance, by one of three ground distances between values (Li, Li and Venkatasubramanian
+2007).
+"""
 
 from __future__ import annotations
 
@@ -191,6 +195,11 @@ def hierarchical(found: SensitiveCounts, whole: np.ndarray, levels: Sequence[np.
     """Return the distance of each class where the distance of two values is the height of their lowest common group.
 
     Each inner group N of height h moves h/H · min(Σ⁺, Σ⁻) of the surplus of its parts, for a tree of height H.
+
+    Args:
+        found: the classes.
+        whole: the share of each value in the table.
+        levels: the group of each value, from the lowest level above the values to the highest.
     """
     tree = list(levels)
     if not tree or int(tree[-1].max()) > 0:

@@ -1,6 +1,16 @@
 """Membership inference: who was among those that a model was trained on, or a table was made from.
 
 A way to guess is a :class:`Guess` and a line in :data:`GUESSES`.
+
+**The bound from one release.** Members and others are put into pairs at random, one of each. If both were drawn alike,
+a fair coin says for each pair which of the two was used, and using the other one instead replaces one row. So each of
+the guesses that scores make of r pairs is right with probability e^ε₁/(1 + e^ε₁) at most, given the output and all
+other coins, where (ε₁, δ₁) is the guarantee for replaced rows: (2ε, (1+e^ε)δ) by that for an emptied one (Steinke, Nasr
+& Jagielski 2023, and :mod:`workbench.privacy.audit`). With δ₁ = 0 the bound is that of Clopper & Pearson (1934) for the
+share of right guesses; it needs no second model, and no independence of the rows within the one there is.
+
+Which r pairs are guessed is decided by scores alone: those with the highest score of all, or with the lowest. Several r
+are tried, each at its part of α.
 """
 
 from __future__ import annotations
@@ -246,6 +256,9 @@ _SAME = 1e-6
 
 def _density_ratio_score(seen: Seen) -> Scores:
     """Return ln of the ratio of two densities, but for factors that are the same for all rows.
+
+    Where rows are scarce everybody is far from the release, and where they are dense everybody is near: the distance
+    alone says little of who was used. The attacker has rows of the same population to compare with.
 
     That of the release and that of the population are estimated by the nearest neighbour: with n rows in d dimensions
     by 1/(n·rᵈ), r being the distance to it.

@@ -46,8 +46,10 @@ def asked_in_sql(query: str) -> tuple[Statistic, ...]:
         raise WorkbenchError("queries need the library sqlglot", hint=hint) from None
     try:
         statements = sqlglot.parse(query)
+    except RecursionError:
+        raise _refused("the query cannot be read: it is nested too deeply", "leave out parentheses") from None
     except sqlglot.errors.SqlglotError as error:
-        said = str(error).split(". Line")[0].splitlines()[0]
+        said = str(error).split(". Line")[0].splitlines()[0].split(" for <class")[0]
         raise _refused(f"the query cannot be read: {said}", 'such as "SELECT AVG(age) FROM people"') from None
     tree = statements[0] if len(statements) == 1 else None
     if not isinstance(tree, exp.Select):
@@ -56,12 +58,16 @@ def asked_in_sql(query: str) -> tuple[Statistic, ...]:
         if tree.args.get(clause):
             raise _refused(f"{clause.strip('_').removesuffix('s').upper()} cannot be released: {why}")
     group = tree.args.get("group")
-    used = {name for name, value in tree.args.items() if value} - {"expressions", "from", "from_", "group"}
-    if used or (group is not None and len([value for value in group.args.values() if value]) > 1):
-        raise _refused("only SELECT, FROM and GROUP BY columns can be released")
+    _require_only(tree, "expressions", "from", "from_", "group")
+    if group is not None:
+        _require_only(group, "expressions")
     source = tree.args.get("from_") or tree.args.get("from")
     if source is not None and not isinstance(source.this, exp.Table):
         raise _refused("a query within a query cannot be released: nothing limits what one row changes in it")
+    if source is not None:
+        _require_only(source.this, "this", "alias", "db", "catalog")
+        if not isinstance(source.this.this, exp.Identifier):
+            raise _refused(f"{source.this.sql()} is no table that is named", "name the table, or leave FROM out")
     by = tuple(_column(one) for one in (group.expressions if group is not None else ()))
     asked: dict[tuple[str, str | None], dict[str, Any]] = {}
     for selected in tree.expressions:
@@ -79,23 +85,31 @@ def asked_in_sql(query: str) -> tuple[Statistic, ...]:
     return tuple(Statistic(**keys, by=by or None) for keys in asked.values())
 
 
+def _require_only(part: exp.Expression, *known: str) -> None:
+    """Refuse what is stated of a part of the query besides what is understood: else it would be left out unseen."""
+    if any(value and name not in known for name, value in part.args.items()):
+        raise _refused("only SELECT, FROM and GROUP BY columns can be released")
+
+
 def _statistic(whole: exp.Expression) -> dict[str, Any]:
     """Return the statistic that a selected expression asks for."""
     from sqlglot import exp
 
     stated, name = whole.sql(), type(whole).__name__
     if isinstance(whole, exp.WithinGroup):  # PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY pay)
-        ordered, part = whole.expression.expressions[0].this, whole.this.this
-        return {"statistic": QUANTILES, "column": _column(ordered), "at": (_number(part),)}
+        return _within_group(whole)
     if isinstance(whole, exp.Median):
         return {"statistic": QUANTILES, "column": _column(whole.this), "at": (0.5,)}
     if name in _QUANTILES and whole.args.get("quantile") is not None:
+        _require_only(whole, "this", "quantile")
         return {"statistic": QUANTILES, "column": _column(whole.this), "at": (_number(whole.args["quantile"]),)}
     if isinstance(whole, exp.Min | exp.Max):
         hint = f"ask for QUANTILE({whole.this.sql()}, {'0.01' if isinstance(whole, exp.Min) else '0.99'})"
         raise _refused(f"{stated} cannot be released: it is the value of one person", hint)
     if isinstance(whole.this, exp.Distinct):
         raise _refused(f"{stated} cannot be released: {_CLAUSES['distinct']}", "ask for a histogram")
+    if whole.args.get("expressions"):
+        raise _refused(f"{stated} is no figure that can be released", "name one column in it")
     if isinstance(whole, exp.Count) and (whole.this is None or isinstance(whole.this, exp.Star)):
         return {"statistic": COUNT, "column": None}
     if name in _OF_COLUMN:
@@ -103,6 +117,22 @@ def _statistic(whole: exp.Expression) -> dict[str, Any]:
     if isinstance(whole, exp.Column | exp.Star):
         raise _refused(f"{stated} is the rows themselves, which are not released by a query", "use sanitize")
     raise _refused(f"{stated} is no figure that can be released", f"ask for {_NAMES}")
+
+
+def _within_group(whole: exp.Expression) -> dict[str, Any]:
+    """Return the statistic of ``FUNCTION(…) WITHIN GROUP (ORDER BY column)``."""
+    from sqlglot import exp
+
+    ordered, function = whole.expression.expressions, whole.this
+    if isinstance(function, exp.Mode) and function.this is None and len(ordered) == 1:
+        return {"statistic": MODE, "column": _column(ordered[0].this)}
+    if not isinstance(function, exp.PercentileCont | exp.PercentileDisc) or len(ordered) != 1:
+        raise _refused(f"{whole.sql()} is no figure that can be released", f"ask for {_NAMES}")
+    share = _number(function.this)
+    if ordered[0].args.get("desc"):
+        hint = f"write ORDER BY {ordered[0].this.sql()}, and {float(f'{1 - share:.12g}'):g} for {share:g}"
+        raise _refused("quantiles are counted from the least value upwards", hint)
+    return {"statistic": QUANTILES, "column": _column(ordered[0].this), "at": (share,)}
 
 
 def _column(named: exp.Expression) -> str:
@@ -115,7 +145,7 @@ def _column(named: exp.Expression) -> str:
 
 def _number(stated: exp.Expression) -> float:
     try:
-        return float(stated.name or stated.sql())
+        return float(stated.sql().strip("'"))
     except ValueError:
         raise _refused(f"{stated.sql()} is no share of the rows", "write a number between 0 and 1") from None
 

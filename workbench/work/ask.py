@@ -25,12 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.privacy.accounting.event import (
+    ApproximateDp,
     Composed,
     CostEvent,
     PoissonGaussian,
     PureDp,
     RowsPerPerson,
     ZeroConcentrated,
+    floor_double,
 )
 from workbench.privacy.central.central_noise import CentralNoise, NoNoise
 from workbench.privacy.central.exponential import exponential_choice
@@ -38,9 +40,10 @@ from workbench.privacy.central.noisy_max import noisy_max
 from workbench.privacy.central.private_median import median, private_median
 from workbench.privacy.central.quantile_choice import Held, depths, drawn_quantiles
 from workbench.privacy.central.share import Share
+from workbench.privacy.central.threshold import threshold
 from workbench.privacy.entropy import ChaCha20Entropy, Entropy, OsEntropy
 
-Declared = PureDp | ZeroConcentrated | PoissonGaussian
+Declared = PureDp | ZeroConcentrated | PoissonGaussian | ApproximateDp
 Cells = NDArray[np.int64]
 
 
@@ -102,6 +105,27 @@ class Ask:
         if not self.private:
             return [int(v) for v in exact]
         return self._share(label).noisy(self._noise, exact, sensitivity)
+
+    def occurring(self, label: str, counts: Mapping[str, int]) -> dict[str, int]:
+        """Return the noisy counts of the values that pass the threshold of an event of (ε, δ); the others are lost.
+
+        Args:
+            label: of the event.
+            counts: how many rows have each value; a row is in one count, or in none. Values of no row are left out:
+                what is asked for is not which values there could be.
+
+        Raises:
+            UndeclaredError: the event was not declared, was served before, or is not of an (ε, δ).
+        """
+        exact = {value: int(counts[value]) for value in sorted(counts) if counts[value] > 0}
+        if not self.private:
+            return exact
+        event = self._take(label)
+        if not isinstance(event, ApproximateDp):
+            raise UndeclaredError(f"{label!r} is not declared as values that pass a threshold")
+        least = threshold(event.epsilon, event.delta)
+        noisy = self._noise.integers(list(exact.values()), 1, floor_double(event.epsilon)) if exact else []
+        return {value: count for value, count in zip(exact, noisy, strict=True) if count >= least}
 
     # -- choices ------------------------------------------------------------------------------------------------------
 
@@ -291,6 +315,8 @@ class Ask:
         event = self._take(label)
         if isinstance(event, PoissonGaussian):
             raise UndeclaredError(f"{label!r} is declared as the steps of a training")
+        if isinstance(event, ApproximateDp):
+            raise UndeclaredError(f"{label!r} is declared as values that pass a threshold")
         return Share(event.rho, gaussian=True) if isinstance(event, ZeroConcentrated) else Share(event.epsilon)
 
     def _take(self, label: str) -> Declared:
@@ -440,7 +466,7 @@ def declared(event: CostEvent) -> Iterator[Declared]:
                 yield from declared(part)
         case RowsPerPerson(inner):
             yield from declared(inner)
-        case PureDp() | ZeroConcentrated() | PoissonGaussian():
+        case PureDp() | ZeroConcentrated() | PoissonGaussian() | ApproximateDp():
             yield event
         case _:
             raise UndeclaredError(f"no question can be asked by {type(event).__name__}")

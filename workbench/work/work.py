@@ -14,7 +14,7 @@ from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
 from workbench.privacy.accounting.compose import EXACT, for_person, total
-from workbench.privacy.accounting.event import Composed, Cost, PureDp, ZeroConcentrated
+from workbench.privacy.accounting.event import ApproximateDp, Composed, Cost, PureDp, ZeroConcentrated
 from workbench.privacy.accounting.zcdp import delta_of
 from workbench.privacy.central.share import Budget, QueryEvent
 from workbench.signals.cancel import CancelToken
@@ -235,7 +235,8 @@ class Work:
     Attributes:
         kind: name of its kind (:mod:`workbench.release.kinds`).
         columns: names of the plan's columns that it reads.
-        events: every question with its ε (or ρ) for one row, under zero-out neighbours; no two labels are alike.
+        events: every question with its ε, its ρ, or its ε and δ for one row, under zero-out neighbours; each has
+            a label of its own.
         request: what was asked for, as JSON holds it: it is in the certificate, and a later run of the same request
             publishes a finished draw of this one.
         room: bytes that the released file and its certificate may need on the disk; a function where that is known
@@ -298,17 +299,20 @@ class Work:
 
 def amount_of(event: QueryEvent) -> Decimal:
     """Return the ε of a query, or its ρ."""
-    return event.epsilon if isinstance(event, PureDp) else event.rho
+    return event.rho if isinstance(event, ZeroConcentrated) else event.epsilon
 
 
 def budget_of(events: tuple[QueryEvent, ...], budget: Budget | None = None) -> Budget:
-    """Return (ε, δ) of one row: the sum of the queries' ε, or the one that was named and is at least that of their ρ.
+    """Return (ε, δ) of one row: the sums of the queries, or the one that was named and is at least that of their ρ.
 
     Raises:
         ParameterError: the queries are of two kinds, or their ρ is more than the named (ε, δ) allows.
     """
-    # Without the zeros that a sum of shares ends with: 0.7, as it was declared.
-    amount = Decimal(f"{EXACT.normalize(total(amount_of(e) for e in events)):f}")
+    amount = _summed(amount_of(e) for e in events)
+    if any(isinstance(e, ApproximateDp) for e in events):
+        if any(isinstance(e, ZeroConcentrated) for e in events):
+            raise ParameterError("queries with a delta of their own have no rho beside them")
+        return Budget(amount, _summed(e.delta for e in events if isinstance(e, ApproximateDp)))
     if budget is None or not budget.gaussian:
         if not all(isinstance(e, PureDp) for e in events):
             raise ParameterError("queries with a rho need a delta", hint="name one")
@@ -320,6 +324,11 @@ def budget_of(events: tuple[QueryEvent, ...], budget: Budget | None = None) -> B
             f"rho = {amount} of the queries is more than epsilon = {budget.epsilon} with delta = {budget.delta} allows"
         )
     return budget
+
+
+def _summed(amounts: Iterable[Decimal]) -> Decimal:
+    """Return a sum without the zeros that a sum of shares ends with: 0.7, as it was declared."""
+    return Decimal(f"{EXACT.normalize(total(amounts)):f}")
 
 
 def cost_of(events: tuple[QueryEvent, ...], rows_per_person: int, budget: Budget | None = None) -> Cost:

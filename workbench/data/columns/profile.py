@@ -12,7 +12,7 @@ import itertools
 import math
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
@@ -110,6 +110,7 @@ class ColumnProfile:
     Attributes:
         kind: the likeliest of integer, real, category, boolean and date.
         missing: rows without a value.
+        words: how many of them say so by which word; where a list of values holds the word, it is a value.
         distinct: different values.
         lower: least number (dates: day number) that occurs; ``None`` for names.
         upper: greatest number that occurs; ``None`` for names.
@@ -132,6 +133,11 @@ class ColumnProfile:
     histogram: tuple[Bin, ...] = ()
     year_last: bool = False
     date_order: str | None = None
+    words: tuple[tuple[str, int], ...] = ()
+
+    def missing_beside(self, listed: Collection[str]) -> int:
+        """Return how many rows have no value where ``listed`` are values, whatever they say."""
+        return self.missing - sum(rows for word, rows in self.words if word in listed)
 
 
 def profile(table: Table, *, cancel: CancelToken | None = None, emit: Emit = ignore) -> tuple[ColumnProfile, ...]:
@@ -268,6 +274,7 @@ def _profiled(table: Table, found: _Values) -> ColumnProfile:
         kind=kind,
         missing=missing,
         distinct=distinct,
+        words=tuple(zip(said, times.filter(empty), strict=True)),
         values=tuple(sorted(values)) if reading is None and distinct <= MOST_CELLS else (),
         suspicions=_once([*trouble, *_suspicions(name, kind, values, distinct, missing, total)]),
     )

@@ -112,6 +112,12 @@ class _Column:
         Few operations, each into memory that is at hand: this runs for every cell of a table. The two words of a view
         are laid over each other, so a bit may stand for two bytes of the cell; the fifth falls upon the length and is
         left out.
+
+        Args:
+            start: the first cell.
+            stop: one beyond the last.
+            out: so many numbers.
+            scratch: as many or more.
         """
         position = bisect.bisect_right(self.edges, start) - 1
         piece, offset = self.pieces[position], self.edges[position]

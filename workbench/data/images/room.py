@@ -38,6 +38,11 @@ def free_memory() -> int:
 def require_room(needed: int, what: str, source: str) -> None:
     """Refuse to read what would take more memory than there is.
 
+    Args:
+        needed: bytes.
+        what: what would take them, in words that begin the sentence.
+        source: the file.
+
     Raises:
         InputError: they are more than :data:`SHARE` of what is free.
     """

@@ -132,6 +132,7 @@ class Network:
         import torch
         from torch import nn
 
+        # Made without storage: the module's own first weights would come from (and move) the global generator.
         with torch.device("meta"):
             pairs = itertools.pairwise(self.widths(inputs, classes))
             layers = [layer for width, out in pairs for layer in (nn.Linear(width, out), nn.Tanh())]

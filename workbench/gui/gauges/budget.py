@@ -186,6 +186,7 @@ _KINDS = {
     "synthetic": tr_later("synthetic rows"),
     "statistics": tr_later("statistics"),
     "rappor": tr_later("RAPPOR reports"),
+    "values": tr_later("values and bounds"),
 }
 
 

@@ -71,11 +71,12 @@ class InvalidValues:
 
 
 def _refused(column: DraftColumn, profile: ColumnProfile) -> Refused | None:
-    if profile.missing and column.missing != OWN_VALUE:
+    missing = profile.missing_beside(column.domain or ())
+    if missing and column.missing != OWN_VALUE:
         words = tr_n(
             "{n} row has no value, which “if a value is missing” refuses",
             "{n} rows have no value, which “if a value is missing” refuses",
-            profile.missing,
+            missing,
         )
         return Refused("missing", words)
     if column.kind == "integer" and profile.kind == "real":

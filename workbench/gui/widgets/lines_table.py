@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from PySide6.QtCore import QEvent
 from PySide6.QtGui import QFontMetrics, QResizeEvent
 
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import again
 from workbench.gui.widgets.table_model import Cell, Column, TableModel
 from workbench.gui.widgets.table_view import TableView
+from workbench.render.fonts import scaled
 
 MOST_SPREAD = 1.8
 """How much wider than its least width a column gets: figures far from each other are hard to read as one line."""
@@ -57,10 +59,12 @@ class LinesTable(TableView):
         """Make the table; words give way to figures down to ``least_share`` before the table is scrolled."""
         self.lines = LinesModel(session, columns)
         self._columns, self._least_share = tuple(columns), least_share
+        self._widest: dict[int, int] = {}
         super().__init__(self.lines, name, accessible)
         self.let_copy(private)
         self.sort_by_headings(indicated=False)
-        self.lines.modelReset.connect(self._share_out)
+        self.lines.modelReset.connect(self.make_room)
+        self.lines.dataChanged.connect(lambda: self._widest.clear())
         self.lines.modelReset.connect(self.sort_again)
         # Qt stretches the last column from its usual size and never below it: a table without rows would be scrolled.
         self.horizontalHeader().setDefaultSectionSize(PADDING)
@@ -84,7 +88,14 @@ class LinesTable(TableView):
 
     def make_room(self) -> None:
         """Fit the columns to lines that took the place of as many others."""
+        self._widest.clear()
         self._share_out()
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Measure the texts again where they are written larger or smaller."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._widest.clear()
 
     def _share_out(self) -> None:
         # A figure that is cut reads as another figure: figures come first, words give way.
@@ -107,12 +118,14 @@ class LinesTable(TableView):
 
     def _fitting(self, at: int) -> int:
         """Return a width that the heading and every text of a column fit into."""
-        metrics, column = QFontMetrics(self.font()), self._columns[at]
-        texts = (self.lines.cell(row, at).text for row in range(self.lines.height()))
-        widest = max(map(metrics.horizontalAdvance, texts), default=0) + PADDING
+        column, widest = self._columns[at], self._widest.get(at)
+        if widest is None:  # a table is laid out several times before it is seen
+            texts = {self.lines.cell(row, at).text for row in range(self.lines.height())}
+            widest = max(map(QFontMetrics(self.font()).horizontalAdvance, texts), default=0) + PADDING
+            self._widest[at] = widest
         heading = self.horizontalHeader().sectionSizeHint(at)
         if column.right:  # the usual width of a figure is that of its heading in English
-            heading = column.width if again(column.title) == column.title else heading
+            heading = scaled(column.width) if again(column.title) == column.title else heading
         return max(widest, heading)
 
     def retranslate(self) -> None:

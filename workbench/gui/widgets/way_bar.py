@@ -38,12 +38,13 @@ def ways() -> tuple[tuple[str, str, str], ...]:
     """Return every way to release, also the kinds of release whose fields follow from their requests.
 
     Words and tips are in the language of the person. All of them cost the plan's ε: a kind whose cost follows from its
-    own parameters is none of them.
+    own parameters is none of them, and neither is one that finds what a plan declares.
     """
     from workbench.release.kinds import KINDS
 
     listed = [name for name, _words, _tip in WAYS]
-    more = [kind for kind in KINDS if kind.derived and not kind.own_cost and kind.name not in listed]
+    offered = (kind for kind in KINDS if kind.derived and not kind.own_cost and not kind.before_plan)
+    more = [kind for kind in offered if kind.name not in listed]
     further = ((k.name, _capital(tr_sentence(k.released)), tr_sentence(k.help or k.gives)) for k in more)
     return (*((name, tr(words), tr(tip)) for name, words, tip in WAYS), *further)
 

@@ -36,7 +36,12 @@ def dwork_roth(pure: Mapping[Decimal, int], slack: float) -> float:
 
 
 def optimal(pure: Mapping[Decimal, int], slack: float) -> float | None:
-    """Return the least ε at a further δ of ``slack``; ``None`` where D has too many values to enumerate."""
+    """Return the least ε at a further δ of ``slack``; ``None`` where D has too many values to enumerate.
+
+    Args:
+        pure: how many releases have each ε.
+        slack: δ beyond that of the releases, above 0.
+    """
     outcomes = 1
     for count in pure.values():
         outcomes *= count + 1

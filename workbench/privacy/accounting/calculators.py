@@ -16,7 +16,13 @@ _TAIL = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class AddedNoise:
-    """Noise that is added to one number."""
+    """Noise that is added to one number.
+
+    Attributes:
+        scale: b of the distribution.
+        absolute: expected absolute value.
+        variance: its variance.
+    """
 
     scale: float
     absolute: float
@@ -39,7 +45,14 @@ def laplace_within(epsilon: float, sensitivity: float, chance: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Staircase:
-    """Staircase noise by two choices of γ, where its steps break (Geng & Viswanath 2014; Geng et al. 2015)."""
+    """Staircase noise by two choices of γ, where its steps break (Geng & Viswanath 2014; Geng et al. 2015).
+
+    Attributes:
+        gamma_absolute: γ of the least expected absolute value.
+        absolute: that value.
+        gamma_variance: γ of the least variance.
+        variance: that variance.
+    """
 
     gamma_absolute: float
     absolute: float

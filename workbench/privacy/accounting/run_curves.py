@@ -57,7 +57,14 @@ class TrainingRun:
 
 @dataclass(frozen=True, slots=True)
 class RunCurve:
-    """ε at several values of one figure, all others as they are."""
+    """ε at several values of one figure, all others as they are.
+
+    Attributes:
+        axis: one of :data:`AXES`.
+        accountant: one of the accountants.
+        x: the values, ascending.
+        epsilons: an upper bound at each.
+    """
 
     axis: str
     accountant: str

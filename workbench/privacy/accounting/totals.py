@@ -220,6 +220,10 @@ MIXED_ACCOUNTANTS: tuple[MixedAccountant, ...] = (
 def compose_totals(event: CostEvent, delta: Decimal | float = Decimal(0)) -> Totals:
     """Return what every account says of ``event`` at ``delta``, zero-out neighbours.
 
+    Args:
+        event: what happens to the same rows.
+        delta: δ of the whole, in [0, 1).
+
     Raises:
         ParameterError: a number is out of range, the releases alone have a larger δ, or no account applies.
     """

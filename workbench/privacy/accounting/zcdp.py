@@ -77,6 +77,8 @@ def rho_of(epsilon: Decimal, delta: Decimal) -> Decimal:
     low, high = 0.0, float(epsilon) + 1.0
     for _ in range(200):
         middle = (low + high) / 2
+        if middle in (low, high):  # there is no double between them
+            break
         if delta_of(middle, epsilon) <= most:
             low = middle
         else:

@@ -67,7 +67,14 @@ def exponential_weights(scores: Sequence[int], sensitivity: int, epsilon: float)
 
 
 def exponential_choice(scores: Sequence[int], sensitivity: int, epsilon: float, noise: CentralNoise) -> int:
-    """Return the place of one score, drawn by the exponential mechanism; it costs ε."""
+    """Return the place of one score, drawn by the exponential mechanism; it costs ε.
+
+    Args:
+        scores: as for :func:`exponential_weights`.
+        sensitivity: Δ.
+        epsilon: ε of the choice.
+        noise: where the randomness comes from.
+    """
     return drawn_by(exponential_weights(scores, sensitivity, epsilon), noise)
 
 

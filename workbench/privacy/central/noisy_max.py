@@ -38,7 +38,14 @@ def noisy_max_weights(scores: Sequence[int], sensitivity: int, epsilon: float) -
 
 
 def noisy_max(scores: Sequence[int], sensitivity: int, epsilon: float, noise: CentralNoise) -> int:
-    """Return the place of one score; it costs ε. Every choice is drawn for, however early one is accepted."""
+    """Return the place of one score; it costs ε. Every choice is drawn for, however early one is accepted.
+
+    Args:
+        scores: as for :func:`noisy_max_weights`.
+        sensitivity: Δ.
+        epsilon: ε of the choice.
+        noise: where the randomness comes from.
+    """
     weights = noisy_max_weights(scores, sensitivity, epsilon)
     top = max(weights)
     accepted = [place for place, weight in enumerate(weights) if noise.below(top) < weight]

@@ -125,7 +125,13 @@ def _loss_weights(most: int, epsilon: float) -> tuple[int, ...]:
 
 
 def exponential_weights(cells: Sequence[int], size: int, epsilon: float) -> list[int]:
-    """Return the weight of each cell of the grid (size,) by the exponential mechanism."""
+    """Return the weight of each cell of the grid (size,) by the exponential mechanism.
+
+    Args:
+        cells: the values as sorted cells 0 … size − 1; at least one.
+        size: number of cells of the grid.
+        epsilon: ε of one median.
+    """
     count, grid = len(cells), np.arange(size)
     below = np.searchsorted(cells, grid, side="left")
     above = count - np.searchsorted(cells, grid, side="right")
@@ -135,7 +141,13 @@ def exponential_weights(cells: Sequence[int], size: int, epsilon: float) -> list
 
 
 def smooth_weights(cells: Sequence[int], size: int, epsilon: float) -> list[int]:
-    """Return the weight of each cell of the grid (size,) by Cauchy noise of the scale of the smooth sensitivity."""
+    """Return the weight of each cell of the grid (size,) by Cauchy noise of the scale of the smooth sensitivity.
+
+    Args:
+        cells: the values as sorted cells 0 … size − 1; at least one.
+        size: number of cells of the grid.
+        epsilon: ε of one median.
+    """
     alpha = beta = _used(SMOOTH, epsilon) / 2
     scale = max(median_sensitivity(cells, beta, 0, size - 1), _LEAST_SPREAD) / alpha
     median = cells[median_place(len(cells)) - 1]

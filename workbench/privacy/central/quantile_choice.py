@@ -108,7 +108,12 @@ class Held:
 
 @dataclass(frozen=True)
 class Weights:
-    """The weight of each loss for one quantile at one ε."""
+    """The weight of each loss for one quantile at one ε.
+
+    Attributes:
+        share: q = a/b.
+        epsilon: ε of one draw.
+    """
 
     share: Fraction
     epsilon: float

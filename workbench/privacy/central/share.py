@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal, localcontext
 
 from workbench.params import ParameterError
-from workbench.privacy.accounting.event import PureDp, ZeroConcentrated, divided, floor_double
+from workbench.privacy.accounting.event import ApproximateDp, PureDp, ZeroConcentrated, divided, floor_double
 from workbench.privacy.accounting.zcdp import rho_of
 from workbench.privacy.central.central_noise import CentralNoise
 
-QueryEvent = PureDp | ZeroConcentrated
+QueryEvent = PureDp | ZeroConcentrated | ApproximateDp
 LAPLACE, GAUSSIAN = "discrete Laplace", "discrete Gaussian"
 
 _EPSILON_DIGITS, _RHO_DIGITS = Decimal("1e-12"), Decimal("1e-20")
@@ -26,7 +26,12 @@ _EPSILON_DIGITS, _RHO_DIGITS = Decimal("1e-12"), Decimal("1e-20")
 
 @dataclass(frozen=True)
 class Budget:
-    """What one row's whole record may lose."""
+    """What one row's whole record may lose.
+
+    Attributes:
+        epsilon: ε.
+        delta: δ; 0 for pure differential privacy.
+    """
 
     epsilon: Decimal
     delta: Decimal = Decimal(0)
@@ -111,7 +116,13 @@ class Share:
         return ZeroConcentrated(self.amount, label) if self.gaussian else PureDp(self.amount, label)
 
     def noisy(self, noise: CentralNoise, values: Sequence[int], sensitivity: int) -> list[int]:
-        """Return the whole numbers with noise."""
+        """Return the whole numbers with noise.
+
+        Args:
+            noise: where it comes from.
+            values: the exact answer.
+            sensitivity: of the whole vector, L1 and L2: that of what one row adds.
+        """
         if self.gaussian:
             return noise.gaussian(values, sensitivity, self.loss)
         return noise.integers(values, sensitivity, self.loss)

@@ -11,7 +11,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Deployment:
-    """A published use of differential privacy."""
+    """A published use of differential privacy.
+
+    Attributes:
+        who: the organisation.
+        what: what it publishes or collects.
+        trust: ``central`` or ``local``.
+        low: the least ε that it states.
+        high: the greatest.
+        delta: δ as it states it; empty where there is none.
+        unit: what the ε is of.
+        source: where that is published.
+    """
 
     who: str
     what: str

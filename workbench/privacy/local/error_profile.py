@@ -179,6 +179,9 @@ def usual_shapes(values: NDArray[np.float64]) -> NDArray[np.float64]:
     Spread evenly; about the middle; about a quarter, and three quarters, of the range; and skewed, with a mean of a
     twentieth, a tenth and a fifth of the range from either end, as amounts and durations between wide bounds are. No
     row is looked at: how noise depends on the value differs between mechanisms, and no one is the best for all values.
+
+    Args:
+        values: (s,) the public values of the column, ascending.
     """
     place = (values - values[0]) / max(float(values[-1] - values[0]), 1e-300)
     bells = [np.exp(-(((place - middle) / deviation) ** 2) / 2) for middle, deviation in _BELLS]

@@ -176,6 +176,9 @@ def blocks(rows: int, columns: int) -> Iterator[slice]:
 def integer_rows(rows: NDArray[np.float64]) -> NDArray[np.uint64]:
     """Return integer weights proportional to ``rows`` up to rounding, each row summing to 2**63.
 
+    Args:
+        rows: float64 (m, k), positive.
+
     Raises:
         ParameterError: a weight would round to zero.
     """

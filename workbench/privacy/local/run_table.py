@@ -39,7 +39,13 @@ class RunTable(OfIntegers):
     decides = False
 
     def __init__(self, weights: NDArray[np.uint64], row: NDArray[np.int64], column: NDArray[np.int64]) -> None:
-        """Take the steps of a table, ordered by row; each row has one."""
+        """Take the steps of a table, ordered by row; each row has one.
+
+        Args:
+            weights: the integers (m, k).
+            row: (t,) the row of each step.
+            column: (t,) the column that it leads into.
+        """
         super().__init__(weights)
         self._row, self._column = row, column
         before = np.where(column > 0, weights[row, column - 1], np.uint64(0))

@@ -277,7 +277,12 @@ class VerifiedEntries:
         return self._kinds[kind][:]
 
     def problems(self, start: str, head: str) -> list[str]:
-        """Return what is wrong with the chain: nothing, if it is as it was written."""
+        """Return what is wrong with the chain: nothing, if it is as it was written.
+
+        Args:
+            start: what the first entry must name.
+            head: the hash of the last entry, as stored beside the chain.
+        """
         self._refresh()
         if start != self._start:
             self._sound, self._start = 0, start

@@ -47,7 +47,12 @@ class Counted:
 
 @dataclass(frozen=True)
 class Count:
-    """The releases of an account under the filter that the steward has chosen."""
+    """The releases of an account under the filter that the steward has chosen.
+
+    Attributes:
+        filter: its order and its part of δ.
+        releases: those that count, in order.
+    """
 
     filter: Filter
     releases: tuple[Counted, ...]

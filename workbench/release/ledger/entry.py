@@ -117,7 +117,13 @@ def entry_hash(entry: Entry) -> str:
 
 
 def verify_chain(entries: Iterable[Entry], start: str, first: int = 1) -> list[str]:
-    """Return a sentence for each break of the chain."""
+    """Return a sentence for each break of the chain.
+
+    Args:
+        entries: the entries in order.
+        start: what the first one must name.
+        first: the number of the first one.
+    """
     problems = []
     prev, expected = start, first
     for entry in entries:

@@ -261,6 +261,10 @@ class Ledger(LedgerMerge):
     def count_by(self, dataset: Identity | str, method: str) -> Account:
         """Choose how the releases of an account are counted from now on, and record it permanently.
 
+        Args:
+            dataset: the marks of the table, or its dataset or account.
+            method: ``sum`` or ``renyi-filter``.
+
         Raises:
             ParameterError: there is no such method, or no cap of ε and δ that a filter could be made for.
         """

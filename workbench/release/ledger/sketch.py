@@ -162,6 +162,14 @@ class Sketcher:
     """
 
     def __init__(self, some: pl.DataFrame, rows: int, key: bytes, hashing: CellHash) -> None:
+        """Prepare them.
+
+        Args:
+            some: :data:`LOOK` rows of the table, evenly spaced.
+            rows: the number of its rows.
+            key: 32 bytes.
+            hashing: under that key.
+        """
         self._some, self._rows, self._key, self._hashing = some, rows, key, hashing
         self._look = _Look(some, hashing, rows)
         width, keys = some.width, self._look.keys

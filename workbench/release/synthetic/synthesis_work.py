@@ -51,7 +51,7 @@ def synthesis_setting(
 
     Args:
         plan: declares the columns, of which those it drops are left out, and what is impossible.
-        epsilon: ε of one row's whole record.
+        epsilon: ε of one row's whole record; the release path multiplies it by the rows of a person.
         rows: of the table, public.
         chosen: what a person chose.
         delta: δ of one row's whole record; 0 for pure differential privacy.

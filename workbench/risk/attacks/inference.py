@@ -2,7 +2,7 @@
 
 The attacker looks for the released row that is nearest to what is known, and says its secret. The naive attacker always
 says what is most common in the release. A number is right within a tolerance. Whether the guess is right depends on the
-release and her own values alone, so that the bound of :mod:`workbench.risk.attacks.base` holds with the replace-one
+release and her own values alone, so that the bound of :mod:`workbench.risk.attacks.bound` holds with the replace-one
 figures. Where a secret was drawn by chance, independently of everything else (a planted coin), the chance of somebody
 who never saw her row is known, and needs no control set: the bound then holds with the zero-out figures.
 """

@@ -3,7 +3,7 @@
 The attacker asks the model for every value that the secret can have, and says the one under which the target that she
 knows is likeliest, weighed by how common the value is. The naive attacker says what is most common. How common values
 are she knows from all people together, those who were used and those who were not, so that two of them can change
-places and the bound of :mod:`workbench.risk.attacks.base` holds with the replace-one figures.
+places and the bound of :mod:`workbench.risk.attacks.bound` holds with the replace-one figures.
 """
 
 from __future__ import annotations

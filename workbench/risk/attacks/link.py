@@ -3,7 +3,7 @@
 A person is found where exactly one released row has her values in the chosen columns; then everything else in that row
 is said to be hers. Where her other values are known too, they show how often that is true. Without a control set this
 counts unique matches, right or wrong: whether she is found depends on the release and her own values alone, so that
-the bound of :mod:`workbench.risk.attacks.base` holds with the replace-one figures where a control set is given.
+the bound of :mod:`workbench.risk.attacks.bound` holds with the replace-one figures where a control set is given.
 """
 
 from __future__ import annotations

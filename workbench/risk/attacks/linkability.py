@@ -3,7 +3,7 @@
 One attacker knows some columns of a person, another one knows others. Both look for the released rows that are nearest
 to what they know. If one row is among the nearest of both, the two files are linked. The naive attacker links the files
 of two different people in the same way. Whether a person is linked depends on the release and her own values alone, so
-that the bound of :mod:`workbench.risk.attacks.base` holds with the replace-one figures.
+that the bound of :mod:`workbench.risk.attacks.bound` holds with the replace-one figures.
 """
 
 from __future__ import annotations

@@ -21,6 +21,13 @@ def distances(
 
     A number counts by its difference over the range of the column in all tables, a word by 0 or 1; a value that only
     one of two rows has by 1.
+
+    Args:
+        columns: the columns of all tables.
+        places: those that count.
+        people: values of all columns, shape (people, columns).
+        released: likewise.
+        cancel: looked at between parts of the work.
     """
     some = max(1, _CELLS_AT_ONCE // max(len(released), 1))
     ranges = _ranges(columns)

@@ -84,7 +84,7 @@ def bounded(guarantee: Guarantee, control: Rate | None, chance: Rate | None = No
 
     Args:
         guarantee: what the release promises.
-        control: its share on the control set: the bound is that of replace-one (:mod:`workbench.risk.attacks.base`).
+        control: its share on the control set: the bound is that of replace-one (:mod:`workbench.risk.attacks.bound`).
         chance: the known chance of somebody who never saw her row: the bound is that of zero-out.
     """
     if not guarantee.holds or guarantee.epsilon is None:

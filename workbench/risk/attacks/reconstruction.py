@@ -8,7 +8,7 @@ three known columns within a part of the people who lie beside one another in th
 
 **The bound.** Whether a person's bit is found depends on the release, and on what is known of everybody. The control
 set is used one by one: a person of it takes the place of one on the attacker's list, whose row stays in the release.
-Her bit is then found with the chance p of somebody whose row was not used, and :mod:`workbench.risk.attacks.base`
+Her bit is then found with the chance p of somebody whose row was not used, and :mod:`workbench.risk.attacks.bound`
 gives the most with the replace-one figures. A bit that was thrown by a fair coin has p = 1/2, whatever is released of
 others (``chance``): the bound then holds with the zero-out figures.
 """

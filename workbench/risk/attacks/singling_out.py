@@ -5,7 +5,7 @@ original as well (Cohen & Nissim 2020; Giomi et al. 2023). *Univariate*: the ext
 occur once. *Multivariate*: the values of a random row in a few random columns; of a number "at least" where it is above
 the median, else "at most". The naive attacker draws columns, comparisons and values at random.
 
-**The bound** (:mod:`workbench.risk.attacks.base` has the words). The condition φ singles out if it holds for exactly
+**The bound** (:mod:`workbench.risk.attacks.bound` has the words). The condition φ singles out if it holds for exactly
 one row of D. These events exclude one another, so P(φ singles out) = Σᵢ P(φ holds for xᵢ and no other row). Each of
 them obeys (ε, δ); a person c of the control set stands in row i of the neighbouring table; then c and xᵢ swap names:
 

@@ -1,4 +1,12 @@
-"""A generalised table: how its rows are recoded, what it is, and what a model learns from it."""
+"""A generalised table: how its rows are recoded, what it is, and what a model learns from it.
+
+Local recoding and cell suppression are heuristics in which rows are generalised by different amounts. Rows that are
+allowed leave with what they have lost so far; those that remain climb further together. In local recoding an attribute
+climbs by one level, in cell suppression to the top at once.
+
+Where a model is about a population, its people climb and leave with the rows that their values are like, so that each
+counts in one class alone. That is strict: a class that was published later may be hers, too, and is judged without her.
+"""
 
 from __future__ import annotations
 

@@ -134,7 +134,12 @@ def classes_in_population(sample: Sample) -> float:
 
 
 def expected(classes: float, fraction: float, alpha: float, beta: float) -> tuple[float, float]:
-    """Return the expected numbers of classes of size 1 and 2 in a sample."""
+    """Return the expected numbers of classes of size 1 and 2 in a sample.
+
+    A class of the population has F = 1 + G people, where G is negative binomial: P(G = g) = C(α+g−1, g) βᵅ (1−β)ᵍ. A
+    row is sampled with probability π, so that the generating function of f is G(1 − π + πz) with
+    G(z) = z (β/(1−(1−β)z))ᵅ, whose derivatives give the two numbers.
+    """
     z = 1 - fraction
     rest = 1 - (1 - beta) * z
     none = (beta / rest) ** alpha

@@ -207,7 +207,7 @@ class AttributeModel(PlanModel):
 
     def _missing(self, at: int) -> Cell:
         column, profile = self.column_at(at), self.profile_at(at)
-        number = profile.missing if profile else None
+        number = profile.missing_beside(column.domain or ()) if profile else None
         text = tr_number(number, ",") if number else NO_ROLE
         if "missing" in column.unfilled:
             return Cell(f"{text} ⚠", "warn", tr(MISSING_IS_OPEN), key=number)

@@ -142,8 +142,13 @@ class AttributeTable(SettingsTable):
         by_return = self._filling and hint == QAbstractItemDelegate.EndEditHint.SubmitModelCache
         self._filling = False
         super().closeEditor(editor, hint)
-        if by_return and self.next_open() != self.currentIndex():  # else it was refused
+        if by_return and not self._is_open(self.currentIndex()):  # else it was refused
             QTimer.singleShot(0, self.filled.emit)
+
+    def _is_open(self, index: QModelIndex) -> bool:
+        column = self.attributes.column_at(index.row())
+        # What a missing value means is open too, and is chosen below the table.
+        return self.next_open() == index and any(fact in column.needs for fact in column.unfilled)
 
     def moveCursor(self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier) -> QModelIndex:  # noqa: N802
         """Let Tab, pressed while a fact is edited, go to the next cell that can be edited."""

@@ -177,7 +177,8 @@ def _kind_text(column: DraftColumn, profile: ColumnProfile | None) -> str:
     parts = [tr("{words} (guessed)", words=kind) if "kind" in column.unconfirmed else kind]
     if profile is not None:
         parts += [count(profile.distinct, "different value")]
-        parts += [count(profile.missing, "missing", "missing")] if profile.missing else []
+        missing = profile.missing_beside(column.domain or ())
+        parts += [count(missing, "missing", "missing")] if missing else []
     return "  ·  ".join(p for p in parts if p)
 
 

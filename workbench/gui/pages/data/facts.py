@@ -52,7 +52,13 @@ def read(column: DraftColumn, fact: str, text: str, decimal: str = ".") -> Any:
     if not text.strip():
         return None
     if fact == "domain":
-        return NAMES.check([n for n in _names(text) if n], tr("the values of {name}", name=column.name))
+        names = [n for n in _names(text) if n]
+        if len(names) == 1:
+            raise ParameterError(
+                tr("{value} is one value, and a column that is released has at least two", value=repr(names[0])),
+                hint=tr("write all its values, with commas between them"),
+            )
+        return NAMES.check(names, tr("the values of {name}", name=column.name))
     words = tr(BOUNDS[fact], name=column.name)
     if column.kind == "date":
         return _day(text.strip(), column.date_order, words)

@@ -83,8 +83,12 @@ def unsettled(column: DraftColumn, profile: ColumnProfile | None) -> tuple[Suspi
 
 
 def _suspicions(column: DraftColumn, profile: ColumnProfile | None) -> tuple[Suspicion, ...]:
-    settled = column.date_order not in (None, OPEN) or not column.protected
-    return tuple(s for s in profile.suspicions if s.what != "date-order" or not settled) if profile else ()
+    if profile is None:
+        return ()
+    dated = column.date_order not in (None, OPEN) or not column.protected
+    listed = {word for word, _rows in profile.words} <= set(column.domain or ())
+    settled = {"date-order": dated, "missing": listed}
+    return tuple(s for s in profile.suspicions if not settled.get(s.what, False))
 
 
 class SuspicionLines(QWidget):

@@ -26,7 +26,7 @@ from workbench.gui.widgets.basic import (
     badge,
     button,
     empty,
-    hold,
+    hold_most,
     label,
     panel,
     row,
@@ -144,8 +144,8 @@ class GeneralisePage(RunPage):
     def _card(self) -> Card:
         hierarchies, lattice, table = QWidget(), QWidget(), QWidget()
         for place, parts, shares in (
-            (hierarchies, (self.columns, self.editor), (0, 1)),
-            (lattice, (self.nodes, self.chart), (0, 1)),
+            (hierarchies, (self.columns, self.editor), (1, 1)),
+            (lattice, (self.nodes, self.chart), (1, 1)),
             (table, (_under(AS_THEY_ARE, self.before), _under(AS_PUBLISHED, self.after)), (1, 1)),
         ):
             line = row(*parts, spacing=16)
@@ -153,7 +153,7 @@ class GeneralisePage(RunPage):
                 line.setStretch(at, share)
             place.setLayout(line)
         for listed in (self.columns, self.nodes):
-            hold(listed, LIST_WIDTH)
+            hold_most(listed, LIST_WIDTH)  # large text takes from the list before the page is scrolled sideways
         failures = scrolled(self._failures, "generalise_failures")
         titles = (
             (HIERARCHIES, tr("Hierarchies"), tr("What the values of each column become")),

@@ -166,6 +166,7 @@ MODEL_OF = tr_later("{columns}, a model of {target} advised, ε up to {most}.")
 WISHES = tr_later("Figures that must be close to the truth, and how close; separate several by semicolons")
 SKIP = tr_later("Use the suggested answer")
 NO_TARGET = tr_later("choose a column")
+SOME, EVERY = tr_later("{needed} of {whole}: the rest are not released"), tr_later("{whole}: all are needed")
 BAR = 16
 """Pixels that a scroll bar may take."""
 HIGH = 1100
@@ -177,7 +178,7 @@ class QuestionsPage(PageFrame):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
-        self._nothing = NothingYet(session, "questions_nothing", tr("No table yet"), "data", tr("Go to Data"))
+        self._nothing = NothingYet(session, "questions_nothing", tr("No table yet"), "data", tr("Open a table →"))
         self._nothing.say(tr("Open a table first: the questions are about its columns."))
         self.columns = ColumnList(session)
         self.filter = TableFilter(self.columns, tip=tr("Show only the columns whose name contains these letters"))
@@ -308,14 +309,9 @@ class QuestionsPage(PageFrame):
         asked = self.session.questions
         self._recipients[asked.recipient].setChecked(True)
         self._why.setText(tr_sentence(recipient(asked.recipient).why))
-        whole = len(self.session.plan.columns)
-        self._count.set_whole(
-            tr(
-                "{needed} of {whole}: the rest are not released",
-                needed=tr_number(len(asked.needed), ","),
-                whole=count(whole, "column"),
-            )
-        )
+        needed, whole = len(asked.needed), len(self.session.plan.columns)
+        words = SOME if needed < whole else EVERY
+        self._count.set_whole(tr(words, needed=tr_number(needed, ","), whole=count(whole, "column")))
         for name, box in self._asks.items():
             box.setChecked(name in asked.asks)
         self._show_target(asked)

@@ -32,6 +32,7 @@ KINDS = {
     "": tr_later("noisy rows"),
     "synthetic": tr_later("synthetic rows"),
     "statistics": tr_later("statistics"),
+    "values": tr_later("values and bounds"),
     GENERALISED: tr_later("generalised rows"),
 }
 """What a person calls a kind of release; any other by its own name."""

@@ -132,7 +132,7 @@ class RiskPage(PageFrame):
         self._handle: JobHandle | None = None
         self._asked: RiskOptions | None = None
         self._released = False
-        self._nothing = NothingYet(session, "risk_nothing", tr("No table yet"), "data", tr("Go to Data"))
+        self._nothing = NothingYet(session, "risk_nothing", tr("No table yet"), "data", tr("Open a table →"))
         self._nothing.say(tr("Open a table first: the figures are about its rows."))
         self.columns = RiskColumnsTable(session)
         self.fraction = named(

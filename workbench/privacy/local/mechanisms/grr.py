@@ -51,7 +51,12 @@ def randomised_response(parameters: LocalParameters, cells: Cells) -> Randomiser
 
 
 class ClosedFormResponse:
-    """Randomised response over a domain too large for a table, sampled from the same kind of integers."""
+    """Randomised response over a domain too large for a table, sampled from the same kind of integers.
+
+    Attributes:
+        exact_ratio: p/q.
+        exact_epsilon: ln(p/q), rounded up.
+    """
 
     def __init__(self, p: int, q: int, size: int, claim: float) -> None:
         """Check p + (size−1)·q = 2^63 and p/q ≤ e^claim."""

@@ -13,7 +13,7 @@ from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, typed
 from workbench.gui.widgets.table_model import Cell, Column, EditedModel
-from workbench.statistics.asked import Statistic
+from workbench.statistics.asked import OF_AMOUNTS, Statistic
 
 BINS_HELP = tr_later(
     "Into how many bins a range of numbers is cut; auto: every value by itself where there are few, else 20 bins"
@@ -41,7 +41,7 @@ class FiguresModel(EditedModel):
             tr("Bins"),
             self._bins_of,
             tr(BINS_HELP),
-            width=56,
+            width=48,
             right=True,
             field="bins_editor",
             spoken=tr("Number of bins; empty for the usual number"),
@@ -53,19 +53,20 @@ class FiguresModel(EditedModel):
             "least the rows shown"
         )
         columns = (
-            Column(tr("Column"), self._name, tr("A column that the plan protects"), width=110, grows=0.3),
-            figure(tr("Histogram"), "histogram", shares, 128, 0.1),
+            Column(tr("Column"), self._name, tr("A column that the plan protects"), width=84, grows=0.3),
+            figure(tr("Histogram"), "histogram", shares, 108, 0.1),
             bins,
-            figure(tr("Mean"), "mean", tr("The mean of the values"), 110, 0.15),
+            figure(tr("Mean"), "mean", tr("The mean of the values"), 96, 0.15),
             figure(
                 tr("Quantiles"),
                 "quantiles",
                 tr("The values that 25 %, 50 % and 75 % of the rows do not pass"),
-                110,
+                92,
                 0.15,
             ),
-            figure(tr("Sum"), "sum", tr("The sum of the values"), 100),
-            figure(tr("Most frequent"), "mode", mode, 130),
+            figure(tr("Sum"), "sum", tr("The sum of the values"), 72),
+            figure(tr("Std. dev."), "std", tr("How far the values usually are from their mean"), 88, 0.1),
+            figure(tr("Most frequent"), "mode", mode, 112),
         )
         super().__init__(session, columns)
         self._columns: tuple[DraftColumn, ...] = ()
@@ -141,7 +142,7 @@ class FiguresModel(EditedModel):
                 by=self.groups or None,
             )
             for column in self._columns
-            for statistic in ("histogram", "mean", "quantiles", "sum", "mode")
+            for statistic in ("histogram", "mean", "quantiles", "sum", "std", "mode")
             if self._ticked(column, statistic)
         )
 
@@ -229,6 +230,6 @@ class FiguresModel(EditedModel):
 
 def _fits(column: DraftColumn, what: str) -> bool:
     """Whether a figure (or bins of one's own) can be asked for of a column."""
-    if what in ("mean", "sum"):
+    if what in OF_AMOUNTS:
         return column.kind in ("integer", "real")
     return what == "histogram" or column.numeric != (what == "mode")

@@ -27,6 +27,7 @@ HALVES = {"rows": tr_later("± {width} rows"), "days": tr_later("± {width} days
 OF_GROUPS = {
     "mean": tr_later("mean of {column} ± {width}"),
     "quantiles": tr_later("quantiles of {column} ± {width}"),
+    "std": tr_later("standard deviation of {column} ± {width}"),
 }
 """What is said of the figures of groups, by statistic."""
 

@@ -1,0 +1,224 @@
+"""Values nobody declared: exact output chances of small tables, faults that break them, and what a release shows."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+
+import numpy as np
+import polars as pl
+import pytest
+from asks import ask_by
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.data.columns import found
+from workbench.data.table import Table
+from workbench.params import InputError, ParameterError
+from workbench.privacy.accounting.event import ApproximateDp, PureDp, group
+from workbench.privacy.central.threshold import least_with_tail, threshold
+from workbench.release.values_work import Asked, _counts, values_work
+from workbench.sanitize.plan import Column, Plan
+from workbench.signals.cancel import CancelToken
+from workbench.work import ask as ask_module
+from workbench.work.ask import Ask, UndeclaredError
+
+EPSILON, DELTA = Decimal("1.5"), Decimal("0.02")
+FAR = 14
+"""Noise beyond it has the chance e^(−21)."""
+SLACK = 1e-7
+Outcome = tuple[tuple[str, int], ...]
+
+
+class Given:
+    """Noise that is given."""
+
+    releasable = False
+
+    def __init__(self, noise: Sequence[int]) -> None:
+        self.noise = noise
+
+    def integers(self, values: Sequence[int], sensitivity: int, epsilon: float) -> list[int]:
+        assert (sensitivity, epsilon) == (1, float(EPSILON))
+        return [value + noise for value, noise in zip(values, self.noise, strict=True)]
+
+    gaussian = below = words = integers  # type: ignore[assignment]
+
+
+def table_of(cells: Sequence[str | None], name: str = "town") -> Table:
+    return Table(pl.DataFrame({name: pl.Series(cells, dtype=pl.String)}), "small.csv")
+
+
+def plan_of(*names: str) -> Plan:
+    return Plan(epsilon=1.0, columns=tuple(Column(name=name, action="drop") for name in names))
+
+
+def chances(cells: Sequence[str | None], noisy: bool = True) -> dict[Outcome, float]:
+    """Return the exact chance of each answer about a table."""
+    counts = _counts(table_of(cells), Asked(category=("town",)), CancelToken())[0]["town"]
+    b = math.exp(-float(EPSILON))
+    out: dict[Outcome, float] = defaultdict(float)
+    for noise in itertools.product(range(-FAR, FAR + 1) if noisy else [0], repeat=len(counts)):
+        ask = ask_by(Given(noise), [ApproximateDp(EPSILON, DELTA, "values")])  # type: ignore[arg-type]
+        chance = math.prod((1 - b) / (1 + b) * b ** abs(k) for k in noise) if noisy else 1.0
+        out[tuple(sorted(ask.occurring("values", counts).items()))] += chance
+    return out
+
+
+def beyond(one: dict[Outcome, float], other: dict[Outcome, float], epsilon: float) -> float:
+    """Return the least δ with P(S) ≤ e^ε·P'(S) + δ for every set S of answers."""
+    return sum(max(0.0, chance - math.exp(epsilon) * other.get(answer, 0.0)) for answer, chance in one.items())
+
+
+TABLES: list[list[str | None]] = [["a"], ["a", "b"], ["a", "a", "b"], ["a", "a", "a", "b", "b"], ["a", None, "a"]]
+
+
+def worst(noisy: bool = True) -> float:
+    """Return the least δ for which all neighbours of the tables are as alike as ε says."""
+    most = 0.0
+    for cells in TABLES:
+        whole = chances(cells, noisy)
+        for row in range(len(cells)):
+            emptied = chances([None if i == row else cell for i, cell in enumerate(cells)], noisy)
+            most = max(most, beyond(whole, emptied, float(EPSILON)), beyond(emptied, whole, float(EPSILON)))
+    return most
+
+
+def test_an_emptied_row_changes_the_chance_of_no_set_of_answers_by_more_than_epsilon_and_delta() -> None:
+    b = math.exp(-float(EPSILON))
+    named_alone = b ** (threshold(EPSILON, DELTA) - 1) / (1 + b)
+    assert worst() == pytest.approx(named_alone, abs=SLACK)  # as the formula has it, and as near to δ as T allows
+    assert float(DELTA) * b < named_alone <= float(DELTA)
+
+
+def test_a_threshold_that_is_one_too_low_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ask_module, "threshold", lambda epsilon, delta: threshold(epsilon, delta) - 1)
+    assert worst() > float(DELTA) + SLACK
+
+
+def test_counts_without_noise_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ask_module, "threshold", lambda epsilon, delta: 2)
+    assert worst(noisy=False) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("own", [("a", "a"), ("a", "b"), ("b", "b")])
+@pytest.mark.parametrize("others", [(), ("a",), ("a", "a")])
+def test_all_rows_of_a_person_emptied_cost_what_the_formula_says_and_no_more_than_is_charged(
+    own: tuple[str, ...], others: tuple[str, ...]
+) -> None:
+    whole, emptied = chances([*own, *others]), chances([*([None] * len(own)), *others])
+    epsilon, b = float(EPSILON), math.exp(-float(EPSILON))
+    once = b ** (threshold(EPSILON, DELTA) - 1) / (1 + b)
+    found_delta = max(beyond(whole, emptied, 2 * epsilon), beyond(emptied, whole, 2 * epsilon))
+    assert found_delta <= max(2, math.exp(epsilon)) * once + SLACK
+    assert found_delta <= group(epsilon, float(DELTA), 2)[1]
+
+
+@given(
+    epsilon=st.decimals("1e-5", "50", places=6, allow_nan=False), exponent=st.integers(2, 40), digit=st.integers(1, 9)
+)
+def test_the_threshold_is_the_least_that_keeps_delta(epsilon: Decimal, exponent: int, digit: int) -> None:
+    delta = Decimal(digit).scaleb(-exponent)
+    least = threshold(epsilon, delta)
+
+    def log_tail(count: int) -> float:
+        return -float(epsilon) * count - math.log1p(math.exp(-float(epsilon)))
+
+    aim = math.log(delta)
+    assert log_tail(least - 1) <= aim + 1e-9
+    assert least == 1 or log_tail(least - 2) > aim - 1e-9 * max(1.0, abs(aim))
+
+
+@pytest.mark.parametrize(("epsilon", "chance"), [("1e-300", "1e-9"), ("1", "0"), ("1", "1"), ("1e-17", "0.01")])
+def test_a_threshold_that_no_count_reaches_is_refused(epsilon: str, chance: str) -> None:
+    with pytest.raises(ParameterError, match="threshold"):
+        least_with_tail(Decimal(epsilon), Decimal(chance))
+
+
+def test_the_threshold_allows_for_noise_of_a_slightly_larger_scale() -> None:
+    """At the edge, where the next double of ε would need one more, one more is taken."""
+    epsilon = Decimal("0.5")
+    edge = Decimal(math.exp(-0.5 * 40) / (1 + math.exp(-0.5)))
+    assert least_with_tail(epsilon, edge * (1 - Decimal("1e-13"))) == 41
+    assert least_with_tail(epsilon, edge * (1 + Decimal("1e-9"))) == 40
+
+
+def test_only_values_of_an_event_with_a_delta_are_served_and_once() -> None:
+    loose, pure = ApproximateDp(EPSILON, DELTA, "values"), PureDp(EPSILON, "pure")
+    refused: list[Callable[[Ask], object]] = [
+        lambda ask: ask.occurring("pure", {"a": 9}),
+        lambda ask: ask.occurring("other", {"a": 9}),
+        lambda ask: ask("values", [9], 1),
+        lambda ask: ask.divided("values", {"half": (1, 2)}),
+        lambda ask: ask.into("values", []),
+        lambda ask: ask.largest("values", [[9]], 1),
+        lambda ask: ask.local("values", 0.1),
+        lambda ask: (ask.occurring("values", {}), ask.occurring("values", {})),
+    ]
+    for question in refused:
+        with pytest.raises(UndeclaredError):
+            question(ask_by(Given([0]), [loose, pure]))  # type: ignore[arg-type]
+
+
+# -- bounds -----------------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=20))
+def test_each_number_is_in_one_cell_whose_edges_hold_it(numbers: list[float]) -> None:
+    counts = found.scales(np.array(numbers))
+    assert counts.sum() == len(numbers)
+    for number in numbers:
+        (cell,) = np.flatnonzero(found.scales(np.array([number])))
+        lower, upper = found._edges(int(cell))
+        assert lower <= number <= upper or abs(number) > 2.0**64
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        ([18.0, 90.0], (16.0, 128.0)),
+        ([1.0, 8000.0], (0.0, 8192.0)),
+        ([-5.0, 3.0], (-8.0, 4.0)),
+        ([-9000.0, -1.0], (-16384.0, 0.0)),
+        ([0.0], (0.0, 2.0**-16)),
+        ([64.0, 128.0], (32.0, 128.0)),
+    ],
+)
+def test_bounds_hold_every_cell_with_enough_rows(numbers: list[float], expected: tuple[float, float]) -> None:
+    counts = found.scales(np.array(numbers * 10)).tolist()
+    assert found.bounds(counts, 5) == expected
+    assert found.bounds(counts, 11 * len(numbers)) is None
+
+
+# -- a release --------------------------------------------------------------------------------------------------------
+
+
+def test_a_release_has_a_delta_for_values_and_none_for_bounds_alone() -> None:
+    plan, both = plan_of("a", "b"), Asked(category=("a",), number=("b",))
+    work = values_work(plan, both, Decimal(1), Decimal("1e-6"), 100, "csv")
+    assert (work.cost().epsilon, work.cost().delta) == (1, Decimal("1e-6"))
+    assert values_work(plan, Asked(number=("b",)), Decimal(1), Decimal(0), 100, "csv").cost().delta == 0
+    for asked, delta in ((both, "0"), (Asked(number=("b",)), "1e-6")):
+        with pytest.raises(ParameterError, match="delta"):
+            values_work(plan, asked, Decimal(1), Decimal(delta), 100, "csv")
+    for nothing in ({}, {"category": ("a",), "number": ("a",)}):
+        with pytest.raises(ParameterError):
+            Asked(**nothing)
+
+
+def test_missing_unreadable_and_overlong_cells_count_for_nothing() -> None:
+    frame = pl.DataFrame({"g": ["x", "", "NA", None, "y" * 201], "n": ["3", "three", "inf", None, "nan"]})
+    values, cells = _counts(Table(frame, "small.csv"), Asked(category=("g",), number=("n",)), CancelToken())
+    assert (values["g"], cells["n"].sum()) == (Counter({"x": 1}), 1)
+
+
+def test_a_file_that_holds_something_else_is_refused() -> None:
+    text = found.encode([found.Found("g", "x", 40), found.Found("n", lower=0.0, upper=8.0)]).decode()
+    assert len(found.decode(text.encode(), "found.csv")) == 2
+    more = ('"n","","5","",""\n', '"n","","","3","2"\n', '"n"\n', '"g","x","4","1","2"\n', '"g","x","many","",""\n')
+    for broken in ("", "a,b\n", *(text + line for line in more)):
+        with pytest.raises(InputError):
+            found.decode(broken.encode(), "found.csv")

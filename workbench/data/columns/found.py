@@ -1,0 +1,154 @@
+"""Values and bounds that a release has found: their file, the public grid of scales, and what a plan takes of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.data.schema import DECLARED, GUESS, OWN_VALUE, RELEASED, Attribute
+from workbench.params import InputError
+
+FIELDS = ("column", "value", "count", "lower", "upper")
+OTHER = "other"
+LONGEST = 200
+"""Characters of a value that can be found: a longer cell counts for none."""
+
+_FINEST, _COARSEST = -16, 64
+SCALES = 2 * (_COARSEST - _FINEST + 1) + 1
+"""Cells of the public grid: [−∞, −2^63), …, [−2^e, −2^(e−1)), …, [−2^−16, 0), 0, (0, 2^−16], …, (2^63, ∞]."""
+_ZERO = SCALES // 2
+_NEAR_ZERO = 16
+"""An end nearer to 0 than the other by this factor becomes 0: many rows may be in cells of few, and the range hardly
+grows."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A line of the file: a value of a column with its noisy count, or the bounds of one."""
+
+    column: str
+    value: str = ""
+    count: int | None = None
+    lower: float | None = None
+    upper: float | None = None
+
+
+def scales(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return how many of some finite numbers are in each cell of the grid, shape (SCALES,)."""
+    mantissa, exponent = np.frexp(np.abs(values))
+    size = np.clip(exponent - (mantissa == 0.5), _FINEST, _COARSEST) - _FINEST + 1
+    cells = _ZERO + np.sign(values).astype(np.int64) * size.astype(np.int64)
+    return np.bincount(cells, minlength=SCALES)
+
+
+def bounds(noisy: Sequence[int], least: int) -> tuple[float, float] | None:
+    """Return the smallest range of the grid with every cell whose noisy count is ``least`` or more, if there is one.
+
+    It is widened to 0 where that is near.
+    """
+    held = [cell for cell, count in enumerate(noisy) if count >= least]
+    if not held:
+        return None
+    lower, upper = _edges(held[0])[0], _edges(held[-1])[1]
+    if 0 < lower < upper / _NEAR_ZERO:
+        lower = 0.0
+    if lower / _NEAR_ZERO < upper < 0:
+        upper = 0.0
+    return lower, upper if upper > lower else lower + 2.0**_FINEST
+
+
+def _edges(cell: int) -> tuple[float, float]:
+    size = abs(cell - _ZERO)
+    if size == 0:
+        return 0.0, 0.0
+    inner, outer = (0.0 if size == 1 else 2.0 ** (size + _FINEST - 2)), 2.0 ** (size + _FINEST - 1)
+    return (inner, outer) if cell > _ZERO else (-outer, -inner)
+
+
+def encode(found: Iterable[Found]) -> bytes:
+    """Return the bytes of the file: every cell is quoted, as a value may hold any character."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    writer.writerow(FIELDS)
+    writer.writerows([["" if v is None else v for v in (f.column, f.value, f.count, f.lower, f.upper)] for f in found])
+    return text.getvalue().encode()
+
+
+def decode(data: bytes, where: str) -> list[Found]:
+    """Return what the file says.
+
+    Raises:
+        InputError: it is no such file.
+    """
+    try:
+        rows = list(csv.reader(io.StringIO(data.decode(), newline=""), strict=True))
+        if not rows or tuple(rows[0]) != FIELDS:
+            raise ValueError
+        return [_line(*row) for row in rows[1:]]
+    except (UnicodeDecodeError, csv.Error, ValueError, TypeError):
+        what = "this is not a file of released values and bounds"
+        raise InputError(what, where, "name what `workbench values` has released") from None
+
+
+def _line(column: str, value: str, count: str, lower: str, upper: str) -> Found:
+    if value:
+        if lower or upper:
+            raise ValueError
+        return Found(column, value, int(count))
+    if count or not -np.inf < float(lower) < float(upper) < np.inf:
+        raise ValueError
+    return Found(column, lower=float(lower), upper=float(upper))
+
+
+def attributes(found: Iterable[Found], kinds: Mapping[str, str | None]) -> tuple[Attribute, ...]:
+    """Return what a plan takes of them: missing values, and values that were not found, have a cell each.
+
+    Args:
+        found: of any columns.
+        kinds: of the columns of a table; whether numbers are whole was guessed from the rows, and the plan says so.
+    """
+    values: dict[str, list[str]] = {}
+    made: dict[str, Attribute] = {}
+    for line in found:
+        if line.column not in kinds:
+            continue
+        if line.value:
+            values.setdefault(line.column, []).append(line.value)
+        else:
+            made[line.column] = _number(line, whole=kinds[line.column] == "integer")
+    for name, domain in values.items():
+        listed = domain if OTHER in domain else [*domain, OTHER]
+        if len(listed) < 2:
+            continue
+        made[name] = Attribute(
+            name=name,
+            kind="category",
+            domain=tuple(listed),
+            other=OTHER,
+            bounds_origin=RELEASED,
+            missing=OWN_VALUE,
+        )
+    return tuple(made.values())
+
+
+def _number(line: Found, *, whole: bool) -> Attribute:
+    assert line.lower is not None
+    assert line.upper is not None
+    lower, upper = line.lower, line.upper
+    if whole:
+        lower, upper = float(np.ceil(lower)), float(np.floor(upper))
+        upper = max(upper, lower + 1)
+    return Attribute(
+        name=line.column,
+        kind="integer" if whole else "real",
+        lower=lower,
+        upper=upper,
+        bounds_origin=RELEASED,
+        missing=OWN_VALUE,
+        origin=GUESS if whole else DECLARED,
+    )
