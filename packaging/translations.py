@@ -28,7 +28,7 @@ FORMS = {code: forms for code, (forms, _) in FORM.items() if code != "en"}
 NOT_SHOWN = {"gui", "cli", "api", "paths", "__main__", "__init__"}
 """Parts of the program whose sentences the engine does not say in the window."""
 NO_SENTENCES = {
-    *(("release", "documents"), ("release", "bundle.py"), ("statistics", "sql.py")),
+    *(("release", "documents"), ("release", "bundle.py"), ("statistics", "sql.py"), ("release", "values_work.py")),
     *(("deep", "compiled.py"), ("deep", "table_kernel.py"), ("work", "ask.py"), ("render", "document_html.py")),
 }
 """Folders and files of the engine whose sentences the window never shows: those stay English."""

@@ -196,7 +196,7 @@ def test_only_models_that_fit_are_listed_and_the_rest_is_folded(train, press, qt
     names = [one.objectName().removeprefix("train_model_") for one in options]
     assert not {"linear-regression", "boosted-trees", "vgg16-head", "mnist-cnn"} & set(names)
     shown = [name for name, one in zip(names, options, strict=True) if one.isVisible()]
-    assert shown == ["logistic-regression", "naive-bayes", "random-forest"]
+    assert shown == ["logistic-regression", "naive-bayes", "random-forest", "additive-trees"]
     assert {"logistic", "mlp", "kmeans", "pca"} <= set(names)
     press(train, "train_fold_networks")
     assert train.findChild(QRadioButton, "train_model_mlp").isVisible()
