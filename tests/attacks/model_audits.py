@@ -89,9 +89,9 @@ def model(
     return Audit(f"fit {name}{told}", row, epsilon, samples, outputs, faults, 0.0, least)
 
 
-def trained(wanted: Any, ledger: Any, emit: Any) -> Any:
+def trained(wanted: Any, ledger: Any, emit: Any, cancel: Any) -> Any:
     """What a release is about to write: the path without its ledger and its disk."""
-    return wanted.draw(lambda cost: None, emit, CancelToken())
+    return wanted.draw(lambda cost: None, emit, cancel or CancelToken())
 
 
 def answers_of(made: Any) -> Mapping[str, float]:
@@ -119,6 +119,8 @@ def models(asked: Path) -> tuple[Audit, ...]:
         model("random-forest", EDGE, GROSS),
         model("forest-regression", "makes the slope", drawn_at(16), rows=SLOPE),
         model("boosted-trees", "makes the slope", drawn_at(16), rows=SLOPE),
+        model("additive-trees", EDGE, GROSS),
+        model("additive-regression", "makes the slope", drawn_at(16), rows=SLOPE),
         model("median-forest", "is the median", GROSS, rows=MEDIAN, **blocks),
         model("median-xgboost", "is the median", GROSS, rows=MEDIAN, **blocks),
         model("kmeans", EDGE, GROSS),
