@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SHOWN = 12
 """Most columns in sight: of more, those whose correlations changed most."""
 
-TOLD, LOST = 3, 2
+NAMED, LOST = 3, 2
 SEEN = 0.1
 """Least correlation with the target whose loss is worth a warning: a weaker one is rarely of use."""
 
@@ -103,7 +103,7 @@ class PairMap(Chart):
     def changed_most(self) -> str:
         """Return the three pairs that changed most, in words."""
         stated = []
-        for i, j in self._by_change()[:TOLD]:
+        for i, j in self._by_change()[:NAMED]:
             before, after = self._values(i, j)
             stated.append(f"{self.names[j]} × {self.names[i]} {written(before)} → {written(after)}")
         return tr("Changed most: {pairs}.", pairs=",  ".join(stated)) if stated else ""

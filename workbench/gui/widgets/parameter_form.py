@@ -21,7 +21,7 @@ from workbench.params import ParameterError, Parameters
 from workbench.params.field import METADATA_KEY, BooleanField, ChoiceField, Field, RealField, TextField
 
 GIVEN_LATER = tr_later("guessed")
-SELDOM = tr_later("RARELY CHANGED")
+RARELY = tr_later("RARELY CHANGED")
 LOOKED_AT = (QEvent.Type.FocusIn, QEvent.Type.Enter)
 HELP_HEIGHT = 54
 ASK = tr_later("Point at a field to read what it means.")
@@ -96,7 +96,7 @@ class Form(QWidget):
         for key in self._specs:
             if key == first_advanced:
                 side, at = 0, grid.rowCount()
-                heading = label(tr(SELDOM), "caption", name=f"{name}_rest")
+                heading = label(tr(RARELY), "caption", name=f"{name}_rest")
                 heading.setContentsMargins(0, 8, 0, 0)
                 grid.addWidget(heading, at, 0, 1, 3)
             at = grid.rowCount() if side == 0 else at

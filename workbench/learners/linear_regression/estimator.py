@@ -120,7 +120,7 @@ def norms(rows: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def euclidean_norms(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the L2 norm of the same products (n,), rounded up by more than doubles can be wrong."""
+    """Return the L2 norm of the same products (n,), rounded up beyond any error of doubles."""
     squares = rows.astype(np.float64) ** 2
     total = (squares.sum(axis=1) ** 2 + (squares**2).sum(axis=1)) / 2 - squares[:, -1] ** 2
     return np.asarray(np.ceil(np.sqrt(total) * _UP), dtype=np.int64)

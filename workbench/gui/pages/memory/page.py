@@ -98,7 +98,7 @@ class ChoicesCard(Card):
         return found
 
     def show_shape(self, shape: str, classes: int) -> None:
-        """Put in what the rows that are open are like, unless another shape was typed."""
+        """Fill in the shape of the open rows, unless another one was typed."""
         present = self.study()
         if present is None or present.shape not in (self._given, MemoryStudy().shape):
             return

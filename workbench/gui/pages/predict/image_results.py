@@ -158,7 +158,7 @@ class PredictionTable(TableView):
 MOST = 20
 """Classes of which the square is drawn: the figures of more could not be read."""
 
-TOLD = 4
+LISTED = 4
 LEAST_NAMES, MOST_NAMES, HEAD, STRONGEST = 24.0, 96.0, 40.0, 0.8
 LARGEST, LETTER, BROAD = 90.0, 8.0, 34.0
 """Pixels of a cell at most, of a letter about, and of a cell in which figures are written with commas."""
@@ -241,7 +241,7 @@ def confused_words(found: ImagePredictions) -> str:
         return ""
     wrong = counts.copy()
     np.fill_diagonal(wrong, 0)
-    order = np.argsort(-wrong, axis=None, kind="stable")[:TOLD]
+    order = np.argsort(-wrong, axis=None, kind="stable")[:LISTED]
     pairs = [(int(at) // len(wrong), int(at) % len(wrong)) for at in order]
     stated = [
         tr(

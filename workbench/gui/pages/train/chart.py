@@ -205,7 +205,7 @@ class WhereChart(Chart):
 
 
 TITLE = tr_later("gradients")
-TOLD = tr_later("gradient norms, in clipping norms")
+NORMS = tr_later("gradient norms, in clipping norms")
 TIP = tr_later(
     "The size of each row's gradient in one step, in clipping norms. Those right of the line are scaled down."
 )
@@ -219,7 +219,7 @@ class NormChart(Chart):
     least, letters = QSize(140, 88), 11
 
     def __init__(self, session: Session) -> None:
-        super().__init__(session, "train_norms", tr(TOLD), tr(TIP))
+        super().__init__(session, "train_norms", tr(NORMS), tr(TIP))
         self._spread: Spread | None = None
 
     @property
@@ -234,7 +234,7 @@ class NormChart(Chart):
     def begin(self, steps: int) -> None:
         """Show nothing."""
         self._spread = None
-        self.setAccessibleName(tr(TOLD))
+        self.setAccessibleName(tr(NORMS))
         self.update()
 
     def take(self, spread: Spread) -> None:
@@ -244,7 +244,7 @@ class NormChart(Chart):
             self.setAccessibleName(
                 tr(
                     "{norms}: {share} % of the rows clipped at step {step}",
-                    norms=tr(TOLD),
+                    norms=tr(NORMS),
                     share=tr_number(100 * self.clipped, ".0f"),
                     step=spread.step,
                 )

@@ -35,7 +35,7 @@ WITHIN_HELP = tr_later(
 TRUTH_HELP = tr_later("The true figure in your rows: private, shown only after you agree")
 DELETE = "Del"  # not translated
 SIGN = 8
-MOST_APART, ROOM = 170, 120
+MOST_SPACE, ROOM = 170, 120
 """Pixels that a wide table adds to each column of figures at most, and that the longest question keeps behind it."""
 """Pixels that the sign before a heading needs beyond what the font of the heading says."""
 
@@ -327,10 +327,10 @@ class DecideTable(SettingsTable):
             self._stack(stacked=True)
             rest = self._give_widths()
         figures = [at for at in range(1, self._model.columnCount()) if not self.isColumnHidden(at)]
-        apart = min(max(rest - longest - ROOM, 0) // len(figures), MOST_APART)  # far from it, a figure is hard to place
+        space = min(max(rest - longest - ROOM, 0) // len(figures), MOST_SPACE)  # far from it, a figure is hard to place
         for column in figures:
-            heads.resizeSection(column, heads.sectionSize(column) + apart)
-        rest -= apart * len(figures)
+            heads.resizeSection(column, heads.sectionSize(column) + space)
+        rest -= space * len(figures)
         heads.resizeSection(0, max(rest, min(longest, LEAST_QUESTION)))
         metrics, room = self.fontMetrics(), heads.sectionSize(0) - PADDING
         for row in range(self._model.height()):
