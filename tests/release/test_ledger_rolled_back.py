@@ -128,6 +128,17 @@ def test_a_damaged_mark_is_none_and_is_written_anew(path: Path, damage: str) -> 
         assert book.seen().seq == 5
 
 
+def test_what_a_killed_process_left_beside_the_mark_goes_with_the_next_entry(tmp_path: Path) -> None:
+    with Ledger.open(tmp_path / "ledger.sqlite") as book:
+        book.set_cap(A, Decimal(2))
+        charge(book, "1")
+        (mark,) = (user_state() / "ledger-heads").iterdir()
+        mark.with_name(f"{mark.name}.0a1b2c3d.part").write_text("{")
+        charge(book, "1")
+        assert book.missing() is None
+    assert list(mark.parent.iterdir()) == [mark]
+
+
 def test_a_charge_stands_where_no_mark_can_be_written(tmp_path: Path) -> None:
     user_state().mkdir(parents=True, exist_ok=True)
     (user_state() / "ledger-heads").write_text("a file where the folder would be")

@@ -65,6 +65,8 @@ def remember(start: str, mark: HeadMark) -> None:
     part = place.with_name(f"{place.name}.{secrets.token_hex(4)}.part")
     with contextlib.suppress(OSError):
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for left in place.parent.glob(f"{place.name}.*.part"):  # by a process that was killed here
+            left.unlink(missing_ok=True)
         try:
             part.write_text(json.dumps(vars(mark)), "utf-8")
             os.replace(part, place)
