@@ -33,6 +33,7 @@ from workbench.synth.base import (
     Tables,
     joined,
     joined_counts,
+    pair_names,
     split,
 )
 from workbench.synth.clique_fit import fitted_cliques, in_order
@@ -72,11 +73,8 @@ def _queries(setting: Setting) -> tuple[Query, ...]:
     alone = [(f"counts of {column.name}", COUNTS, ALONE / len(columns)) for column in columns]
     rest = [
         part
-        for k in range(rounds)
-        for part in (
-            (f"choice of pair {k + 1}", CHOICE, CHOSEN / rounds),
-            (f"counts of pair {k + 1}", COUNTS, PAIRED / rounds),
-        )
+        for pair in pair_names([column.name for column in columns], rounds)
+        for part in ((f"choice of {pair}", CHOICE, CHOSEN / rounds), (f"counts of {pair}", COUNTS, PAIRED / rounds))
     ]
     return split(setting.budget, [*alone, *rest])
 

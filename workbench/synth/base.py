@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
@@ -237,8 +237,14 @@ class Coarser:
         ordered = tuple(self.ordered[j] for j in measured.columns)
         return Measured(measured.columns, (None,) * len(ordered), measured.counts, measured.variance, ordered)
 
-    def drawn(self, codes: Codes, entropy: Entropy) -> Codes:
-        """Return a cell of its column for each of the model's cells, (n, d), as rows lie within it."""
+    def drawn(self, codes: Codes, entropy: Entropy, places: Mapping[int, Doubles]) -> Codes:
+        """Return a cell of its column for each of the model's cells, (n, d), as rows lie within it.
+
+        Args:
+            codes: (n, d) cells of the model.
+            entropy: for columns that have no place.
+            places: by column where in its cell of the model each row is, from 0 to 1, (n,).
+        """
         out = np.empty(codes.shape, dtype=smallest_type(max(map(len, self.groups))))
         for j, (groups, within) in enumerate(zip(self.groups, self.within, strict=True)):
             order = np.argsort(groups, kind="stable")
@@ -247,8 +253,8 @@ class Coarser:
             last = np.searchsorted(groups[order], np.arange(self.sizes[j]), side="right") - 1
             stops = ends[last]
             starts = np.concatenate([[0.0], stops[:-1]])
-            own = codes[:, j]
-            asked = starts[own] + uniforms(len(codes), entropy) * (stops - starts)[own]
+            own, place = codes[:, j], places.get(j)
+            asked = starts[own] + (uniforms(len(codes), entropy) if place is None else place) * (stops - starts)[own]
             out[:, j] = order[np.minimum(np.searchsorted(ends, asked, side="right"), last[own])]
         return out
 
@@ -303,6 +309,14 @@ def split(budget: Budget, parts: Sequence[tuple[str, str, float]]) -> tuple[Quer
     """Return a query for each (label, form, weight); their shares sum to the budget exactly."""
     shares = budget.divided([weight for _, _, weight in parts])
     return tuple(Query(label, form, share) for (label, form, _), share in zip(parts, shares, strict=True))
+
+
+def pair_names(columns: Sequence[str], count: int) -> list[str]:
+    """Return what so many chosen pairs are called in labels: ``pair 1``, …, unless a column is called so."""
+    word = "pair"
+    while {f"{word} {k + 1}" for k in range(count)} & set(columns):
+        word = f"chosen {word}"
+    return [f"{word} {k + 1}" for k in range(count)]
 
 
 def events(queries: Sequence[Query]) -> tuple[QueryEvent, ...]:

@@ -37,6 +37,7 @@ from workbench.synth.base import (
     Tables,
     groups_of,
     joined_counts,
+    pair_names,
     room,
     split,
 )
@@ -61,12 +62,13 @@ def _queries(setting: Setting) -> tuple[Query, ...]:
     edges = len(columns) - 1
     if not edges:
         return split(setting.budget, [(f"counts of {columns[0].name}", COUNTS, 1.0)])
+    pairs = pair_names([column.name for column in columns], edges)
     return split(
         setting.budget,
         [
             *((f"counts of {column.name}", COUNTS, ALONE / len(columns)) for column in columns),
-            *((f"choice of pair {k + 1}", CHOICE, CHOSEN / edges) for k in range(edges)),
-            *((f"counts of pair {k + 1}", COUNTS, PAIRED / edges) for k in range(edges)),
+            *((f"choice of {pair}", CHOICE, CHOSEN / edges) for pair in pairs),
+            *((f"counts of {pair}", COUNTS, PAIRED / edges) for pair in pairs),
         ],
     )
 

@@ -16,9 +16,10 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.synth.base import Answered, Questions, Setting, Synthesiser, Tables, barriers_of, events
 from workbench.synth.clique_fit import fitted_cliques, in_order
-from workbench.synth.cliques import CliqueTree
+from workbench.synth.cliques import CliqueMarginals, CliqueTree
 from workbench.synth.columns import CoarseColumn, Codes, CountsTables
 from workbench.synth.needs import require_bounded
+from workbench.synth.positions import order_of, positions
 from workbench.synth.row_sampler import Drawable, sampled_rows
 from workbench.synth.tree import Tree
 from workbench.synth.tree_fit import ROUNDS, fitted
@@ -110,8 +111,9 @@ def synthesised(
     codes = sampled_rows(
         model, drawn, ask.coins, cancel, on_column=lambda k: emit(Progress(k, count, "drawing the columns"))
     )
-    if tables.coarser is not None:
-        codes = tables.coarser.drawn(codes, ask.coins)
+    if tables.coarser is not None and isinstance(model, CliqueMarginals):
+        places = positions(codes, tables.coarser, model, order_of(count, tables.pairs, setting.target), ask.coins)
+        codes = tables.coarser.drawn(codes, ask.coins, places)
     for columns, mask in setting.impossible:
         if mask[tuple(codes[:, place] for place in columns)].any():
             raise AssertionError("a row was drawn that cannot occur")

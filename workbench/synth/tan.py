@@ -2,9 +2,11 @@
 
 After Friedman, Geiger & Goldszmidt 1997, "Bayesian network classifiers" (tree-augmented naive Bayes):
 
-1. Every column is measured alone, in fine public cells. Neighbouring cells are joined into parts of about equal share
-   (rare names into one), as many as noise lets the tables of step 3 have: the cells of the model. So bounds that are
-   far too wide cost little, and within a part values lie as the fine counts say.
+1. Every column is measured alone, in fine public cells; of numbers a smooth density is made of them
+   (:mod:`workbench.synth.density`). Neighbouring cells are joined into parts of about equal share (rare names into
+   one), as many as noise lets the tables of step 3 have: the cells of the model. So bounds that are far too wide cost
+   little, and within a part values lie as the density says, and as those of the other columns suggest
+   (:mod:`workbench.synth.positions`).
 2. d − 2 times, one pair of columns beside the target that joins two parts of the tree is chosen by the exponential
    mechanism.
 3. The tables of the chosen pairs *with the target* are measured: d − 2 tables of three columns. What two columns say
@@ -25,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.privacy.central.share import Budget
+from workbench.signals.cancel import CancelToken
 from workbench.synth.base import (
     CHOICE,
     COUNTS,
@@ -36,13 +39,16 @@ from workbench.synth.base import (
     Tables,
     groups_of,
     joined_counts,
+    pair_names,
     split,
 )
 from workbench.synth.columns import CountsTables
+from workbench.synth.density import density
 from workbench.synth.mst import Pair, chosen_tree, shares_alone
 from workbench.synth.tree import Doubles
+from workbench.synth.tree_fit import Measured
 
-ALONE, CHOSEN, PAIRED = 0.35, 0.12, 1.0
+ALONE, CHOSEN, PAIRED = 0.25, 0.08, 1.0
 """Weights of one column alone, one choice and one table; the same for any number of columns."""
 
 _MANY = 16
@@ -114,11 +120,13 @@ def _queries(setting: Setting) -> tuple[Query, ...]:
     assert target is not None
     names = [column.name for column in setting.columns]
     d = len(names)
-    parts = [(f"counts of {name}", COUNTS, _alone(size)) for name, size in zip(names, setting.sizes, strict=True)]
+    # A target of few names has the whole weight, too: how rows divide among its values matters to every other column.
+    weights = [ALONE if j == target else _alone(size) for j, size in enumerate(setting.sizes)]
+    parts = [(f"counts of {name}", COUNTS, weight) for name, weight in zip(names, weights, strict=True)]
     if d == 2:
         parts.append((f"counts of {names[target]} by {names[1 - target]}", COUNTS, PAIRED))
-    parts += [(f"choice of pair {k + 1}", CHOICE, CHOSEN) for k in range(d - 2)]
-    parts += [(f"counts of pair {k + 1}", COUNTS, PAIRED) for k in range(d - 2)]
+    parts += [(f"choice of {pair}", CHOICE, CHOSEN) for pair in pair_names(names, d - 2)]
+    parts += [(f"counts of {pair}", COUNTS, PAIRED) for pair in pair_names(names, d - 2)]
     return split(setting.budget, parts)
 
 
@@ -127,7 +135,10 @@ def _ask(questions: Questions) -> Tables:
     target, d = setting.target, len(setting.columns)
     assert target is not None
     alone = [questions.counts((place,), (None,)) for place in range(d)]
-    shares = shares_alone(alone, setting.rows, questions.cancel)
+    shares = [
+        _smooth(own, m, setting.rows, questions.cancel)
+        for own, m in zip(shares_alone(alone, setting.rows, questions.cancel), alone, strict=True)
+    ]
     most = sides_of(setting)
     groups = [groups_of(own, setting.ordered(j), most[j]) for j, own in enumerate(shares)]
     coarser = Coarser.of(setting, shares, groups)
@@ -136,6 +147,14 @@ def _ask(questions: Questions) -> Tables:
     for columns in [tuple(sorted((*pair, target))) for pair in pairs] or [(target, 1 - target)][: d - 1]:
         measured.append(coarser.table(questions.counts(columns, [coarser.groups[j] for j in columns])))
     return Tables(tuple(pairs), tuple(measured), coarser=coarser)
+
+
+def _smooth(own: Doubles, measured: Measured, rows: int, cancel: CancelToken) -> Doubles:
+    """Return the shares of a column's cells, those of ordered ones by a smooth density."""
+    ordered = measured.ordered[0]
+    held = float(own[:ordered].sum())
+    found = density(measured.counts[:ordered], measured.variance, rows * held, cancel)
+    return own if found is None else np.concatenate([held * found, own[ordered:]])
 
 
 def _chosen(questions: Questions, coarser: Coarser) -> list[Pair]:
