@@ -51,6 +51,9 @@ from workbench.synth.tree_fit import Measured
 ALONE, CHOSEN, PAIRED = 0.25, 0.08, 1.0
 """Weights of one column alone, one choice and one table; the same for any number of columns."""
 
+AIMED = 0.75
+"""Weight of the target alone, of few cells too: how rows divide among its values matters to every other column."""
+
 _MANY = 16
 """Cells of a column from which it has its whole weight."""
 
@@ -68,22 +71,27 @@ def _alone(size: int) -> float:
     return ALONE * min(1.0, size / _MANY)
 
 
-def _weights(sizes: Sequence[int]) -> tuple[float, float]:
-    """Return which parts of the budget a column of many cells alone and one table have."""
-    tables = max(len(sizes) - 2, 1)
-    whole = sum(map(_alone, sizes)) + CHOSEN * max(len(sizes) - 2, 0) + PAIRED * tables
+def _weights(others: Sequence[int]) -> tuple[float, float]:
+    """Return which parts of the budget a column of many cells alone and one table have.
+
+    Args:
+        others: cells of the columns beside the target.
+    """
+    links = max(len(others) - 1, 1)
+    whole = AIMED + sum(map(_alone, others)) + CHOSEN * max(len(others) - 1, 0) + PAIRED * links
     return ALONE / whole, PAIRED / whole
 
 
 def fine_cuts(rows: int, budget: Budget, columns: int) -> int:
     """Return into how many public cells a column of numbers is cut before it is measured alone; from public numbers."""
-    room = rows * budget.share(_weights([_MANY] * columns)[0]).strength
+    room = rows * budget.share(_weights([_MANY] * (columns - 1))[0]).strength
     return int(min(max(_LEAST_FINE, _FINE_BY_ROOM * math.sqrt(room)), _MOST_FINE))
 
 
 def _room(setting: Setting) -> float:
     """Return how many cells noise lets a table have."""
-    return setting.rows * setting.budget.share(_weights(setting.sizes)[1]).strength / _FILLING
+    others = [size for j, size in enumerate(setting.sizes) if j != setting.target]
+    return setting.rows * setting.budget.share(_weights(others)[1]).strength / _FILLING
 
 
 def parts_of(setting: Setting) -> float:
@@ -120,8 +128,7 @@ def _queries(setting: Setting) -> tuple[Query, ...]:
     assert target is not None
     names = [column.name for column in setting.columns]
     d = len(names)
-    # A target of few names has the whole weight, too: how rows divide among its values matters to every other column.
-    weights = [ALONE if j == target else _alone(size) for j, size in enumerate(setting.sizes)]
+    weights = [AIMED if j == target else _alone(size) for j, size in enumerate(setting.sizes)]
     parts = [(f"counts of {name}", COUNTS, weight) for name, weight in zip(names, weights, strict=True)]
     if d == 2:
         parts.append((f"counts of {names[target]} by {names[1 - target]}", COUNTS, PAIRED))
