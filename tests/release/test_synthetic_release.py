@@ -78,7 +78,7 @@ def test_rows_and_cuts_are_public_numbers_of_the_request(tmp_path: Path) -> None
 
 
 def test_the_default_cuts_follow_from_public_numbers() -> None:
-    plan, chosen = plan_of(), SynthesisParameters(target="city")
+    plan, chosen = plan_of(), SynthesisParameters(target="city", method="marginals")
     found = [synthesis_work(plan, Decimal(e), 60, "csv", chosen).request["cuts"]["age"] for e in ("0.01", "1", "10")]
     assert found == [5, 8, 16]
 

@@ -124,7 +124,7 @@ def test_cells_of_a_model_part_what_cannot_occur_and_rows_lie_in_them_as_release
     assert coarser.impossible[0][1].tolist() == [[False, False], [False, False], [True, False], [True, False]]
     assert coarser.shares[0] == pytest.approx([0.4, 0.3, 0.3, 0.0])
     codes = np.repeat(np.array([[0, 1], [2, 1], [3, 0]]), 4000, axis=0)
-    drawn = coarser.drawn(codes, SeededEntropy(1))
+    drawn = coarser.drawn(codes, SeededEntropy(1), {})
     assert (coarser.groups[0][drawn[:, 0]] == codes[:, 0]).all()
     assert (drawn[:, 1] == codes[:, 1]).all()
     assert (drawn[:4000, 0] == 1).mean() == pytest.approx(0.75, abs=0.03)
