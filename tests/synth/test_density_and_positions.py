@@ -12,7 +12,7 @@ from synth_cases import names_of, rows_of, run, setting_of
 from workbench.params import CancelledError
 from workbench.signals.cancel import CancelToken
 from workbench.synth import synthesis, synthesiser
-from workbench.synth.base import pair_names
+from workbench.synth.base import pair_numbers
 from workbench.synth.density import density
 from workbench.synth.mst import shares_alone
 from workbench.synth.positions import latent_correlation, order_of
@@ -95,8 +95,8 @@ def test_values_in_few_wide_cells_keep_their_correlation(monkeypatch: pytest.Mon
 
 
 def test_no_pair_is_called_like_a_column() -> None:
-    assert pair_names(["age", "pair 3"], 2) == ["pair 1", "pair 2"]
-    assert pair_names(["pair 2", "chosen pair 1"], 2) == ["chosen chosen pair 1", "chosen chosen pair 2"]
+    assert pair_numbers(["age", "pair 3"], 2) == ["1", "2"]
+    assert pair_numbers(["pair 2", "pair 1 chosen"], 2) == ["1 chosen chosen", "2 chosen chosen"]
 
 
 @pytest.mark.parametrize("method", ["mst", "aim", "tan"])

@@ -33,7 +33,7 @@ from workbench.synth.base import (
     Tables,
     joined,
     joined_counts,
-    pair_names,
+    pair_numbers,
     split,
 )
 from workbench.synth.clique_fit import fitted_cliques, in_order
@@ -73,8 +73,8 @@ def _queries(setting: Setting) -> tuple[Query, ...]:
     alone = [(f"counts of {column.name}", COUNTS, ALONE / len(columns)) for column in columns]
     rest = [
         part
-        for pair in pair_names([column.name for column in columns], rounds)
-        for part in ((f"choice of {pair}", CHOICE, CHOSEN / rounds), (f"counts of {pair}", COUNTS, PAIRED / rounds))
+        for k in pair_numbers([column.name for column in columns], rounds)
+        for part in ((f"choice of pair {k}", CHOICE, CHOSEN / rounds), (f"counts of pair {k}", COUNTS, PAIRED / rounds))
     ]
     return split(setting.budget, [*alone, *rest])
 

@@ -311,12 +311,12 @@ def split(budget: Budget, parts: Sequence[tuple[str, str, float]]) -> tuple[Quer
     return tuple(Query(label, form, share) for (label, form, _), share in zip(parts, shares, strict=True))
 
 
-def pair_names(columns: Sequence[str], count: int) -> list[str]:
-    """Return what so many chosen pairs are called in labels: ``pair 1``, …, unless a column is called so."""
-    word = "pair"
-    while {f"{word} {k + 1}" for k in range(count)} & set(columns):
-        word = f"chosen {word}"
-    return [f"{word} {k + 1}" for k in range(count)]
+def pair_numbers(columns: Sequence[str], count: int) -> list[str]:
+    """Return the numbers of so many chosen pairs in labels: ``1``, …, longer where a column is called ``pair 1``."""
+    more = ""
+    while {f"pair {k + 1}{more}" for k in range(count)} & set(columns):
+        more += " chosen"
+    return [f"{k + 1}{more}" for k in range(count)]
 
 
 def events(queries: Sequence[Query]) -> tuple[QueryEvent, ...]:

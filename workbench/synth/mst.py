@@ -37,7 +37,7 @@ from workbench.synth.base import (
     Tables,
     groups_of,
     joined_counts,
-    pair_names,
+    pair_numbers,
     room,
     split,
 )
@@ -62,13 +62,13 @@ def _queries(setting: Setting) -> tuple[Query, ...]:
     edges = len(columns) - 1
     if not edges:
         return split(setting.budget, [(f"counts of {columns[0].name}", COUNTS, 1.0)])
-    pairs = pair_names([column.name for column in columns], edges)
+    numbers = pair_numbers([column.name for column in columns], edges)
     return split(
         setting.budget,
         [
             *((f"counts of {column.name}", COUNTS, ALONE / len(columns)) for column in columns),
-            *((f"choice of {pair}", CHOICE, CHOSEN / edges) for pair in pairs),
-            *((f"counts of {pair}", COUNTS, PAIRED / edges) for pair in pairs),
+            *((f"choice of pair {k}", CHOICE, CHOSEN / edges) for k in numbers),
+            *((f"counts of pair {k}", COUNTS, PAIRED / edges) for k in numbers),
         ],
     )
 

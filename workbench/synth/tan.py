@@ -39,7 +39,7 @@ from workbench.synth.base import (
     Tables,
     groups_of,
     joined_counts,
-    pair_names,
+    pair_numbers,
     split,
 )
 from workbench.synth.columns import CountsTables
@@ -132,8 +132,8 @@ def _queries(setting: Setting) -> tuple[Query, ...]:
     parts = [(f"counts of {name}", COUNTS, weight) for name, weight in zip(names, weights, strict=True)]
     if d == 2:
         parts.append((f"counts of {names[target]} by {names[1 - target]}", COUNTS, PAIRED))
-    parts += [(f"choice of {pair}", CHOICE, CHOSEN) for pair in pair_names(names, d - 2)]
-    parts += [(f"counts of {pair}", COUNTS, PAIRED) for pair in pair_names(names, d - 2)]
+    parts += [(f"choice of pair {k}", CHOICE, CHOSEN) for k in pair_numbers(names, d - 2)]
+    parts += [(f"counts of pair {k}", COUNTS, PAIRED) for k in pair_numbers(names, d - 2)]
     return split(setting.budget, parts)
 
 
