@@ -350,7 +350,7 @@ def for_frame(plan: sanitize_plan.Plan, frame: pd.DataFrame) -> sanitize_plan.Pl
 
 
 def kind_of(dtype: Any, pair: Any) -> str | None:
-    """Return the kind of a column with bounds that follows from its dtype; ``None`` where that does not tell."""
+    """Return the kind of a column with bounds that follows from its dtype; ``None`` where it does not follow."""
     if dtype is None:
         return None
     if pd.api.types.is_float_dtype(dtype):

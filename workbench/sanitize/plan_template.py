@@ -194,24 +194,24 @@ class _Choices:
     ) -> tuple[dict[str, Any], str]:
         name = column.name
         if name in self.dropped:
-            return {"name": name, "action": "drop"}, ""
+            return _dropped(name)
         if declared is not None and declared.role == IDENTIFIER:
-            return _dropped(name, "it is an identifier", role=IDENTIFIER)
+            return _dropped(name, f"{name} is dropped: it is an identifier", role=IDENTIFIER)
         if declared is not None:
             return _table(declared), ""
         if entry is not None and entry.role == IDENTIFIER:
             marks = {"origin": GUESS} if entry.guessed else {}
-            return _dropped(name, "it is an identifier", role=IDENTIFIER, **marks)
+            return _dropped(name, f"{name} is dropped: it is an identifier", role=IDENTIFIER, **marks)
         if entry is not None and entry.kind is not None:
             return _entered(column, entry, self.from_data)
         identifier = next((s for s in column.suspicions if s.what == "identifier"), None)
         if identifier is not None and name != self.target and entry is None:
-            why = f"{identifier.reason}, so it looks like an identifier"
-            return _dropped(name, why, role=IDENTIFIER, origin=GUESS)
+            note = f"{name} is dropped: {identifier.reason}, so it looks like an identifier"
+            return _dropped(name, note, role=IDENTIFIER, origin=GUESS)
         try:
             table, note = self._guessed(column, entry)
         except InputError as error:
-            return _dropped(name, error.what, origin=GUESS)
+            return _dropped(name, f"{name} is dropped: {error.what}", origin=GUESS)
         return {**table, "origin": GUESS, **({"role": entry.role} if entry is not None and entry.role else {})}, note
 
     def _guessed(self, column: ColumnProfile, entry: Entry | None) -> tuple[dict[str, Any], str]:
@@ -234,8 +234,8 @@ class _Choices:
         return table, note
 
 
-def _dropped(name: str, why: str, **marks: str) -> tuple[dict[str, Any], str]:
-    return {"name": name, "action": "drop", **marks}, f"{name} is dropped: {why}"
+def _dropped(name: str, note: str = "", **marks: str) -> tuple[dict[str, Any], str]:
+    return {"name": name, "action": "drop", **marks}, note
 
 
 def _with_labels(table: dict[str, Any], values: Sequence[str], note: str) -> tuple[dict[str, Any], str]:
@@ -296,7 +296,7 @@ def _entered(column: ColumnProfile, entry: Entry, from_data: bool) -> tuple[dict
         try:
             read = _table(attribute_from_data(column))
         except InputError as error:
-            return _dropped(name, error.what, origin=GUESS)
+            return _dropped(name, f"{name} is dropped: {error.what}", origin=GUESS)
         table |= {key: read[key] for key in (*needed, "bounds_origin") if key in read}
     if entry.kind != "boolean":
         table |= {fact: UNFILLED for fact in needed if fact not in table}

@@ -232,7 +232,7 @@ class ReleasePage(PageFrame):
         self.session.notify("info", tr("Copied to {path}; nothing was charged.", path=path))
 
     def _start(self, outlook: BeforeRelease, cap: Cap | None = None) -> None:
-        if not outlook.is_current(self.session):  # other work has ended while the question stood
+        if not outlook.is_current(self.session):  # other work has ended while the question was open
             stated = tr("The table or its plan changed while the question was open: nothing was released.")
             self.session.notify("warning", stated)
             return
@@ -336,7 +336,7 @@ class ReleasedPart(QWidget):
         self._line.setVisible(step is not None and bool(step.files))
         if step is not None:
             if self._with_card:
-                self._card = ReleasedCard(step, 1, self._jobs, name=f"{self._name}_release")
+                self._card = ReleasedCard(step, self._jobs, f"{self._name}_release")
                 self._whole.insertWidget(0, self._card)
             if step.result is not None:  # just made
                 into_sight(self)

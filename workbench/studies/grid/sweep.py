@@ -116,7 +116,7 @@ def kind_of_devices(spec: GridSpec, devices: Sequence[str] = ()) -> str:
 
 
 def study_name(spec: GridSpec, data: LoadedRows, kind: str = CPU) -> str:
-    """Return eight digits that tell this study from one of other rows, declarations, seed, version or kind of device.
+    """Return eight digits that differ for other rows, declarations, seed, version or kind of device.
 
     A GPU rounds differently, and may make noise of its own from the same seed.
     """

@@ -37,7 +37,8 @@ from workbench.release.ledger.study_note import BEFORE
 
 if TYPE_CHECKING:
     from workbench.gui.pages.preview.tasks import PreviewColumn, PreviewRows, Source
-    from workbench.gui.widgets.compared import Pairs, Recovered
+    from workbench.gui.widgets.distribution import Recovered
+    from workbench.studies.spreads_and_pairs import Pairs
 
 FREE = tr_later("Free, and never released or copied; the ledger notes that you looked.")
 AGAIN = tr_later("Draw once more, as often as you like: it costs no ε, because nothing of it is ever released")

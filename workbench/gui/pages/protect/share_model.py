@@ -117,7 +117,7 @@ class ShareModel(PlanModel):
         return of_one_row(self.session, self._split[name], name) if name in self._split else None
 
     def outlook_at(self, at: int) -> Outlook | None:
-        """Return the newest outlook of an attribute; :meth:`current` tells whether it is up to date."""
+        """Return the newest outlook of an attribute; :meth:`current` says whether it is up to date."""
         column = self.column_at(at)
         return self._outlooks.get(column.name) if column.protected and not column.problems() else None
 
