@@ -209,21 +209,21 @@ class ReleasePage(PageFrame):
             self._asking = False
 
     def _ask(self, outlook: BeforeRelease) -> None:
-        pay, account = f"ε = {at_most(outlook.cost[0])}", self.session.account
-        if outlook.waiting:
+        pay, account, verdict = f"ε = {at_most(outlook.cost.epsilon)}", self.session.account, outlook.verdict
+        if verdict.waiting:
             if confirm(self, tr("Publish the finished release?"), waiting_question(outlook), tr("Publish it")):
                 self._start(outlook)
-        elif outlook.earlier is not None:
+        elif verdict.earlier is not None:
             verbs = {"copy": tr("Copy the file that exists…"), "yes": tr("Pay {pay} again", pay=pay)}
-            said = choose(self, tr("It was released before"), again_question(outlook, outlook.earlier), verbs)
+            said = choose(self, tr("It was released before"), again_question(outlook, verdict.earlier), verbs)
             if said == "yes":
                 self._start(outlook)
             elif said == "copy" and (folder := ask_for_folder(self, tr("Copy the release into"))):
-                copy_release(self.session, self.jobs, outlook.earlier, Path(folder), self._copied)
-        elif outlook.refusal is not None:
-            self._failed(outlook.refusal)
+                copy_release(self.session, self.jobs, verdict.earlier, Path(folder), self._copied)
+        elif verdict.refusal is not None:
+            self._failed(verdict.refusal)
         else:
-            first = FirstCap(account, outlook.cost[0])
+            first = FirstCap(account, outlook.cost.epsilon)
             verbs, entry = {"yes": tr("Release at {pay}", pay=pay)}, first if first.asked else None
             if choose(self, tr(self._what.question), question(outlook, account), verbs, entry=entry) == "yes":
                 self._start(outlook, first.cap())

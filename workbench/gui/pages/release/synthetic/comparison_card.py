@@ -17,7 +17,7 @@ from workbench.gui.widgets.correlation_matrix import Correlations
 from workbench.gui.widgets.distribution import Distribution
 from workbench.gui.widgets.fast_table import RowsTable
 from workbench.gui.widgets.fast_table_model import RowsModel
-from workbench.gui.widgets.formatting import count, plain
+from workbench.gui.widgets.formatting import first_rows, plain
 
 if TYPE_CHECKING:
     import polars as pl
@@ -139,12 +139,8 @@ class ComparisonCard(Card):
         """Show another comparison, or none; ``stated`` says of which draw."""
         self._found = found
         names = [] if found is None else [spread.name for spread in found.spreads]
-        if names != [self._choice.itemText(i) for i in range(self._choice.count())]:
-            self._choice.clear()
-            self._choice.addItems(names)
-        if self._column not in names:
-            self._column = names[0] if names else ""
-        self._choice.setCurrentText(self._column)
+        self._choice.offer([(name, name) for name in names], self._column)
+        self._column = self._choice.currentText()
         pairs = self.correlations.show_pairs(None if found is None else found.pairs)
         self._stated[SPREAD], self._stated[PAIRS] = stated, pairs
         self._choose(self._column)
@@ -173,12 +169,7 @@ class ComparisonCard(Card):
     def show_rows(self, frame: pl.DataFrame | None, rows: int = 0) -> None:
         """Show the first rows of a released table of ``rows`` rows, or none."""
         self._model.show_frame(frame)
-        seen = 0 if frame is None else frame.height
-        self._stated[ROWS] = (
-            tr("the first {seen} of {rows} rows", seen=tr_number(seen, ","), rows=tr_number(rows, ","))
-            if seen < rows
-            else count(rows, "row")
-        )
+        self._stated[ROWS] = first_rows(0 if frame is None else frame.height, rows)
 
     def _choose(self, name: str) -> None:
         self._column = name
