@@ -205,15 +205,14 @@ def _keep_together(text: QTextDocument) -> None:
     layout, block = text.documentLayout(), text.begin()
     high = text.pageSize().height()
     while (below := _filled(block, QTextBlock.next)).isValid():  # what is moved moves only what is below it
-        table = QTextCursor(block).currentTable()
-        if table is not None:
-            cell = table.cellAt(block.position())
-            if cell.column() == 0 and cell.firstCursorPosition().block() == block:
-                _keep_row(text, table, cell.row())
-        elif _heads(block):
+        if _heads(block):
             pages = [int((layout.blockBoundingRect(one).bottom() - 1) // high) for one in (block, below)]
             if pages[0] != pages[1]:
                 _break_before(text, block)
+        elif (table := QTextCursor(block).currentTable()) is not None:
+            cell = table.cellAt(block.position())
+            if cell.column() == 0 and cell.firstCursorPosition().block() == block:
+                _keep_row(text, table, cell.row())
         block = below
 
 
