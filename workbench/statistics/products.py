@@ -37,6 +37,7 @@ Floats = NDArray[np.float64]
 
 _MAIN, _OTHER = 0.04, 0.002
 _FINE = 401
+_TINY, _MOST_G = 1e-12, 50.0
 
 
 def bernstein(x: Floats, column: Bins, degree: int) -> Floats:
@@ -119,7 +120,7 @@ class Products:
         most = 0.25 if statistic == COVARIANCE else 1.0
         d, widths = self.degree, query.widths
         unsure = 0.0 if query.known_total else widths.joint(d + 1.0, _OTHER)
-        if rows <= unsure:
+        if rows <= 0:
             return 0.0, -most, most
         flat, line = np.ones(d + 1), np.arange(d + 1) / d
 
@@ -141,10 +142,10 @@ class Products:
             moved = [2 * (2 * p.off * p.noise + p.off**2 * unsure) for p in (mean_s, mean_t)]
             s, t = ratio(np.outer(squares[0], flat), moved[0]), ratio(np.outer(flat, squares[1]), moved[1])
             least_s, least_t = s.least - da * da, t.least - db * db
-            if min(least_s, least_t) <= 0:
-                return 0.0, -most, most
-            c = math.sqrt(s.middle / t.middle)
-            g = max(math.log(s.upto / least_t) / 2 - math.log(c), math.log(c) - math.log(least_s / t.upto) / 2)
+            c = math.sqrt(max(s.middle, _TINY) / max(t.middle, _TINY))
+            # Where a column may have no spread at all, every correlation is possible.
+            ends = (s.upto / least_t, t.upto / least_s) if min(least_s, least_t) > 0 else (math.inf, math.inf)
+            g = min(max(math.log(ends[0]) / 2 - math.log(c), math.log(ends[1]) / 2 + math.log(c)), _MOST_G)
             scale = (np.outer(squares[0], flat) / c + c * np.outer(flat, squares[1])) / 2
             more_noise = (moved[0] / c + c * moved[1]) / 2 + math.expm1(g) * (s.noise / c + c * t.noise)
             more_bias = (da * da / c + c * db * db) / 2 + math.sqrt(s.upto * t.upto) * (math.cosh(g) - 1)
@@ -157,7 +158,7 @@ class Products:
         reach = widths.joint(np.linalg.norm(left, axis=1), _MAIN) + noise + np.abs(v) * more_noise
         reach += (rows + unsure) * (bias + np.abs(v) * more_bias)
         low, high = ratio_interval(top, below, -most, most, reach)
-        return (float(np.clip(top / below, low, high)) if below > 0 else (low + high) / 2), low, high
+        return float(np.clip(top / below if below > 0 else 0.0, low, high)), low, high
 
 
 @dataclass(frozen=True)
