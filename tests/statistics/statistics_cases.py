@@ -68,6 +68,7 @@ EVERYTHING = (
     {"statistic": "covariance", "column": "stars", "other": "pay", "by": ("city",)},
     {"statistic": "ranges", "column": "pay", "bins": 40},
     {"statistic": "ranges", "column": "born", "bins": 9, "by": ("city",)},
+    {"statistic": "histogram", "column": "city"},
     {"statistic": "top", "column": "city", "places": 2},
     {"statistic": "table", "by": ("city", "stars")},
     {"statistic": "mean", "column": "age", "by": ("born:quarter",)},

@@ -54,11 +54,10 @@ class Statistic(Parameters):
             raise ParameterError("a table is of two or more columns", hint='name them as by = ["city", "sex"]')
         if self.column is None and not counts and self.statistic != TABLE:
             raise ParameterError(f"the {self.statistic} names no column", hint="name one; a count may name groups")
-        if (self.other is not None) != (self.statistic in OF_PAIRS) or (self.other and self.other == self.column):
-            what = f"a {self.statistic} is of " + ("two columns" if self.statistic in OF_PAIRS else "one column")
-            raise ParameterError(
-                what, self.called, "name the second one as well" if not self.other else "name no other"
-            )
+        if self.statistic in OF_PAIRS and self.other in (None, self.column):
+            raise ParameterError(f"a {self.statistic} is of two columns", self.called, "name another one as other")
+        if self.statistic not in OF_PAIRS and self.other is not None:
+            raise ParameterError(f"a {self.statistic} is of one column", self.called, "leave the other one out")
         if self.bins is not None and self.statistic not in (HISTOGRAM, RANGES):
             raise ParameterError(f"a {self.statistic} has no bins", self.called, "leave them out")
         if self.places is not None and self.statistic != TOP:

@@ -106,6 +106,11 @@ class Bins:
         return values
 
     @property
+    def called(self) -> str:
+        """What it is called in the names of queries."""
+        return self.column.name
+
+    @property
     def optional(self) -> bool:
         """Whether a row may have no value here."""
         return self.column.missing == "own-value"

@@ -20,10 +20,12 @@ class Periods(Bins):
     """The periods from a column's lower bound to its upper one. Of the first and the last a part may be outside.
 
     Attributes:
+        period: one of ``PERIODS``.
         starts: the first day of each, as a day number; ``count`` of them.
         names: what each is called: 2026-03-14, 2026-W11, 2026-03, 2026-Q1, 2026.
     """
 
+    period: str
     starts: NDArray[np.int64]
     names: tuple[str, ...]
 
@@ -35,7 +37,7 @@ class Periods(Bins):
             ParameterError: it has no dates, or there are too many periods.
         """
         if column.kind != "date":
-            what = f"a {column.kind} has no {period}"
+            what = f"only dates have a {period}"
             raise ParameterError(what, f"column {column.name}", "leave the period out, or declare dates")
         first, last = (int(bound) for bound in column.bounds())
         if last - first >= _MOST and period == "day":
@@ -44,7 +46,12 @@ class Periods(Bins):
         starts: dict[str, int] = {}
         for day in range(first, last + 1):
             starts.setdefault(_name(datetime.date.fromordinal(day), period), day)
-        return cls(column, column.grid(), 1, len(starts), np.array([*starts.values()]), tuple(starts))
+        return cls(column, column.grid(), 1, len(starts), period, np.array([*starts.values()]), tuple(starts))
+
+    @property
+    def called(self) -> str:
+        """The column and the period."""
+        return f"{self.column.name}:{self.period}"
 
     def labels(self) -> list[str]:
         """Return the name of each period."""

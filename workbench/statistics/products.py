@@ -88,7 +88,7 @@ class Products:
     def parts(self, x: Floats, y: Floats) -> Floats:
         """Return what each row is spread over, (numbers, rows)."""
         s, t = bernstein(x, self.one, self.degree), bernstein(y, self.other, self.degree)
-        return (s[:, None] * t[None]).reshape(-1, len(x))
+        return (s[:, None] * t[None]).reshape(self.length, len(x))
 
     def figures(self, query: Query, answer: Floats) -> Iterator[Figure]:
         """Yield what is asked, of each group."""

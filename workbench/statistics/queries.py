@@ -371,14 +371,14 @@ def queries_paid(request: Request, plan: Plan, budget: Budget, rows: int, *, rul
     unit = budget.share(1 / math.fsum(a.weight for a in request.figures))
     for by in dict.fromkeys(a.by for a in request.figures):
         groups = Groups(tuple(_group_bins(plan, name) for name in by or ()))
-        for column, other in dict.fromkeys((a.column, a.other) for a in request.figures if a.by == by):
-            asks = [a for a in request.figures if (a.by, a.column, a.other) == (by, column, other)]
-            if column is not None and other is not None:
-                found.append(_of_pair(asks, plan.column(column), plan.column(other), groups))
+        for columns in dict.fromkeys(frozenset(a.columns) for a in request.figures if a.by == by):
+            asks = [a for a in request.figures if (a.by, frozenset(a.columns)) == (by, columns)]
+            named = [plan.column(name) for name in asks[0].columns]
+            if len(named) == 2:
+                found.append(_of_pair(asks, named, groups))
                 continue
             source = _source_of_quantiles if rules == RULES else _former_source
-            single = None if column is None else plan.column(column)
-            found += _of_column(asks, single, groups, rows, unit, source)
+            found += _of_column(asks, named[0] if named else None, groups, rows, unit, source)
     cells = 0
     for query in found:
         cells += query.length  # of a choice one draw for each
@@ -424,15 +424,15 @@ def _group_bins(plan: Plan, named: str) -> Bins:
 
 
 def _by(groups: Groups) -> str:
-    return f" by {' and '.join(b.column.name for b in groups.by)}" if groups.by else ""
+    return f" by {' and '.join(b.called for b in groups.by)}" if groups.by else ""
 
 
-def _of_pair(asks: Sequence[Statistic], one: Column, other: Column, groups: Groups) -> _Open:
+def _of_pair(asks: Sequence[Statistic], columns: Sequence[Column], groups: Groups) -> _Open:
     """Return the query for all that is asked of two columns by the same groups."""
-    bins = Bins.of(one, None)
-    own = Products(bins, Bins.of(other, None), 2 if any(a.statistic == CORRELATION for a in asks) else 1)
-    name = f"products of {one.name} and {other.name}{_by(groups)}"
-    return _Open(name, PRODUCTS, bins, groups, tuple(asks), own=own)
+    one, other = (Bins.of(column, None) for column in columns)
+    own = Products(one, other, 2 if any(a.statistic == CORRELATION for a in asks) else 1)
+    name = f"products of {one.column.name} and {other.column.name}{_by(groups)}"
+    return _Open(name, PRODUCTS, one, groups, tuple(asks), own=own)
 
 
 def _of_ranges(ask: Statistic, column: Column, groups: Groups, unit: Share) -> _Open:
