@@ -78,9 +78,9 @@ def test_ranges_beside_a_histogram() -> None:
     plain = float(np.sqrt(Ranges(256, 256, known=False).mean_variance()))
     lines += [
         "",
-        f"HDMM's own example, all ranges of 256 bins, n not public, Laplace noise: {HDMM_256:.2f} (README of HDMM; a plain "
-        f"histogram has {plain:.2f}, {plain / HDMM_256:.2f} times as much). The tree here, n not public either: {own:.2f} "
-        f"({plain / own:.2f} times less than the histogram, {own / HDMM_256:.2f} times HDMM's); with n public it has the "
-        "error in the table.",
+        "HDMM's own example, all ranges of 256 bins, n not public, Laplace noise, from its README: "
+        f"{HDMM_256:.2f}; a plain histogram has {plain:.2f}, {plain / HDMM_256:.2f} times as much.",
+        f"The tree here, n not public either: {own:.2f}, {plain / own:.2f} times less than the histogram and",
+        f"{own / HDMM_256:.2f} times HDMM's. With n public it has the error in the table.",
     ]
     RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")

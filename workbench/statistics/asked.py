@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -104,13 +105,14 @@ class Request(Parameters):
         """
         if not self.figures:
             raise ParameterError("no statistic was asked for", hint="ask for one")
+        names = [column.name for column in plan.columns]
         seen: set[tuple[str, frozenset[str], tuple[str, ...] | None]] = set()
         for ask in self.figures:
             key = (ask.statistic, frozenset(ask.columns), ask.by)
             if key in seen:
                 raise ParameterError(f"the {ask.called} is asked for twice", hint="ask once")
             seen.add(key)
-            named = [*(without_period(plan, name)[0] for name in ask.by or ()), *ask.columns]
+            named = [*(without_period(name, names)[0] for name in ask.by or ()), *ask.columns]
             for at, name in enumerate(named):
                 protected(plan, name)
                 if name in named[:at]:
@@ -120,12 +122,15 @@ class Request(Parameters):
         return self
 
 
-def without_period(plan: Plan, named: str) -> tuple[str, str | None]:
-    """Return the column that makes groups, and the period behind its colon; a column's whole name goes first."""
+def without_period(named: str, names: Collection[str]) -> tuple[str, str | None]:
+    """Return the column that makes groups, and the period behind its colon; the whole name of a column goes first.
+
+    Args:
+        named: as it is asked for.
+        names: of the plan's columns.
+    """
     name, _, period = named.rpartition(":")
-    if period in PERIODS and name and named not in (c.name for c in plan.columns):
-        return name, period
-    return named, None
+    return (name, period) if period in PERIODS and name and named not in names else (named, None)
 
 
 def protected(plan: Plan, name: str) -> Column:

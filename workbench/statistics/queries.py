@@ -418,7 +418,7 @@ def _query(query: _Open, share: Share, rows: int) -> Query:
 
 
 def _group_bins(plan: Plan, named: str) -> Bins:
-    name, period = without_period(plan, named)
+    name, period = without_period(named, [column.name for column in plan.columns])
     column = protected(plan, name)
     return Bins.of(column, None, GROUPING) if period is None else Periods.between(column, period)
 
