@@ -11,16 +11,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.statistics.asked import TABLE
-from workbench.statistics.figure import Figure
-
-if TYPE_CHECKING:
-    from workbench.statistics.queries import Query
+from workbench.statistics.figure import Figure, Source
 
 MARGIN = "margin"
 
@@ -35,7 +31,7 @@ def projected(noisy: Floats, total: float) -> Floats:
     return np.maximum(noisy - over[last[-1]], 0.0) if len(last) else np.zeros(len(noisy))
 
 
-def table_figures(query: Query, answer: Floats) -> Iterator[Figure]:
+def table_figures(query: Source, answer: Floats) -> Iterator[Figure]:
     """Yield the cells, then the margins of every smaller set of the columns."""
     by, cells = query.groups.by, len(answer)
     total = float(query.rows) if query.complete else float(np.clip(answer.sum(), 0, query.rows))

@@ -1,14 +1,74 @@
-"""One figure of a release, and what makes it of an estimate and the width of its noise."""
+"""One figure of a release, what is known of the query that it is read from, and what makes it of a noisy number."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from decimal import Decimal
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from workbench.statistics.queries import Query
+from workbench.privacy.central.share import QueryEvent, Share
+from workbench.statistics.asked import Statistic
+from workbench.statistics.bins import Bins, Groups
+from workbench.statistics.widths import Widths
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """What figures need to know of the query that they are read from.
+
+    Attributes:
+        label: its name in events and certificates.
+        form: ``histogram``, ``count``, ``centred``, ``pair``, ``spread``, ``products``, ``choice``, ``quantiles`` or
+            ``ranges``.
+        bins: of its column; ``None`` of a count of groups alone.
+        groups: the groups.
+        asks: the statistics that are read from it.
+        paid: its share of the budget.
+        size: K of a moment query, else 1: its sensitivity, L1 and L2; of ranges that of each level.
+        rows: n, which is public.
+        other: bins of the second column of a pair.
+    """
+
+    label: str
+    form: str
+    bins: Bins | None
+    groups: Groups
+    asks: tuple[Statistic, ...]
+    paid: Share
+    size: int
+    rows: int
+    other: Bins | None = None
+
+    @property
+    def event(self) -> QueryEvent:
+        """Its cost."""
+        return self.paid.event(self.label)
+
+    @property
+    def share(self) -> Decimal:
+        """Its share of ε, or of ρ where there is a δ."""
+        return self.paid.amount
+
+    @property
+    def widths(self) -> Widths:
+        """How wide the intervals of its figures are."""
+        return Widths(self.paid)
+
+    @property
+    def columns(self) -> tuple[Bins, ...]:
+        """The bins of the columns that it is of, and of those that make its groups."""
+        return (*(bins for bins in (self.bins, self.other) if bins is not None), *self.groups.by)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row counts somewhere, so that all numbers sum to n."""
+        return not any(bins.optional for bins in self.columns)
+
+    @property
+    def known_total(self) -> bool:
+        """Whether the numbers of a group sum to n times what a row adds, and n is public."""
+        return self.complete and not self.groups.by
 
 
 @dataclass(frozen=True)
@@ -41,7 +101,7 @@ class Figure:
 
 
 def within(
-    query: Query,
+    query: Source,
     statistic: str,
     group: str,
     value: str,

@@ -19,7 +19,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +26,8 @@ from numpy.typing import NDArray
 from workbench.learners.sums import scaled
 from workbench.statistics.asked import CORRELATION, COVARIANCE, Statistic
 from workbench.statistics.bins import Bins
-from workbench.statistics.figure import Figure
+from workbench.statistics.figure import Figure, Source
 from workbench.statistics.widths import ratio_interval
-
-if TYPE_CHECKING:
-    from workbench.statistics.queries import Query
 
 Floats = NDArray[np.float64]
 
@@ -54,7 +50,7 @@ def whole_parts(parts: Floats, size: int) -> NDArray[np.int64]:
 
 
 def summed(
-    query: Query, parts: Floats, rows: float, weights: Floats, ratios: Floats, risk: float
+    query: Source, parts: Floats, rows: float, weights: Floats, ratios: Floats, risk: float
 ) -> tuple[float, Floats]:
     """Return a weighted sum of one group's numbers, and how far the noise of (it − ratio·rows) reaches at each ratio.
 
@@ -90,7 +86,7 @@ class Products:
         s, t = bernstein(x, self.one, self.degree), bernstein(y, self.other, self.degree)
         return (s[:, None] * t[None]).reshape(self.length, len(x))
 
-    def figures(self, query: Query, answer: Floats) -> Iterator[Figure]:
+    def figures(self, query: Source, answer: Floats) -> Iterator[Figure]:
         """Yield what is asked, of each group."""
         names = f"{self.one.column.name} and {self.other.column.name}"
         few = query.widths.joint(self.degree + 1)
@@ -107,7 +103,7 @@ class Products:
         """The unit of a covariance of s and t."""
         return math.prod(upper - lower for lower, upper in (b.column.bounds() for b in (self.one, self.other)))
 
-    def expected(self, query: Query, ask: Statistic, rows: float) -> tuple[float, str]:
+    def expected(self, query: Source, ask: Statistic, rows: float) -> tuple[float, str]:
         """Return half of an interval to expect of ``rows`` even and independent values, and its unit."""
         even = np.full(self.length, rows / self.length)
         _, low, high = self._read(query, even, rows, ask.statistic)
@@ -115,7 +111,7 @@ class Products:
             return (high - low) / 2, ""
         return (high - low) / 2 * self._area, f"units of {self.one.column.name} times {self.other.column.name}"
 
-    def _read(self, query: Query, parts: Floats, rows: float, statistic: str) -> tuple[float, float, float]:
+    def _read(self, query: Source, parts: Floats, rows: float, statistic: str) -> tuple[float, float, float]:
         """Return the covariance of s and t, or their correlation, with its interval."""
         most = 0.25 if statistic == COVARIANCE else 1.0
         d, widths = self.degree, query.widths

@@ -41,7 +41,7 @@ from workbench.learners.sums import grid_size, on_grid
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.central.noisy_max import clear_lead
 from workbench.privacy.central.quantile_choice import Held
-from workbench.privacy.central.share import Budget, QueryEvent, Share
+from workbench.privacy.central.share import Budget, Share
 from workbench.sanitize.budget_split import shares
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import CancelToken
@@ -64,10 +64,11 @@ from workbench.statistics.asked import (
 )
 from workbench.statistics.bins import FINE, GROUPING, NOBODY, Bins, Groups, ReadRows, require_countable
 from workbench.statistics.drawn_quantiles import DrawnQuantiles, HeldByGroups, drawn_error
+from workbench.statistics.figure import Source
 from workbench.statistics.periods import Periods
 from workbench.statistics.products import Products, bernstein, whole_parts
 from workbench.statistics.ranges import MOST_LEAVES, Ranges
-from workbench.statistics.widths import Widths, laplace_width
+from workbench.statistics.widths import laplace_width
 from workbench.work.ask import Ask
 from workbench.work.work import ReadByColumns
 
@@ -102,50 +103,18 @@ MOST_FIGURES = 50_000
 
 
 @dataclass(frozen=True, eq=False)
-class Query:
+class Query(Source):
     """One query.
 
     Attributes:
-        label: its name in events and certificates.
-        form: ``histogram``, ``count``, ``centred``, ``pair``, ``spread``, ``products``, ``choice``, ``quantiles`` or
-            ``ranges``.
-        bins: of its column; ``None`` of a count of groups alone.
-        groups: the groups.
-        asks: the statistics that are read from it.
-        paid: its share of the budget.
-        size: K of a moment query, else 1: its sensitivity, L1 and L2.
-        rows: n, which is public.
         drawn: how quantiles are drawn, of a ``quantiles`` query.
         former: whether its figures are made by :data:`FORMER_RULES`.
         own: what a ``products`` or ``ranges`` query is beyond that; such a form has a file of its own.
     """
 
-    label: str
-    form: str
-    bins: Bins | None
-    groups: Groups
-    asks: tuple[Statistic, ...]
-    paid: Share
-    size: int
-    rows: int
     drawn: DrawnQuantiles | None = None
     former: bool = False
     own: Own | None = None
-
-    @property
-    def event(self) -> QueryEvent:
-        """Its cost."""
-        return self.paid.event(self.label)
-
-    @property
-    def share(self) -> Decimal:
-        """Its share of ε, or of ρ where there is a δ."""
-        return self.paid.amount
-
-    @property
-    def widths(self) -> Widths:
-        """How wide the intervals of its figures are."""
-        return Widths(self.paid)
 
     @property
     def length(self) -> int:
@@ -162,26 +131,10 @@ class Query:
         return _length(self.form, self.bins, self.groups)
 
     @property
-    def columns(self) -> tuple[Bins, ...]:
-        """The bins of the columns that it is of, and of those that make its groups."""
-        other = (self.own.other,) if isinstance(self.own, Products) else ()
-        return (*(() if self.bins is None else (self.bins,)), *other, *self.groups.by)
-
-    @property
     def lead(self) -> int:
         """Rows by which a value of a ``choice`` has to lead so that 95 % of draws are right."""
         assert self.bins is not None
         return clear_lead(self.bins.count, self.paid.pure_epsilon)
-
-    @property
-    def complete(self) -> bool:
-        """Whether every row counts somewhere, so that all numbers sum to n."""
-        return not any(bins.optional for bins in self.columns)
-
-    @property
-    def known_total(self) -> bool:
-        """Whether the numbers of a group sum to n times what a row adds, and n is public."""
-        return self.complete and not self.groups.by
 
     def answer(self, rows: Table) -> Exact:
         """Return what is exact in the answer, as :class:`Counted` does of several queries.
@@ -197,7 +150,7 @@ class Query:
         if self.form in (COUNT, HISTOGRAM, CHOICE, RANGES):
             return self._counted(groups, rows)
         assert self.bins is not None
-        x = [rows.numbers(bins.grid) for bins in self.columns[: 2 if isinstance(self.own, Products) else 1]]
+        x = [rows.numbers(bins.grid) for bins in (self.bins, self.other) if bins is not None]
         here = ~np.isnan(x).any(axis=0) if groups is None else (groups != NOBODY) & ~np.isnan(x).any(axis=0)
         if not here.all():
             x, groups = [one[here] for one in x], None if groups is None else groups[here]
@@ -414,7 +367,9 @@ def _query(query: _Open, share: Share, rows: int) -> Query:
     if query.form == DRAWN:
         assert query.bins is not None
         drawn = DrawnQuantiles.of(query.bins.column, query.asks[0].quantiles, share, rows / query.groups.count)
-    return Query(query.name, query.form, query.bins, query.groups, query.asks, share, size, rows, drawn, own=query.own)
+    other = query.own.other if isinstance(query.own, Products) else None
+    facts = Query(query.name, query.form, query.bins, query.groups, query.asks, share, size, rows, other)
+    return dataclasses.replace(facts, drawn=drawn, own=query.own)
 
 
 def _group_bins(plan: Plan, named: str) -> Bins:

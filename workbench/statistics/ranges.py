@@ -23,11 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.statistics.asked import Statistic
-from workbench.statistics.figure import Figure, within
+from workbench.statistics.figure import Figure, Source, within
 from workbench.statistics.widths import Widths
 
 if TYPE_CHECKING:
-    from workbench.statistics.queries import Query
     from workbench.work.ask import Ask
 
 Floats = NDArray[np.float64]
@@ -76,7 +75,7 @@ class Ranges:
         """Return the sums over the children of each node of the level above, along the last axis."""
         return np.asarray(np.add.reduceat(values, np.arange(0, values.shape[-1], self.branching), axis=-1))
 
-    def noisy(self, query: Query, ask: Ask, exact: list[int]) -> list[int]:
+    def noisy(self, query: Source, ask: Ask, exact: list[int]) -> list[int]:
         """Return the noisy counts: those of the leaves of all groups, then those of the level above, and so on."""
         levels = len(self.sizes)
         ask = ask.divided(query.label, {f"level {i}": (1, levels) for i in range(levels)})
@@ -143,7 +142,7 @@ class Ranges:
         summed = self.variances(np.arange(k, 0, -1.0)[None])[0]
         return float(((k + 1) * prefixes.sum() - summed) / (k * (k + 1) / 2))
 
-    def figures(self, query: Query, answer: Floats) -> Iterator[Figure]:
+    def figures(self, query: Source, answer: Floats) -> Iterator[Figure]:
         """Yield how many rows there are up to the end of each bin; a range is the difference of two of them."""
         assert query.bins is not None
         groups, labels = query.groups.count, query.bins.labels()
@@ -157,14 +156,14 @@ class Ranges:
                 limits = (0, query.rows)
                 yield within(query, ROWS_UP_TO, group, label, value, width, limits, sparse=value <= width)
 
-    def _widths(self, query: Query) -> list[float]:
+    def _widths(self, query: Source) -> list[float]:
         """Return the half-widths of the counts up to each bin's end; half a row is added for the noise being whole."""
         paid = Widths(query.paid.part(1, len(self.sizes)))
         norms = np.sqrt(self.variances(np.tril(np.ones((self.leaves, self.leaves)))))
         found: list[float] = np.where(norms > 1e-9, paid.joint(norms, _SINGLE) + 0.5, 0.0).tolist()
         return found
 
-    def expected(self, query: Query, _ask: Statistic, _rows: float) -> tuple[float, str]:
+    def expected(self, query: Source, _ask: Statistic, _rows: float) -> tuple[float, str]:
         """Return the half-width of a range of middling error, of whatever rows, and its unit."""
         paid = Widths(query.paid.part(1, len(self.sizes)))
         return float(paid.joint(math.sqrt(self.mean_variance()), _SINGLE)) + 0.5, "rows"

@@ -10,19 +10,15 @@ chosen by the noise, so that the intervals are those that all counts of the colu
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.statistics.asked import TOP
-from workbench.statistics.figure import Figure, within
-
-if TYPE_CHECKING:
-    from workbench.statistics.queries import Query
+from workbench.statistics.figure import Figure, Source, within
 
 
-def top_figures(query: Query, group: str, counts: NDArray[np.float64], places: int) -> Iterator[Figure]:
+def top_figures(query: Source, group: str, counts: NDArray[np.float64], places: int) -> Iterator[Figure]:
     """Yield the ``places`` values with the largest noisy counts of one group, the largest first."""
     assert query.bins is not None
     labels, width = query.bins.labels(), query.widths.count(together=len(counts))

@@ -265,12 +265,7 @@ class StatisticsPane(WayPane):
         )
         self._count.toggled.connect(lambda _on: self.chose("count"))
         self._expected = label("", "muted", name="statistics_count_expected")
-        self._further = {
-            statistic: named(QCheckBox(tr(title)), f"statistics_{statistic}", tr(title), tr(help_text))
-            for statistic, (title, help_text) in FURTHER.items()
-        }
-        for statistic, further in self._further.items():
-            further.toggled.connect(lambda _on, statistic=statistic: self.chose(statistic))
+        self._further = self._made_further()
         self._sizes = label("", "muted", wrap=True, name="statistics_group_sizes")
         self._sizes.hide()
         head = row(label(tr("WHAT IS RELEASED"), "caption"), None, self._filter, usual, none)
@@ -298,6 +293,15 @@ class StatisticsPane(WayPane):
         self.below = (self.results, view)
         self.model.changed.connect(self.changed)
         self.model.refused.connect(self.say)
+
+    def _made_further(self) -> dict[str, QCheckBox]:
+        made = {
+            statistic: named(QCheckBox(tr(title)), f"statistics_{statistic}", tr(title), tr(help_text))
+            for statistic, (title, help_text) in FURTHER.items()
+        }
+        for statistic, further in made.items():
+            further.toggled.connect(lambda _on, statistic=statistic: self.chose(statistic))
+        return made
 
     def request(self) -> Request:
         """Return what is ticked, of the groups that are chosen."""
