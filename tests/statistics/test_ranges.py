@@ -17,6 +17,7 @@ from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.privacy.audit import epsilon_lower
 from workbench.privacy.central.laplace import StudyNoise
+from workbench.release.statistics.statistics_work import described
 from workbench.sanitize.plan import Plan
 from workbench.statistics.figures import figures_of
 from workbench.statistics.forecast import forecast
@@ -169,6 +170,7 @@ def test_what_is_drawn_is_the_ask_of_each_level() -> None:
     assert (len(answer), ask.left) == (query.length, [])
     spread = np.std([query.noisy(ask_by(noise, [query.event]), exact)[: query.own.leaves] for _ in range(300)], axis=0)
     levels = len(query.own.sizes)
+    assert described(query)["levels"] == levels > 1  # documents state the noise of a level
     assert spread.mean() == pytest.approx(np.sqrt(query.paid.part(1, levels).variance()), rel=0.03)
 
 
