@@ -273,10 +273,11 @@ class StatisticsPane(WayPane):
         self.body.addWidget(self.table, 1)
         self.body.addWidget(self._problem)
         groups = row(label(tr("groups by"), "muted"), self._by[0], label(tr("and"), "muted"), self._by[1])
-        for part in (self._count, self._expected, *self._further.values()):
+        for part in (self._count, self._expected):
             groups.addWidget(part)
         groups.addStretch(1)
         self.body.addLayout(groups)
+        self.body.addLayout(row(*self._further.values(), None))
         self._steps = label("", "muted", wrap=True, name="statistics_steps")
         for below in (self._sizes, self._steps, DeltaLine(self.delta)):
             self.body.addWidget(below)
