@@ -54,8 +54,8 @@ def synthesize(
         epsilon: ε of one row's whole record; the plan's by default.
         method: ``marginals`` (every column with the target), ``mst`` (the strongest pairs, chosen for a part of ε),
             ``aim`` (one pair after the other, where the model is farthest off), ``tan`` (every column with the target
-            and the column it depends on most) or ``auto`` (the one that is forecast best, from public numbers alone; the
-            default with ``target``).
+            and the column it depends on most) or ``auto`` (the one that is forecast best, from public numbers alone;
+            the default with ``target``).
         target: the column that others are to predict; by default the one with the role ``target``.
         rows: how many rows to draw; by default as many as there are.
         cuts: equal parts of the range of each column of numbers; by default a public number that fits rows and ε.
@@ -105,14 +105,15 @@ def statistics(
     engine: str = LOCAL,
     scheduler: str | None = None,
 ) -> pd.DataFrame:
-    """Return counts, histograms, means, sums and quantiles of ``frame``, each with its 95 % interval.
+    """Return counts, means, sums, quantiles, pairs, ranges and tables of ``frame``, each with its 95 % interval.
 
     Args:
         frame: the rows. The plan names all of its columns.
         plan: declares the columns.
-        figures: what is asked for, such as ``{"statistic": "mean", "column": "age", "by": ["sex"]}``; keys as in a
-            ``[[figure]]`` of ``workbench statistics --request``; or a ``SELECT``, as of ``workbench sql``. By default
-            a histogram of every protected column and the mean of every number.
+        figures: what is asked for, such as ``{"statistic": "mean", "column": "age", "by": ["sex", "born:month"]}`` or
+            ``{"statistic": "correlation", "column": "age", "other": "pay"}``; keys as in a
+            ``[[figure]]`` of ``workbench statistics --request``; or a ``SELECT``, as of ``workbench sql``. By default a
+            histogram of every protected column and the mean of every number.
         epsilon: ε of one row for all figures together; the plan's by default.
         delta: δ of one row, below 1/rows: noise is then discrete Gaussian. By default there is none.
         account: as for :func:`release`.
