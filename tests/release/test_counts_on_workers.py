@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -25,6 +26,7 @@ from workbench.data.read import read_table
 from workbench.data.table import Table
 from workbench.params import ParameterError, WorkbenchError
 from workbench.release.estimates import estimates_of
+from workbench.release.ledger import identity
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import check_values, destination, prepare, prepare_rows, release_prepared
 from workbench.release.statistics.statistics_work import statistics_work
@@ -36,6 +38,7 @@ from workbench.statistics.asked import Request, Statistic
 from workbench.statistics.queries import Counted
 from workbench.synth.columns import CountedTables, coarse_columns
 from workbench.synth.parameters import SynthesisParameters
+from workbench.work.work import take_from_workers
 
 ROWS = 280
 WORKERS = Workers("tcp://127.0.0.1:1", ignore, CancelToken())
@@ -92,6 +95,34 @@ def test_sums_are_those_of_one_machine_integer_by_integer(
         found = sums.counts(places, sizes)
         assert found.tolist() == one.counts(places, sizes).tolist()
         assert found.dtype == np.int64
+
+
+@pytest.mark.parametrize("every", [True, False])
+@pytest.mark.parametrize("count", [1, 7])
+def test_workers_make_the_marks_of_one_machine_without_the_ledgers_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, every: bool
+) -> None:
+    monkeypatch.setattr(identity, "_EVERY_ROW", 1 << 20 if every else 100)
+    table, away = in_parts(written(tmp_path / "a.csv"), count, monkeypatch, text=True)
+    key = bytes(range(100, 132))
+    sent: list[bytes] = []
+    run = on_workers.run_tasks_on
+
+    def run_tasks_on(address: str, work: Any, shared: Any, tasks: Any, **more: Any) -> Any:
+        sent.append(pickle.dumps((shared, list(tasks))))
+        return run(address, work, shared, tasks, **more)
+
+    monkeypatch.setattr(on_workers, "run_tasks_on", run_tasks_on)
+    take_from_workers(identity.Marking(table, key), away)
+    there = identity.identify(table, key)
+    assert len(sent) == 1  # they are known from then on
+    assert key not in sent[0]
+    assert not any(cell.encode() in sent[0] for cell in table.frame["size"])
+    here_ = identity.identify(read_table(tmp_path / "a.csv"), key)
+    assert (there.content, there.file) == (here_.content, here_.file)
+    assert there.sketches.encode() == here_.sketches.encode()
+    assert there.columns.encode(key) == here_.columns.encode(key)
+    assert not here_.columns.empty
 
 
 def work(kind: str) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -45,6 +45,13 @@ class Workers:
     address: str
     emit: Emit
     cancel: CancelToken
+    _warned: list[str] = field(default_factory=list, repr=False)
+
+    def warn(self, text: str) -> None:
+        """Emit a warning once for all passes over the rows."""
+        if not self._warned:
+            self._warned.append(text)
+            self.emit(Notice("warning", text))
 
 
 LOCAL, DASK = "local", "dask"
@@ -114,7 +121,7 @@ class PartsOnWorkers(Sequence[_Part]):
             InputError: a table that workers cannot read in parts does not fit into memory.
         """
         stored = table.stored
-        self._workers, self._warned = workers, False
+        self._workers = workers
         self._reading: Reading | None = None
         self._cuts: list[Cut] = []
         self._digests: dict[int, bytes] = {}
@@ -181,7 +188,7 @@ class PartsOnWorkers(Sequence[_Part]):
             _Sent(work, shared, self._beside, self._reading),
             self,
             cancel=workers.cancel,
-            warn=self._warn,
+            warn=workers.warn,
             name=_named,
         )
         try:
@@ -209,11 +216,6 @@ class PartsOnWorkers(Sequence[_Part]):
                 following += 1
         self.require_unchanged()
         assert following == len(self)
-
-    def _warn(self, text: str) -> None:
-        if not self._warned:  # once for all passes over the rows
-            self._warned = True
-            self._workers.emit(Notice("warning", text))
 
 
 def _named(part: _Part) -> str:

@@ -3,8 +3,8 @@
 Before the charge the workers check every value of their parts; only what was found comes back. After the charge is
 final they read the parts again (:mod:`workbench.data.on_workers`), draw each value from their own operating system's
 random bits, and send back drawn cells and the text of kept columns. The first draw of a part is the one that is
-published, and any other is thrown away here (:class:`~workbench.work.ask.DrawsElsewhere`). The marks by which the
-account is found are made here, as the ledger's key stays on this computer; so is the order of rows.
+published, and any other is thrown away here (:class:`~workbench.work.ask.DrawsElsewhere`). The order of rows is drawn
+here.
 """
 
 from __future__ import annotations

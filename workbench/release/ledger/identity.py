@@ -9,6 +9,7 @@ the same content are the same table; most rows in common make it a version of th
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import hmac
 import weakref
@@ -118,6 +119,18 @@ class Marking:
                 rows += hashes
             columns.append(self._marker.of_column(position, cells, hashes))
         return _OfPart(rows, columns, self._sketcher.of_part(frame) if self._sketcher is not None else [])
+
+    def sent(self) -> Marking:
+        """Return what has the same :meth:`of_part` on a worker: without the ledger's key, and without any cell.
+
+        It holds what was derived from the key for hashes and ranks of cells, one way. Of a ledger nothing can be told
+        with that: its marks are made of hashes with the key itself, or encrypted under it.
+        """
+        there = copy.copy(self)
+        del there._table, there._key
+        there._marker = self._marker.sent()
+        there._sketcher = None if self._sketcher is None else self._sketcher.sent()
+        return there
 
     def take(self, found: _OfPart) -> None:
         """Take what :meth:`of_part` found."""

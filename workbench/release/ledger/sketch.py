@@ -15,6 +15,7 @@ column was added, removed or rewritten is still known. Which rows are in a sketc
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import itertools
 import math
@@ -185,6 +186,12 @@ class Sketcher:
     def of_part(self, frame: pl.DataFrame) -> list[tuple[Words, NDArray[np.int64]]]:
         """Return the rows of a part that are chosen for each sketch: their hashes, and how low their ranks are."""
         return _chosen(frame, self._choice, self._hashing)
+
+    def sent(self) -> Sketcher:
+        """Return what has the same :meth:`of_part` on a worker, without the key and what was looked at."""
+        there = copy.copy(self)
+        del there._some, there._key, there._look, there._kept
+        return there
 
     def take(self, found: list[tuple[Words, NDArray[np.int64]]]) -> None:
         """Take the rows that :meth:`of_part` chose."""
