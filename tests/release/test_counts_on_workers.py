@@ -26,7 +26,7 @@ from workbench.data.read import read_table
 from workbench.data.table import Table
 from workbench.params import ParameterError, WorkbenchError
 from workbench.release.estimates import estimates_of
-from workbench.release.ledger import identity
+from workbench.release.ledger import identity, sketch
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import check_values, destination, prepare, prepare_rows, release_prepared
 from workbench.release.statistics.statistics_work import statistics_work
@@ -97,12 +97,14 @@ def test_sums_are_those_of_one_machine_integer_by_integer(
         assert found.dtype == np.int64
 
 
-@pytest.mark.parametrize("every", [True, False])
+@pytest.mark.parametrize(("every", "again"), [(True, 0), (False, 0), (False, 1)])
 @pytest.mark.parametrize("count", [1, 7])
 def test_workers_make_the_marks_of_one_machine_without_the_ledgers_key(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, every: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, every: bool, again: int
 ) -> None:
     monkeypatch.setattr(identity, "_EVERY_ROW", 1 << 20 if every else 100)
+    if again:  # too few rows have low ranks
+        monkeypatch.setattr(sketch._Kept, "few", lambda kept, rows: True)
     table, away = in_parts(written(tmp_path / "a.csv"), count, monkeypatch, text=True)
     key = bytes(range(100, 132))
     sent: list[bytes] = []
@@ -113,11 +115,11 @@ def test_workers_make_the_marks_of_one_machine_without_the_ledgers_key(
         return run(address, work, shared, tasks, **more)
 
     monkeypatch.setattr(on_workers, "run_tasks_on", run_tasks_on)
-    take_from_workers(identity.Marking(table, key), away)
+    take_from_workers(identity.Marking(table, key, each=away.each_part), away)
     there = identity.identify(table, key)
-    assert len(sent) == 1  # they are known from then on
-    assert key not in sent[0]
-    assert not any(cell.encode() in sent[0] for cell in table.frame["size"])
+    assert len(sent) == 1 + again  # they are known from then on
+    assert not any(key in what for what in sent)
+    assert not any(cell.encode() in what for cell in table.frame["size"] for what in sent)
     here_ = identity.identify(read_table(tmp_path / "a.csv"), key)
     assert (there.content, there.file) == (here_.content, here_.file)
     assert there.sketches.encode() == here_.sketches.encode()

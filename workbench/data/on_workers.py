@@ -204,6 +204,10 @@ class PartsOnWorkers(Sequence[_Part]):
         finally:
             results.close()
 
+    def each_part(self, work: Callable[[Table], T]) -> Generator[T, None, None]:
+        """Yield what ``work``, which can be sent, makes of each part once, in the order of the parts."""
+        return self.in_order(_applied, work, "rows read again")
+
     def in_order(self, work: Callable[[Any, Table], T], shared: Any, label: str) -> Generator[T, None, None]:
         """Yield what workers make of each part once, in the order of the parts; arguments are those of :meth:`each`."""
         waiting: dict[int, T] = {}
@@ -223,6 +227,10 @@ def _named(part: _Part) -> str:
 
 
 # -- on the workers ----------------------------------------------------------------------------------------------------
+
+
+def _applied(work: Callable[[Table], T], part: Table) -> T:
+    return work(part)
 
 
 @dataclass(frozen=True, eq=False)

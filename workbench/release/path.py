@@ -383,7 +383,7 @@ def _read_once(prepared: Prepared, reader: PartReader, ledger: Ledger | None, em
     # Where blank lines count as rows, the rows that are released are others than those the table is known by; and
     # which rows of a person are kept is known of the whole table alone.
     if ledger is not None and rows.rows == prepared.table.rows and plan.unit is None:
-        rows, reader = prepared.table, _Marked(reader, ledger.marking(prepared.table), plan)
+        rows, reader = prepared.table, _Marked(reader, ledger.marking(prepared.table, prepared.parts), plan)
     if prepared.parts is not None:
         take_from_workers(reader, prepared.parts)
         return

@@ -126,7 +126,8 @@ def release_fit(task: FitTask, ledger: Ledger, emit: Emit = ignore) -> ModelRele
         unit=plan.rows_per_person if plan.unit is not None else 0,
     )
     if task.workers is not None:  # the account is found before the charge, and rows are added up after it
-        take_from_workers(ledger.marking(task.table), PartsOnWorkers(task.table, task.workers), "rows marked")
+        parts = PartsOnWorkers(task.table, task.workers)
+        take_from_workers(ledger.marking(task.table, parts), parts, "rows marked")
     return release_model(wanted, ledger, emit, task.cancel)
 
 
