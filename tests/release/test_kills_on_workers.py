@@ -20,7 +20,7 @@ from typing import Any
 import polars as pl
 import pytest
 import test_counts_on_workers
-from local_cluster import NO_DASK, Cluster
+from local_cluster import NO_DASK, Cluster, Nursery
 from test_counts_in_parts import PLAN, plain
 from test_rows_of_any_size import as_read, left_beside, plan_of, small, written
 from test_rows_on_workers import charges, same_rows
@@ -28,22 +28,24 @@ from test_rows_on_workers import charges, same_rows
 from workbench.cli import main
 from workbench.data import on_workers, read
 from workbench.data.read import read_table
+from workbench.release import rows_on_workers
 from workbench.release.verify import verify_release
 from workbench.signals.cancel import CancelToken
 from workbench.statistics.queries import Counted
 
 pytestmark = [*NO_DASK, pytest.mark.slow]
 
-MOMENTS, ROWS = 20, 20_000
+MOMENTS, ROWS = 20, 6_000
 EXACT = Counted.exact
 COST = {"sanitize": 60.0, "statistics": 4.0}
 
 
 @pytest.fixture(autouse=True)
 def parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the file have about a hundred parts."""
+    """Let the file have some fifty parts."""
     monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
     monkeypatch.setattr(on_workers, "PART_BYTES", 4096)
+    monkeypatch.setattr(rows_on_workers, "WAIT", 0.0)
     small(monkeypatch, piece=1 << 16, bucket=1 << 14, scattered=1 << 14)
 
 
@@ -83,12 +85,13 @@ def test_a_kill_at_any_moment_publishes_one_draw_that_is_charged_or_none(
     moments, ends = random.Random(seed), Counter[str]()
     path, frame = source(kind, tmp_path)
     with ExitStack() as started:
-        own = _cluster(started, tmp_path / "whole")
+        nursery = started.enter_context(Nursery())
+        own = _cluster(started, tmp_path / "whole", nursery)
         usual = _seconds(lambda: commanded(kind, path, tmp_path / "whole", own.address))
         for number in range(MOMENTS):
             folder = tmp_path / f"{number}"
             if which == "scheduler":
-                own = _cluster(started, folder)
+                own = _cluster(started, folder, nursery)
             folder.mkdir(exist_ok=True)
             killing = threading.Timer(moments.uniform(0, usual), getattr(own, f"kill_{which}"))
             killing.start()
@@ -112,9 +115,9 @@ def test_a_kill_at_any_moment_publishes_one_draw_that_is_charged_or_none(
         )
 
 
-def _cluster(started: ExitStack, folder: Path) -> Cluster:
+def _cluster(started: ExitStack, folder: Path, nursery: Nursery) -> Cluster:
     (folder / "of").mkdir(parents=True)
-    own = started.enter_context(Cluster(folder / "of"))
+    own = started.enter_context(Cluster(folder / "of", nursery=nursery))
     own.add(2)
     return own
 

@@ -7,6 +7,7 @@ here, the cells.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from workbench.data.csv.encoding import FileBytes
 from workbench.data.csv.regular_rows import Cut, Reading, RegularRows
 from workbench.data.table import Table
 from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
-from workbench.processes.dask_address import FORMS, scheduler_address
+from workbench.processes.dask_address import FORMS, scheduler_named
 from workbench.processes.dask_executor import run_tasks_on
 from workbench.processes.dask_run import CONTINUE
 from workbench.signals import Notice, Progress
@@ -40,12 +41,21 @@ class Workers:
         address: of the scheduler.
         emit: receives progress, and a warning before rows leave this computer unencrypted.
         cancel: stops at once.
+        file: where the scheduler has written its address, which another one that takes its place replaces.
     """
 
     address: str
     emit: Emit
     cancel: CancelToken
+    file: Path | None = None
     _warned: list[str] = field(default_factory=list, repr=False)
+
+    def address_now(self) -> str:
+        """Return the address of the scheduler that is there now, as far as its file says."""
+        if self.file is not None:
+            with contextlib.suppress(InputError):  # a scheduler that ends removes its file
+                return scheduler_named(None, self.file) or self.address
+        return self.address
 
     def warn(self, text: str) -> None:
         """Emit a warning once for all passes over the rows."""
@@ -57,29 +67,40 @@ class Workers:
 LOCAL, DASK = "local", "dask"
 
 
-def workers_of(engine: str, scheduler: str | None, emit: Emit, cancel: CancelToken, mark: str = "") -> Workers | None:
+def workers_of(
+    engine: str,
+    scheduler: str | None,
+    file: str | Path | None,
+    emit: Emit,
+    cancel: CancelToken,
+    mark: str = "",
+) -> Workers | None:
     """Return the workers that somebody chose; ``None`` for this computer.
 
     Args:
         engine: :data:`LOCAL` or :data:`DASK`.
         scheduler: its address.
+        file: the file that it has written its address to, in place of ``scheduler``.
         emit: receives progress and warnings.
         cancel: stops at once.
         mark: stands before the names of the two in messages.
 
     Raises:
+        InputError: the file is not one of a scheduler.
         ParameterError: they contradict each other, the address is malformed, or Dask is not installed.
     """
     dask, named = f"{mark}engine {DASK}", f"{mark}scheduler"
     if engine not in (LOCAL, DASK):
         raise ParameterError(f"{mark}engine {engine} is not known", hint=f"use {mark}engine {LOCAL} or {dask}")
-    if engine == DASK and scheduler is None:
+    if engine == DASK and scheduler is None and file is None:
         start = "python -m distributed.cli.dask_"
         hint = f"add {named} {FORMS}; `{start}scheduler` and `{start}worker ADDRESS --nthreads 1` start a cluster"
         raise ParameterError(f"{dask} has no scheduler", hint=hint)
-    if engine == LOCAL and scheduler is not None:
-        raise ParameterError(f"{named} is for {dask}", hint=f"add {dask}, or leave {named} out")
-    return None if scheduler is None else Workers(scheduler_address(scheduler), emit, cancel)
+    if engine == LOCAL and (scheduler is not None or file is not None):
+        raise ParameterError(f"a scheduler is for {dask}", hint=f"add {dask}, or leave {named} out")
+    address = scheduler_named(scheduler, file, mark)
+    place = None if file is None else Path(file)
+    return None if address is None else Workers(address, emit, cancel, place)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,13 +180,22 @@ class PartsOnWorkers(Sequence[_Part]):
             return replace(part, text=text)
         return replace(part, path=self._path, start=self._place + cut.start)
 
+    def notice(self, text: str) -> None:
+        """Warn whoever waits for the parts."""
+        self._workers.emit(Notice("warning", text))
+
     def require_unchanged(self) -> None:
         """Raise :class:`InputError` where somebody wrote to the file since it was opened."""
         if self._frame is None:
             self._body.require_unchanged()
 
     def each(
-        self, work: Callable[[Any, Table], T], shared: Any, label: str, again: str = "run it again"
+        self,
+        work: Callable[[Any, Table], T],
+        shared: Any,
+        label: str,
+        again: str = "run it again",
+        only: Sequence[int] | None = None,
     ) -> Iterator[tuple[int, T]]:
         """Yield what workers make of each part, by its number, in the order in which they end.
 
@@ -176,23 +206,25 @@ class PartsOnWorkers(Sequence[_Part]):
             shared: sent to every worker once.
             label: of the progress.
             again: what an error of the cluster says of another try.
+            only: the numbers of the parts, if not all.
 
         Raises:
             InputError: a worker cannot read the file, or reads another one.
             WorkbenchError: the cluster failed.
         """
         workers = self._workers
+        tasks = self if only is None else _Some(self, only)
         results = run_tasks_on(
-            workers.address,
+            workers.address_now(),
             _there,
             _Sent(work, shared, self._beside, self._reading),
-            self,
+            tasks,
             cancel=workers.cancel,
             warn=workers.warn,
             name=_named,
         )
         try:
-            for done, (part, result) in enumerate(results, start=1):
+            for done, (part, result) in enumerate(results, start=len(self) - len(tasks) + 1):
                 yield part.number, result
                 workers.emit(Progress(done, len(self), label))
         except CancelledError:
@@ -220,6 +252,19 @@ class PartsOnWorkers(Sequence[_Part]):
                 following += 1
         self.require_unchanged()
         assert following == len(self)
+
+
+class _Some(Sequence[_Part]):
+    """Some of the parts of a table."""
+
+    def __init__(self, parts: PartsOnWorkers, numbers: Sequence[int]) -> None:
+        self._parts, self._numbers = parts, numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._parts[self._numbers[place]]
 
 
 def _named(part: _Part) -> str:

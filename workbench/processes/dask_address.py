@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable
+from pathlib import Path
 from urllib.parse import urlsplit
 
-from workbench.params import ParameterError
+from workbench.params import InputError, ParameterError
+from workbench.params.codec import read_json
 from workbench.params.extras import require
 
 FORMS = "tcp://HOST:PORT or tls://HOST:PORT"
@@ -28,6 +30,31 @@ def scheduler_address(text: str) -> str:
         raise ParameterError(f"{text!r} is not the address of a Dask scheduler", "scheduler", f"write {FORMS}")
     require("distributed", "a scheduler", "scheduler")
     return written
+
+
+def scheduler_named(scheduler: str | None, file: str | Path | None, mark: str = "") -> str | None:
+    """Return the address of the scheduler that somebody named in one of two ways; ``None`` where nobody did.
+
+    Args:
+        scheduler: its address.
+        file: what ``dask scheduler --scheduler-file FILE`` writes, where it is read.
+        mark: ``--`` before the names of the two in messages of the command line.
+
+    Raises:
+        InputError: the file cannot be read, or is not one that a scheduler has written.
+        ParameterError: both are named, the address is malformed, or Dask is not installed.
+    """
+    if file is None:
+        return None if scheduler is None else scheduler_address(scheduler)
+    named = "--scheduler-file" if mark else "scheduler_file"
+    if scheduler is not None:
+        raise ParameterError(f"{mark}scheduler and {named} both name the scheduler", hint="give one of them")
+    stated = read_json(Path(file), "scheduler file")
+    try:
+        return scheduler_address(stated["address"])
+    except (KeyError, TypeError):
+        hint = "name the file that `dask scheduler --scheduler-file FILE` has written"
+        raise InputError("this file has no address of a Dask scheduler", str(file), hint) from None
 
 
 def _plain(address: str) -> str:
