@@ -98,8 +98,8 @@ class Nursery:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        self._process.wait(LONG)
+        with self._process:  # which closes its pipes
+            self._process.kill()
 
 
 class Born:

@@ -42,7 +42,7 @@ from workbench.work.work import take_from_workers
 
 ROWS = 280
 WORKERS = Workers("tcp://127.0.0.1:1", ignore, CancelToken())
-ON_DASK = ["--engine", "dask", "--scheduler"]
+ON_DASK = ["--engine", "dask", "--scheduler-file"]
 
 
 @pytest.fixture(autouse=True)
@@ -158,11 +158,11 @@ def test_what_is_not_made_of_counts_is_refused(tmp_path: Path, monkeypatch: pyte
     assert "use --engine local" in str(refused.value)
 
 
-def commanded(folder: Path, command: str, address: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, Any]:
+def commanded(folder: Path, command: str, file: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, Any]:
     plan = folder / "plan.toml"
     plan.write_text(PLAN.to_toml())
     words = [command, str(folder / "a.csv"), "--plan", str(plan), "--epsilon", "4", "--json"]
-    words += ["-o", str(folder / f"{command}.csv"), "--ledger", str(folder / "ledger.sqlite"), *ON_DASK, address]
+    words += ["-o", str(folder / f"{command}.csv"), "--ledger", str(folder / "ledger.sqlite"), *ON_DASK, str(file)]
     code = main(words)
     return code, capsys.readouterr()
 
@@ -179,7 +179,7 @@ def test_the_commands_count_on_a_cluster(
 ) -> None:
     monkeypatch.setattr(on_workers, "PART_BYTES", 512)
     written(tmp_path / "a.csv")
-    code, said = commanded(tmp_path, command, cluster.address, capsys)
+    code, said = commanded(tmp_path, command, cluster.file, capsys)
     assert code == 0, said.err
     assert json.loads(said.out)["rows"] == ROWS
     assert verify_release(tmp_path / f"{command}.csv") == []

@@ -50,11 +50,11 @@ def scheduler_named(scheduler: str | None, file: str | Path | None, mark: str = 
     if scheduler is not None:
         raise ParameterError(f"{mark}scheduler and {named} both name the scheduler", hint="give one of them")
     stated = read_json(Path(file), "scheduler file")
-    try:
-        return scheduler_address(stated["address"])
-    except (KeyError, TypeError):
+    address = stated.get("address") if isinstance(stated, dict) else None
+    if not isinstance(address, str):
         hint = "name the file that `dask scheduler --scheduler-file FILE` has written"
-        raise InputError("this file has no address of a Dask scheduler", str(file), hint) from None
+        raise InputError("this file has no address of a Dask scheduler", str(file), hint)
+    return scheduler_address(address)
 
 
 def _plain(address: str) -> str:
