@@ -58,7 +58,7 @@ def test_a_scheduler_file_is_read_in_place_of_an_address(tmp_path: Path) -> None
     file.write_text('{"address": "inproc://1/2/3"}')
     with pytest.raises(ParameterError, match="is not the address of a Dask scheduler"):
         scheduler_named(None, file)
-    with pytest.raises(InputError, match="scheduler.json"):
+    with pytest.raises(InputError, match=r"scheduler\.json"):
         scheduler_named(None, tmp_path / "none" / "scheduler.json")
 
 

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from workbench.params import InputError, ParameterError
+from workbench.params import InputError, ParameterError, WorkbenchError
 from workbench.params.codec import read_json
 from workbench.params.extras import require
 
 FORMS = "tcp://HOST:PORT or tls://HOST:PORT"
+
+CONTINUE = "run again to do the rest"
+"""What errors of a cluster advise."""
+
+
+class ClusterLostError(WorkbenchError):
+    """Nobody on the cluster answers any more, or nobody does yet: another scheduler may do the rest."""
 
 
 def scheduler_address(text: str) -> str:
@@ -32,7 +40,7 @@ def scheduler_address(text: str) -> str:
     return written
 
 
-def scheduler_named(scheduler: str | None, file: str | Path | None, mark: str = "") -> str | None:
+def scheduler_named(scheduler: str | None, file: str | os.PathLike[str] | None, mark: str = "") -> str | None:
     """Return the address of the scheduler that somebody named in one of two ways; ``None`` where nobody did.
 
     Args:

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from workbench.params import WorkbenchError
+from workbench.processes.dask_address import ClusterLostError
 from workbench.processes.dask_worker import Versions, different, versions
 
 CONNECT = 5.0
@@ -18,10 +19,6 @@ CONNECT = 5.0
 
 TLS = "distributed.comm.tls"
 """Where Dask's configuration names certificates."""
-
-
-class ClusterLostError(WorkbenchError):
-    """Nobody on the cluster answers any more, or nobody does yet: another scheduler may do the rest."""
 
 
 LEAVE = 0.5

@@ -63,7 +63,7 @@ from workbench.signals import AtStake, Notice, Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Event, ignore
 from workbench.work.noise import Charged
-from workbench.work.work import Checked, Made, PartReader, Work, amount_of, budget_of, take_from_workers
+from workbench.work.work import Checked, Made, PartReader, ReadTogether, Work, amount_of, budget_of, take_from_workers
 
 if TYPE_CHECKING:
     from workbench.release.kept_run import KeptRun
@@ -356,34 +356,14 @@ def _reader_of(prepared: Prepared) -> PartReader | None:
     return Checked([prepared.plan.column(n).grid().encode for n in work.columns]) if work.check is None else None
 
 
-class _Marked:
-    """Reads parts for a reader, and for the marks of the table, in one pass."""
-
-    def __init__(self, reader: PartReader, marking: PartReader, plan: Plan) -> None:
-        self._reader, self._marking, self._plan = reader, marking, plan
-
-    def of_part(self, part: Table) -> tuple[Any, Any]:
-        return self._reader.of_part(self._plan.rows_of(part)), self._marking.of_part(part)
-
-    def sent(self) -> _Marked:
-        return _Marked(self._reader.sent(), self._marking.sent(), self._plan)
-
-    def take(self, found: tuple[Any, Any]) -> None:
-        self._reader.take(found[0])
-        self._marking.take(found[1])
-
-    def finish(self) -> None:
-        self._reader.finish()
-        self._marking.finish()
-
-
 def _read_once(prepared: Prepared, reader: PartReader, ledger: Ledger | None, emit: Emit, cancel: CancelToken) -> None:
     """Read all parts of a table for ``reader``, and for the marks of the table in ``ledger``."""
     plan, rows = prepared.plan, prepared.rows
     # Where blank lines count as rows, the rows that are released are others than those the table is known by; and
     # which rows of a person are kept is known of the whole table alone.
     if ledger is not None and rows.rows == prepared.table.rows and plan.unit is None:
-        rows, reader = prepared.table, _Marked(reader, ledger.marking(prepared.table, prepared.parts), plan)
+        marking = ledger.marking(prepared.table, prepared.parts)
+        rows, reader = prepared.table, ReadTogether(reader, plan.rows_of, marking)
     if prepared.parts is not None:
         take_from_workers(reader, prepared.parts)
         return

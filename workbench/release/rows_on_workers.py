@@ -24,7 +24,7 @@ from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.privacy.entropy import Entropy
 from workbench.privacy.local.cells import CellArray
-from workbench.processes.dask_cluster import ClusterLostError
+from workbench.processes.dask_address import ClusterLostError
 from workbench.processes.executor import LOOK
 from workbench.release.spilled_rows import DrawnInParts, Rows, Spill, SpilledRows
 from workbench.release.table_formats import TableFormat, table_format
