@@ -21,7 +21,7 @@ from workbench.data.csv.encoding import FileBytes
 from workbench.data.csv.regular_rows import Cut, Reading, RegularRows
 from workbench.data.table import Table
 from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
-from workbench.processes.dask_address import CONTINUE, FORMS, scheduler_named
+from workbench.processes.dask_address import CONTINUE, FORMS, file_option, scheduler_named
 from workbench.signals import Notice, Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
@@ -103,7 +103,8 @@ def workers_of(
         hint = f"add {named} {FORMS}; `{start}scheduler` and `{start}worker ADDRESS --nthreads 1` start a cluster"
         raise ParameterError(f"{dask} has no scheduler", hint=hint)
     if engine == LOCAL and (scheduler is not None or file is not None):
-        raise ParameterError(f"a scheduler is for {dask}", hint=f"add {dask}, or leave {named} out")
+        used = named if scheduler is not None else file_option(mark)
+        raise ParameterError(f"{used} is for {dask}", hint=f"add {dask}, or leave {used} out")
     address = scheduler_named(scheduler, file, mark)
     place = None if file is None else Path(file)
     return None if address is None else Workers(address, emit, cancel, place)

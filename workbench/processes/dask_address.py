@@ -54,15 +54,20 @@ def scheduler_named(scheduler: str | None, file: str | os.PathLike[str] | None, 
     """
     if file is None:
         return None if scheduler is None else scheduler_address(scheduler)
-    named = "--scheduler-file" if mark else "scheduler_file"
     if scheduler is not None:
-        raise ParameterError(f"{mark}scheduler and {named} both name the scheduler", hint="give one of them")
+        what = f"{mark}scheduler and {file_option(mark)} both name the scheduler"
+        raise ParameterError(what, hint="give one of them")
     stated = read_json(Path(file), "scheduler file")
     address = stated.get("address") if isinstance(stated, dict) else None
     if not isinstance(address, str):
         hint = "name the file that `dask scheduler --scheduler-file FILE` has written"
         raise InputError("this file has no address of a Dask scheduler", str(file), hint)
     return scheduler_address(address)
+
+
+def file_option(mark: str) -> str:
+    """Return what the file of a scheduler is called on the command line, or in Python."""
+    return "--scheduler-file" if mark else "scheduler_file"
 
 
 def _plain(address: str) -> str:
