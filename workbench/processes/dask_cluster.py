@@ -77,7 +77,7 @@ async def workers_of(client: Any, address: str) -> tuple[str, ...]:
     here = versions()
     try:
         of_scheduler = await asyncio.wait_for(client.run_on_scheduler(versions), CONNECT)
-    except TimeoutError:
+    except OSError:
         raise ClusterLostError("the scheduler does not answer", address, "see whether it is busy or stopped") from None
     except Exception as error:  # noqa: BLE001 - it has no workbench, or refuses to run a function
         of_scheduler = error
