@@ -270,7 +270,7 @@ def test_cancel_while_rows_are_drawn_leaves_a_charge_and_no_output(tmp_path: Pat
 @NO_DASK[1]
 def test_another_scheduler_draws_what_the_dead_one_has_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows_on_workers, "WAIT", 300.0)
-    frame = written(tmp_path / "a.csv", ROWS)
+    frame = written(tmp_path / "a.csv", 30 * ROWS)  # too many to be drawn at one go
     with ExitStack() as started:
         own = started.enter_context(Cluster(new_folder(tmp_path / "of")))
         own.add(1)
@@ -278,7 +278,7 @@ def test_another_scheduler_draws_what_the_dead_one_has_not(tmp_path: Path, monke
 
         def emit(event: Event) -> None:
             seen.append(event)
-            if isinstance(event, Progress) and event.label == "rows drawn" and event.done == 3:
+            if isinstance(event, Progress) and event.label == "rows drawn" and event.done == 1:
                 own.kill_scheduler()
             elif isinstance(event, Notice) and "drawn and kept" in event.text:
                 other = started.enter_context(Cluster(new_folder(tmp_path / "other")))

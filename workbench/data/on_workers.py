@@ -89,7 +89,7 @@ def workers_of(
         file: the file that it has written its address to, in place of ``scheduler``.
         emit: receives progress and warnings.
         cancel: stops at once.
-        mark: stands before the names of the two in messages.
+        mark: comes before the names of the two in messages.
 
     Raises:
         InputError: the file is not one of a scheduler.
