@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import time
@@ -13,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+import psutil
 import pytest
 
 HERE = Path(__file__).resolve().parent
@@ -55,23 +58,82 @@ def here(times: int = 1, before: Callable[[str], None] = lambda name: None) -> C
     return run
 
 
+NURSERY = """
+import json, os, runpy, signal, sys
+import distributed.cli.dask_scheduler, distributed.cli.dask_worker
+import workbench.release.rows_on_workers, workbench.release.statistics.statistics_work
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+for line in sys.stdin:
+    words, folder, log = json.loads(line)
+    if not (child := os.fork()):
+        os.setsid()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.chdir(folder)
+        for stream in (1, 2):
+            os.dup2(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT), stream)
+        sys.argv = words
+        runpy.run_module(words[0], run_name="__main__", alter_sys=True)
+        os._exit(0)
+    print(child, flush=True)
+"""
+"""A process that has imported everything and gives birth to schedulers and workers, which takes no second then."""
+
+
+class Nursery:
+    """Starts many processes of clusters quickly; a context manager."""
+
+    def __init__(self) -> None:
+        own = {"PYTHONPATH": os.pathsep.join(map(str, [ROOT, HERE])), "OPENBLAS_NUM_THREADS": "2"}
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        self._process = subprocess.Popen([sys.executable, "-c", NURSERY], env={**os.environ, **own}, **pipes)
+
+    def start(self, words: Sequence[str], folder: Path, log: Path) -> Born:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps([words, str(folder), str(log)]) + "\n")
+        self._process.stdin.flush()
+        return Born(int(self._process.stdout.readline()))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._process:  # which closes its pipes
+            self._process.kill()
+
+
+class Born:
+    """A process that is not this one's child."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+    def wait(self, _: float) -> None:
+        until(lambda: not psutil.pid_exists(self.pid), "the end of a process")
+
+
 class Cluster:
     """A scheduler without workers; a context manager that ends every process it has started.
 
     Attributes:
         address: of the scheduler.
+        file: where it has written its address.
         workers: the processes, oldest first.
     """
 
     def __init__(
-        self, folder: Path, *, imports: Sequence[Path] = (), more: Sequence[str] = (), config: str = ""
+        self, folder: Path, *, imports: Sequence[Path] = (), more: Sequence[str] = (), nursery: Nursery | None = None
     ) -> None:
-        self._folder, self._more = folder, more
+        self._folder, self._more, self._nursery = folder, more, nursery
         paths = os.pathsep.join(map(str, [ROOT, HERE, *imports]))
         own = {"PYTHONPATH": paths, "PYTHONUNBUFFERED": "1", "OPENBLAS_NUM_THREADS": "2"}  # a task is to use one
         self._environment = {**os.environ, **own}
-        self._file = folder / "scheduler.json"
-        self.workers: list[subprocess.Popen[bytes]] = []
+        self.file = folder / "scheduler.json"
+        self.workers: list[subprocess.Popen[bytes] | Born] = []
         self._scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-show")
         self.address: str = until(self._written, "the scheduler")
 
@@ -84,11 +146,14 @@ class Cluster:
         for process in [*self.workers, self._scheduler]:
             process.wait(LONG)
 
-    def _start(self, kind: str, *options: str) -> subprocess.Popen[bytes]:
-        words = [sys.executable, "-m", f"distributed.cli.dask_{kind}", "--scheduler-file", str(self._file)]
+    def _start(self, kind: str, *options: str) -> subprocess.Popen[bytes] | Born:
+        module = f"distributed.cli.dask_{kind}"
+        given = ["--scheduler-file", str(self.file), "--no-dashboard", *self._more, *options]
+        if self._nursery is not None:
+            return self._nursery.start([module, *given], self._folder, self._folder / "log")
         with (self._folder / "log").open("ab") as log:
             return subprocess.Popen(
-                [*words, "--no-dashboard", *self._more, *options],
+                [sys.executable, "-m", module, *given],
                 env=self._environment,
                 cwd=self._folder,
                 stdout=log,
@@ -97,7 +162,7 @@ class Cluster:
 
     def _written(self) -> str:
         try:
-            return str(json.loads(self._file.read_text())["address"])
+            return str(json.loads(self.file.read_text())["address"])
         except (OSError, ValueError):
             return ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -25,6 +26,7 @@ from workbench.data.read import read_table
 from workbench.data.table import Table
 from workbench.params import ParameterError, WorkbenchError
 from workbench.release.estimates import estimates_of
+from workbench.release.ledger import identity, sketch
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import check_values, destination, prepare, prepare_rows, release_prepared
 from workbench.release.statistics.statistics_work import statistics_work
@@ -36,10 +38,11 @@ from workbench.statistics.asked import Request, Statistic
 from workbench.statistics.queries import Counted
 from workbench.synth.columns import CountedTables, coarse_columns
 from workbench.synth.parameters import SynthesisParameters
+from workbench.work.work import take_from_workers
 
 ROWS = 280
 WORKERS = Workers("tcp://127.0.0.1:1", ignore, CancelToken())
-ON_DASK = ["--engine", "dask", "--scheduler"]
+ON_DASK = ["--engine", "dask", "--scheduler-file"]
 
 
 @pytest.fixture(autouse=True)
@@ -94,6 +97,36 @@ def test_sums_are_those_of_one_machine_integer_by_integer(
         assert found.dtype == np.int64
 
 
+@pytest.mark.parametrize(("every", "again"), [(True, 0), (False, 0), (False, 1)])
+@pytest.mark.parametrize("count", [1, 7])
+def test_workers_make_the_marks_of_one_machine_without_the_ledgers_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, every: bool, again: int
+) -> None:
+    monkeypatch.setattr(identity, "_EVERY_ROW", 1 << 20 if every else 100)
+    if again:  # too few rows have low ranks
+        monkeypatch.setattr(sketch._Kept, "few", lambda kept, rows: True)
+    table, away = in_parts(written(tmp_path / "a.csv"), count, monkeypatch, text=True)
+    key = bytes(range(100, 132))
+    sent: list[bytes] = []
+    run = on_workers.run_tasks_on
+
+    def run_tasks_on(address: str, work: Any, shared: Any, tasks: Any, **more: Any) -> Any:
+        sent.append(pickle.dumps((shared, list(tasks))))
+        return run(address, work, shared, tasks, **more)
+
+    monkeypatch.setattr(on_workers, "run_tasks_on", run_tasks_on)
+    take_from_workers(identity.Marking(table, key, each=away.each_part), away)
+    there = identity.identify(table, key)
+    assert len(sent) == 1 + again  # they are known from then on
+    assert not any(key in what for what in sent)
+    assert not any(cell.encode() in what for cell in table.frame["size"] for what in sent)
+    here_ = identity.identify(read_table(tmp_path / "a.csv"), key)
+    assert (there.content, there.file) == (here_.content, here_.file)
+    assert there.sketches.encode() == here_.sketches.encode()
+    assert there.columns.encode(key) == here_.columns.encode(key)
+    assert not here_.columns.empty
+
+
 def work(kind: str) -> Any:
     if kind == "statistics":
         asked = Request(
@@ -125,11 +158,11 @@ def test_what_is_not_made_of_counts_is_refused(tmp_path: Path, monkeypatch: pyte
     assert "use --engine local" in str(refused.value)
 
 
-def commanded(folder: Path, command: str, address: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, Any]:
+def commanded(folder: Path, command: str, file: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, Any]:
     plan = folder / "plan.toml"
     plan.write_text(PLAN.to_toml())
     words = [command, str(folder / "a.csv"), "--plan", str(plan), "--epsilon", "4", "--json"]
-    words += ["-o", str(folder / f"{command}.csv"), "--ledger", str(folder / "ledger.sqlite"), *ON_DASK, address]
+    words += ["-o", str(folder / f"{command}.csv"), "--ledger", str(folder / "ledger.sqlite"), *ON_DASK, str(file)]
     code = main(words)
     return code, capsys.readouterr()
 
@@ -146,7 +179,7 @@ def test_the_commands_count_on_a_cluster(
 ) -> None:
     monkeypatch.setattr(on_workers, "PART_BYTES", 512)
     written(tmp_path / "a.csv")
-    code, said = commanded(tmp_path, command, cluster.address, capsys)
+    code, said = commanded(tmp_path, command, cluster.file, capsys)
     assert code == 0, said.err
     assert json.loads(said.out)["rows"] == ROWS
     assert verify_release(tmp_path / f"{command}.csv") == []

@@ -181,7 +181,7 @@ def test_the_command_fits_on_a_cluster(
     written(tmp_path / "a.csv")
     words = ["fit", str(tmp_path / "a.csv"), "--target", "cost", "--model", "linear-regression", "--epsilon", "1"]
     words += ["--bounds", str(plan), "-o", str(tmp_path / "model"), "--ledger", str(tmp_path / "l.sqlite"), "--json"]
-    code = main([*words, *ON_DASK, cluster.address])
+    code = main([*words, *ON_DASK, str(cluster.file)])
     said = capsys.readouterr()
     assert code == 0, said.err
     assert json.loads(said.out)["epsilon_charged"] == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from contextlib import ExitStack
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import Released, destination, prepare_rows, release_prepared
 from workbench.release.verify import verify_release
 from workbench.sanitize.plan import Plan
-from workbench.signals import Progress
+from workbench.signals import Notice, Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Event, ignore
 from workbench.work.ask import DrawsElsewhere, UndeclaredError
@@ -44,16 +45,23 @@ def parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let files of text be read in parts, and every part have a few rows."""
     monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
     monkeypatch.setattr(on_workers, "PART_BYTES", 512)
+    monkeypatch.setattr(rows_on_workers, "WAIT", 0.0)
     small(monkeypatch)
 
 
 def released(
-    plan: Plan, path: Path, target: Path, address: str = HERE, emit: Any = ignore, cancel: Any = None
+    plan: Plan,
+    path: Path,
+    target: Path,
+    address: str = HERE,
+    emit: Any = ignore,
+    cancel: Any = None,
+    workers: Workers | None = None,
 ) -> Released:
     table = read_table(path, names=[c.name for c in plan.columns])
     cancel = cancel or CancelToken()
     with Ledger.open(target.parent / "ledger.sqlite") as ledger:
-        prepared = prepare_rows(plan, table, destination(target), Workers(address, emit, cancel))
+        prepared = prepare_rows(plan, table, destination(target), workers or Workers(address, emit, cancel))
         return release_prepared(prepared, ledger, emit, cancel)
 
 
@@ -256,6 +264,42 @@ def test_cancel_while_rows_are_drawn_leaves_a_charge_and_no_output(tmp_path: Pat
     assert left_beside(tmp_path, "a.csv")
     assert charges(tmp_path) == [("charged", 60.0)]
     assert cluster.kept() == (0, 0)
+
+
+@NO_DASK[0]
+@NO_DASK[1]
+def test_another_scheduler_draws_what_the_dead_one_has_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows_on_workers, "WAIT", 300.0)
+    frame = written(tmp_path / "a.csv", 30 * ROWS)  # too many to be drawn at one go
+    with ExitStack() as started:
+        own = started.enter_context(Cluster(new_folder(tmp_path / "of")))
+        own.add(1)
+        seen: list[Event] = []
+
+        def emit(event: Event) -> None:
+            seen.append(event)
+            if isinstance(event, Progress) and event.label == "rows drawn" and event.done == 1:
+                own.kill_scheduler()
+            elif isinstance(event, Notice) and "drawn and kept" in event.text:
+                other = started.enter_context(Cluster(new_folder(tmp_path / "other")))
+                other.add(1)
+                own.file.write_text(other.file.read_text())  # as the new scheduler would, in its place
+
+        drawn: list[int] = []
+        accept = DrawsElsewhere.accept
+        monkeypatch.setattr(DrawsElsewhere, "accept", lambda leave, part: drawn.append(part) or accept(leave, part))
+        workers = Workers(own.address, emit, CancelToken(), own.file)
+        released(plan_of(), tmp_path / "a.csv", tmp_path / "out.csv", workers=workers)
+    assert len([e for e in seen if isinstance(e, Notice) and "nothing more is charged" in e.text]) == 1
+    assert same_rows(as_read(tmp_path / "out.csv"), frame)
+    assert len(drawn) == len(set(drawn)) > 5  # nothing that was drawn is drawn again
+    assert verify_release(tmp_path / "out.csv") == []
+    assert charges(tmp_path) == [("charged", 60.0)]
+
+
+def new_folder(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from test_curve_study import BOUNDS, PLAN, table
 import workbench
 from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
 from workbench.processes import dask_cluster, dask_run
-from workbench.processes.dask_address import scheduler_address, unencrypted
+from workbench.processes.dask_address import scheduler_address, scheduler_named, unencrypted
 from workbench.processes.dask_executor import run_tasks_on
 from workbench.processes.worker import WorkerFaultError
 from workbench.signals.cancel import CancelToken
@@ -39,6 +39,27 @@ def run(cluster: Cluster, work, shared, count, *, cancel=None, warn=silent):
     return run_tasks_on(
         cluster.address, work, shared, range(count), cancel=cancel or CancelToken(), warn=warn, name="task {}".format
     )
+
+
+def test_a_scheduler_file_is_read_in_place_of_an_address(tmp_path: Path) -> None:
+    file = tmp_path / "scheduler.json"
+    file.write_text('{"type": "Scheduler", "address": "tls://10.0.0.7:8786", "workers": {}}')
+    assert scheduler_named(None, file) == "tls://10.0.0.7:8786"
+    assert scheduler_named("10.0.0.7:1", None) == "tcp://10.0.0.7:1"
+    assert scheduler_named(None, None) is None
+    with pytest.raises(ParameterError, match="--scheduler and --scheduler-file both name the scheduler"):
+        scheduler_named("10.0.0.7:1", file, "--")
+    with pytest.raises(ParameterError, match="scheduler and scheduler_file both"):
+        scheduler_named("10.0.0.7:1", str(file))
+    for text in ("{}", "[1]", '"x"', '{"address": 7}', '{"address": null}'):
+        file.write_text(text)
+        with pytest.raises(InputError, match="this file has no address of a Dask scheduler"):
+            scheduler_named(None, file)
+    file.write_text('{"address": "inproc://1/2/3"}')
+    with pytest.raises(ParameterError, match="is not the address of a Dask scheduler"):
+        scheduler_named(None, file)
+    with pytest.raises(InputError, match=r"scheduler\.json"):
+        scheduler_named(None, tmp_path / "none" / "scheduler.json")
 
 
 @pytest.fixture(scope="module")

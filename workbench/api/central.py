@@ -45,6 +45,7 @@ def synthesize(
     study_ledger: Place | None = None,
     engine: str = LOCAL,
     scheduler: str | None = None,
+    scheduler_file: Place | None = None,
 ) -> pd.DataFrame:
     """Return synthetic rows of the same shape as ``frame``, drawn from noisy counts of it: no row is anybody's.
 
@@ -69,6 +70,7 @@ def synthesize(
         study_ledger: as for :func:`release`.
         engine: ``dask``: the rows are counted by the workers of ``scheduler``; noise is drawn here.
         scheduler: address of the Dask scheduler (``tcp://HOST:PORT`` or ``tls://HOST:PORT``), which receives the rows.
+        scheduler_file: in its place, the file that ``dask scheduler --scheduler-file FILE`` has written.
 
     Returns:
         The rows: labels, order and dtypes of the columns as in ``frame``. Of a release ``attrs`` hold ``output``,
@@ -82,7 +84,8 @@ def synthesize(
     """
     chosen = {"method": method, "target": target, "rows": rows, "cuts": cuts, "impossible": impossible}
     pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
-    handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger, engine=engine, scheduler=scheduler)
+    on: Any = {"engine": engine, "scheduler": scheduler, "scheduler_file": scheduler_file}
+    handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger, **on)
     made = _published(handed, kinds.kind("synthetic"), chosen, epsilon, delta)
     if handed.pays is None:
         warn_of_study("this table")
@@ -104,6 +107,7 @@ def statistics(
     study_ledger: Place | None = None,
     engine: str = LOCAL,
     scheduler: str | None = None,
+    scheduler_file: Place | None = None,
 ) -> pd.DataFrame:
     """Return counts, means, sums, quantiles, pairs, ranges and tables of ``frame``, each with its 95 % interval.
 
@@ -124,6 +128,7 @@ def statistics(
         study_ledger: as for :func:`release`.
         engine: as for :func:`synthesize`.
         scheduler: as for :func:`synthesize`.
+        scheduler_file: as for :func:`synthesize`.
 
     Returns:
         One row a figure: ``statistic``, ``column``, ``group``, ``value``, ``estimate``, ``low``, ``high``, ``sparse``
@@ -135,7 +140,8 @@ def statistics(
         ParameterError: the arguments contradict each other or the plan.
     """
     pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
-    handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger, engine=engine, scheduler=scheduler)
+    on: Any = {"engine": engine, "scheduler": scheduler, "scheduler_file": scheduler_file}
+    handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger, **on)
     made = _published(handed, kinds.kind("statistics"), {"figure": _figures(figures)}, epsilon, delta)
     if handed.pays is None:
         hint = "with a ledger and output= they are charged and can be published"
@@ -158,6 +164,7 @@ def publish(
     study_ledger: Place | None = None,
     engine: str = LOCAL,
     scheduler: str | None = None,
+    scheduler_file: Place | None = None,
     **options: Any,
 ) -> pd.DataFrame:
     """Return what a kind of release makes of ``frame``; :func:`statistics` and :func:`synthesize` are two such kinds.
@@ -176,6 +183,7 @@ def publish(
         study_ledger: as for :func:`release`.
         engine: as for :func:`synthesize`; kinds that are not made of counts refuse ``dask``.
         scheduler: as for :func:`synthesize`.
+        scheduler_file: as for :func:`synthesize`.
         options: those of the command, by their names.
 
     Returns:
@@ -191,7 +199,8 @@ def publish(
         ways = ", ".join(k.name for k in kinds.KINDS if k.derived)
         raise ParameterError(f"releases of the kind {kind!r} have a function of their own", "kind", f"others: {ways}")
     pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
-    handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger, engine=engine, scheduler=scheduler)
+    on: Any = {"engine": engine, "scheduler": scheduler, "scheduler_file": scheduler_file}
+    handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger, **on)
     made = _published(handed, known, options, epsilon, delta)
     if handed.pays is None:
         warn_of_study("this result")

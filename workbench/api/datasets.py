@@ -258,9 +258,9 @@ def warn(event: Event) -> None:
         warnings.warn(event.text, UserWarning, stacklevel=2)
 
 
-def workers_named(engine: str, scheduler: str | None) -> Workers | None:
-    """Return the workers that ``engine`` and ``scheduler`` name; ``None`` for this computer."""
-    return workers_of(engine, scheduler, warn, CancelToken())
+def workers_named(engine: str, scheduler: str | None, scheduler_file: Place | None) -> Workers | None:
+    """Return the workers that are named; ``None`` for this computer."""
+    return workers_of(engine, scheduler, scheduler_file, warn, CancelToken())
 
 
 def warn_of_study(

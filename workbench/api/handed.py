@@ -71,6 +71,7 @@ class Handed:
         output: Place | None,
         engine: str = LOCAL,
         scheduler: str | None = None,
+        scheduler_file: Place | None = None,
         **more: Any,
     ) -> Self:
         """Return what was handed in; nothing is read before it is clear who pays.
@@ -80,7 +81,7 @@ class Handed:
             ParameterError: who pays is not said or said twice, an output has no ledger, the reverse, or a release has
                 a seed.
         """
-        workers = workers_named(engine, scheduler)
+        workers = workers_named(engine, scheduler, scheduler_file)
         pays = paid(frame, account=account, ledger=ledger, output=output, planned=plan.account)
         if pays is not None and more.get("seed") is not None:
             raise ParameterError("a release draws fresh randomness", "seed", "leave it out")

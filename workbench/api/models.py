@@ -114,6 +114,7 @@ _COMMON: dict[str, Any] = {
     "study_ledger": None,
     "engine": LOCAL,
     "scheduler": None,
+    "scheduler_file": None,
 }
 _OF_TASK: dict[str, dict[str, Any]] = {CLASSIFICATION: {"classes": None}, REGRESSION: {"target_bounds": None}}
 
@@ -137,6 +138,7 @@ _ARGUMENTS = """
             dataset, else the user's own.
         engine: ``dask``: the rows are added up by the workers of ``scheduler``, for the models that are made of sums.
         scheduler: address of the Dask scheduler (``tcp://HOST:PORT`` or ``tls://HOST:PORT``), which receives the rows.
+        scheduler_file: in its place, the file that ``dask scheduler --scheduler-file FILE`` has written.
 """
 
 

@@ -120,6 +120,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
     study_ledger: Place | None
     engine: str
     scheduler: str | None
+    scheduler_file: Place | None
 
     def fit(self, X: ArrayLike | pd.DataFrame, y: ArrayLike | pd.Series | None = None) -> Self:
         """Learn from X (n, d), a DataFrame or an array, and y (n,).
@@ -129,7 +130,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             ParameterError: a column is not declared, an argument is refused, or who pays is not said.
             BudgetRefusedError: the cap does not allow it; nothing was read.
         """
-        before, workers = MadeColumns.of(X), workers_named(self.engine, self.scheduler)
+        before, workers = MadeColumns.of(X), workers_named(self.engine, self.scheduler, self.scheduler_file)
         if workers is not None:
             require_sums(self.learner)
         charged_to = None if before is None else before.account

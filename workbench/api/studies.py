@@ -13,7 +13,7 @@ from workbench.api.plans import for_frame
 from workbench.data.columns.profile import profile
 from workbench.learners import learner
 from workbench.params import ParameterError
-from workbench.processes.dask_address import scheduler_address
+from workbench.processes.dask_address import scheduler_named
 from workbench.release.model.release_learner import columns_of
 from workbench.sanitize.plan import Plan
 from workbench.studies.curve import CurvePlan, run_curve
@@ -66,6 +66,7 @@ def curve(
     seed: int = 0,
     jobs: int = 1,
     scheduler: str | None = None,
+    scheduler_file: Place | None = None,
     settings: Mapping[str, Any] | None = None,
     study_ledger: Place | None = None,
 ) -> pd.DataFrame:
@@ -84,6 +85,7 @@ def curve(
         jobs: worker processes; with more than one, a script needs ``if __name__ == "__main__":``.
         scheduler: a Dask scheduler (``tcp://HOST:PORT`` or ``tls://HOST:PORT``) whose workers do the fits, in place of
             ``jobs``. The raw rows are sent to them, encrypted only with ``tls://``; otherwise a warning says so.
+        scheduler_file: in place of ``scheduler``, the file that ``dask scheduler --scheduler-file FILE`` has written.
         study_ledger: the ledger's file that notes, at no cost, that private figures of these rows were shown; ``None``
             for the user's own. The card or certificate of a later release of them says so.
 
@@ -108,8 +110,7 @@ def curve(
     )
     if jobs < 1:
         raise ParameterError(f"jobs = {jobs} is no number of processes", hint="give 1 or more")
-    if scheduler is not None:
-        scheduler_address(scheduler)
+    scheduler = scheduler_named(scheduler, scheduler_file)
     chosen = learner(model)
     plan, table = for_frame(plan, frame), table_of(frame)
     data = StudyData.read(table, plan, target, chosen.task)

@@ -44,6 +44,7 @@ def release(
     study_ledger: Place | None = None,
     engine: str = LOCAL,
     scheduler: str | None = None,
+    scheduler_file: Place | None = None,
 ) -> pd.DataFrame:
     """Return ``frame`` sanitised as ``plan`` says, the rows in random order.
 
@@ -60,6 +61,7 @@ def release(
             dataset, else the user's own.
         engine: ``dask``: the rows are checked and drawn by the workers of ``scheduler``; only for a release.
         scheduler: address of the Dask scheduler (``tcp://HOST:PORT`` or ``tls://HOST:PORT``), which receives the rows.
+        scheduler_file: in its place, the file that ``dask scheduler --scheduler-file FILE`` has written.
 
     Returns:
         The released table: labels, order and dtypes of the columns as in ``frame``. Of a release its ``attrs`` hold
@@ -72,7 +74,8 @@ def release(
         ParameterError: the arguments contradict each other, or who pays is not said.
     """
     pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
-    handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger, engine=engine, scheduler=scheduler)
+    on: Any = {"engine": engine, "scheduler": scheduler, "scheduler_file": scheduler_file}
+    handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger, **on)
     declared = {column.name: column for column in handed.plan.columns}
     to = handed.to(FORMATS)
     if to is None:
@@ -130,6 +133,7 @@ def estimate(
     pairs: Sequence[tuple[str, str]] = (),
     engine: str = LOCAL,
     scheduler: str | None = None,
+    scheduler_file: Place | None = None,
 ) -> pd.DataFrame:
     """Return what a released table says of the original: means and quantiles of numbers, shares, correlations.
 
@@ -141,6 +145,7 @@ def estimate(
         pairs: columns whose correlation is wanted, or of names the two-way table.
         engine: ``dask``: the released rows are counted by the workers of ``scheduler``.
         scheduler: as for :func:`release`.
+        scheduler_file: as for :func:`release`.
 
     Returns:
         One row for each estimate: ``column`` (of a pair both, with × between them), ``of`` (``mean``, ``missing``, a
@@ -151,7 +156,7 @@ def estimate(
         InputError: the release is not what its certificate says.
         ParameterError: a quantile is not between 0 and 1, or nothing is estimated for such a pair.
     """
-    shares, workers = checked_shares(tuple(quantiles)), workers_named(engine, scheduler)
+    shares, workers = checked_shares(tuple(quantiles)), workers_named(engine, scheduler, scheduler_file)
     released = verified_release(path_of(path), None if certificate is None else path_of(certificate))
     rows: list[dict[str, Any]] = []
     asked: dict[str, Any] = {"confidence": confidence, "quantiles": shares, "workers": workers}

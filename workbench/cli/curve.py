@@ -34,7 +34,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", required=True, metavar="COLUMN", help=TARGET_HELP)
     add_options(parser, CurvePlan, listed={"model": one_of(learners.LEARNERS)})
     parser.add_argument("--bounds", type=Path, metavar="PLAN", help="the plan (TOML) that declares bounds and domains")
-    add_options(parser, Workers, "jobs", "scheduler")
+    add_options(parser, Workers, "jobs", "scheduler", "scheduler_file")
     add_ledger(parser)
     add_output(parser, "the figures as CSV: regime, epsilon, repeat, metric, value")
     add_options(parser, Picture)
@@ -75,7 +75,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
             plan,
             data,
             jobs=workers.processes,
-            scheduler=workers.scheduler,
+            scheduler=workers.address,
             emit=context.emit,
             cancel=context.cancel,
             journal=journal,

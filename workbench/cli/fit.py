@@ -39,7 +39,7 @@ from workbench.release.model.preflight import preflight
 from workbench.release.model.release_learner import FitTask, columns_of, release_fit, require_sums
 from workbench.signals import Notice, Progress
 
-_OF_ROWS = ("epsilon", "delta", "bounds", "ledger", "account", "scheduler")
+_OF_ROWS = ("epsilon", "delta", "bounds", "ledger", "account", "scheduler", "scheduler_file")
 _NEEDED = {"data": "DATA", "epsilon": "--epsilon", "bounds": "--bounds"}
 
 

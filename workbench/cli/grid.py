@@ -63,7 +63,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         options.output,
         schedules=schedules,
         jobs=workers.processes,
-        scheduler=workers.scheduler,
+        scheduler=workers.address,
         devices=devices,
         emit=context.emit,
         cancel=context.cancel,

@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Context, flag_of
+from workbench.cli.tables import SCHEDULER_FILE
 from workbench.data.read import ReadOptions
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, choice, integer, text
-from workbench.processes.dask_address import FORMS, scheduler_address
+from workbench.processes.dask_address import FORMS, scheduler_named
 from workbench.processes.executor import MOST_JOBS, cores
 from workbench.release.ledger import study_note
 from workbench.release.parts import keep_inputs
@@ -46,6 +48,7 @@ class Workers(Parameters):
         help=f"a Dask scheduler ({FORMS}) whose workers train the models, in place of --jobs. The raw rows are sent to "
         "them, encrypted only with tls://",
     )
+    scheduler_file: str | None = text(default=None, symbol="FILE", help=SCHEDULER_FILE)
     devices: str | None = text(
         default=None,
         symbol="LIST",
@@ -54,13 +57,17 @@ class Workers(Parameters):
     )
 
     def __post_init__(self) -> None:
-        """Check that they are named in one way, and the address."""
+        """Check that they are named in one way, and find the address."""
         super().__post_init__()
-        ways = [f"--{name}" for name in self.declared() if getattr(self, name) is not None]
+        ways = [f"--{name.replace('_', '-')}" for name in self.declared() if getattr(self, name) is not None]
         if len(ways) > 1:
             raise ParameterError(f"{ways[0]} and {ways[1]} are two ways to run the study", hint="give one of them")
-        if self.scheduler is not None:
-            scheduler_address(self.scheduler)
+        self.address  # noqa: B018  # raises where it is none
+
+    @cached_property
+    def address(self) -> str | None:
+        """The address of the scheduler."""
+        return scheduler_named(self.scheduler, self.scheduler_file, "--")
 
     @property
     def processes(self) -> int:

@@ -40,6 +40,9 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     add_options(parser.add_argument_group(READING), ReadOptions)
 
 
+SCHEDULER_FILE = "in place of --scheduler: the file that `dask scheduler --scheduler-file FILE` has written"
+
+
 def add_engine(parser: argparse.ArgumentParser, done: str, more: str = "", rows: str = "the raw rows") -> None:
     """Add ``--engine --scheduler``; ``done`` says what is done with ``rows`` on workers, ``more`` is added."""
     where = f"where rows are {done}: on this computer (default), or on the workers of --scheduler{more}"
@@ -49,11 +52,13 @@ def add_engine(parser: argparse.ArgumentParser, done: str, more: str = "", rows:
         f"one {rows} are sent to them, encrypted only with tls://"
     )
     parser.add_argument("--scheduler", metavar="ADDRESS", help=scheduler)
+    parser.add_argument("--scheduler-file", metavar="FILE", type=Path, help=SCHEDULER_FILE)
 
 
 def engine_of(options: argparse.Namespace, context: Context) -> Workers | None:
     """Return the workers that the options name; ``None`` for this computer."""
-    return workers_of(options.engine, options.scheduler, context.emit, context.cancel, "--")
+    file = options.scheduler_file
+    return workers_of(options.engine, options.scheduler, file, context.emit, context.cancel, "--")
 
 
 def read_data(options: argparse.Namespace, context: Context, plan: Plan | None = None) -> Table:

@@ -7,9 +7,11 @@ here, the cells.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,7 +21,7 @@ from workbench.data.csv.encoding import FileBytes
 from workbench.data.csv.regular_rows import Cut, Reading, RegularRows
 from workbench.data.table import Table
 from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
-from workbench.processes.dask_address import CONTINUE, FORMS, scheduler_address
+from workbench.processes.dask_address import CONTINUE, FORMS, file_option, scheduler_named
 from workbench.signals import Notice, Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
@@ -38,11 +40,27 @@ class Workers:
         address: of the scheduler.
         emit: receives progress, and a warning before rows leave this computer unencrypted.
         cancel: stops at once.
+        file: where the scheduler has written its address, which another one that takes its place replaces.
     """
 
     address: str
     emit: Emit
     cancel: CancelToken
+    file: Path | None = None
+    _warned: list[str] = field(default_factory=list, repr=False)
+
+    def address_now(self) -> str:
+        """Return the address of the scheduler that is there now, as far as its file says."""
+        if self.file is not None:
+            with contextlib.suppress(InputError):  # a scheduler that ends removes its file
+                return scheduler_named(None, self.file) or self.address
+        return self.address
+
+    def warn(self, text: str) -> None:
+        """Emit a warning once for all passes over the rows."""
+        if not self._warned:
+            self._warned.append(text)
+            self.emit(Notice("warning", text))
 
 
 LOCAL, DASK = "local", "dask"
@@ -55,29 +73,41 @@ def run_tasks_on(*given: Any, **named: Any) -> Generator[Any, None, None]:
     return run(*given, **named)
 
 
-def workers_of(engine: str, scheduler: str | None, emit: Emit, cancel: CancelToken, mark: str = "") -> Workers | None:
+def workers_of(
+    engine: str,
+    scheduler: str | None,
+    file: str | os.PathLike[str] | None,
+    emit: Emit,
+    cancel: CancelToken,
+    mark: str = "",
+) -> Workers | None:
     """Return the workers that somebody chose; ``None`` for this computer.
 
     Args:
         engine: :data:`LOCAL` or :data:`DASK`.
         scheduler: its address.
+        file: the file that it has written its address to, in place of ``scheduler``.
         emit: receives progress and warnings.
         cancel: stops at once.
         mark: comes before the names of the two in messages.
 
     Raises:
+        InputError: the file is not one of a scheduler.
         ParameterError: they contradict each other, the address is malformed, or Dask is not installed.
     """
     dask, named = f"{mark}engine {DASK}", f"{mark}scheduler"
     if engine not in (LOCAL, DASK):
         raise ParameterError(f"{mark}engine {engine} is not known", hint=f"use {mark}engine {LOCAL} or {dask}")
-    if engine == DASK and scheduler is None:
+    if engine == DASK and scheduler is None and file is None:
         start = "python -m distributed.cli.dask_"
         hint = f"add {named} {FORMS}; `{start}scheduler` and `{start}worker ADDRESS --nthreads 1` start a cluster"
         raise ParameterError(f"{dask} has no scheduler", hint=hint)
-    if engine == LOCAL and scheduler is not None:
-        raise ParameterError(f"{named} is for {dask}", hint=f"add {dask}, or leave {named} out")
-    return None if scheduler is None else Workers(scheduler_address(scheduler), emit, cancel)
+    if engine == LOCAL and (scheduler is not None or file is not None):
+        used = named if scheduler is not None else file_option(mark)
+        raise ParameterError(f"{used} is for {dask}", hint=f"add {dask}, or leave {used} out")
+    address = scheduler_named(scheduler, file, mark)
+    place = None if file is None else Path(file)
+    return None if address is None else Workers(address, emit, cancel, place)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +149,7 @@ class PartsOnWorkers(Sequence[_Part]):
             InputError: a table that workers cannot read in parts does not fit into memory.
         """
         stored = table.stored
-        self._workers, self._warned = workers, False
+        self._workers = workers
         self._reading: Reading | None = None
         self._cuts: list[Cut] = []
         self._digests: dict[int, bytes] = {}
@@ -157,13 +187,22 @@ class PartsOnWorkers(Sequence[_Part]):
             return replace(part, text=text)
         return replace(part, path=self._path, start=self._place + cut.start)
 
+    def notice(self, text: str) -> None:
+        """Warn whoever waits for the parts."""
+        self._workers.emit(Notice("warning", text))
+
     def require_unchanged(self) -> None:
         """Raise :class:`InputError` where somebody wrote to the file since it was opened."""
         if self._frame is None:
             self._body.require_unchanged()
 
     def each(
-        self, work: Callable[[Any, Table], T], shared: Any, label: str, again: str = "run it again"
+        self,
+        work: Callable[[Any, Table], T],
+        shared: Any,
+        label: str,
+        again: str = "run it again",
+        only: Sequence[int] | None = None,
     ) -> Iterator[tuple[int, T]]:
         """Yield what workers make of each part, by its number, in the order in which they end.
 
@@ -174,23 +213,25 @@ class PartsOnWorkers(Sequence[_Part]):
             shared: sent to every worker once.
             label: of the progress.
             again: what an error of the cluster says of another try.
+            only: the numbers of the parts, if not all.
 
         Raises:
             InputError: a worker cannot read the file, or reads another one.
             WorkbenchError: the cluster failed.
         """
         workers = self._workers
+        tasks = self if only is None else _Some(self, only)
         results = run_tasks_on(
-            workers.address,
+            workers.address_now(),
             _there,
             _Sent(work, shared, self._beside, self._reading),
-            self,
+            tasks,
             cancel=workers.cancel,
-            warn=self._warn,
+            warn=workers.warn,
             name=_named,
         )
         try:
-            for done, (part, result) in enumerate(results, start=1):
+            for done, (part, result) in enumerate(results, start=len(self) - len(tasks) + 1):
                 yield part.number, result
                 workers.emit(Progress(done, len(self), label))
         except CancelledError:
@@ -201,6 +242,10 @@ class PartsOnWorkers(Sequence[_Part]):
             raise type(error)(error.what, error.where, error.hint.replace(CONTINUE, again)) from None
         finally:
             results.close()
+
+    def each_part(self, work: Callable[[Table], T]) -> Generator[T, None, None]:
+        """Yield what ``work``, which can be sent, makes of each part once, in the order of the parts."""
+        return self.in_order(_applied, work, "rows read again")
 
     def in_order(self, work: Callable[[Any, Table], T], shared: Any, label: str) -> Generator[T, None, None]:
         """Yield what workers make of each part once, in the order of the parts; arguments are those of :meth:`each`."""
@@ -215,10 +260,18 @@ class PartsOnWorkers(Sequence[_Part]):
         self.require_unchanged()
         assert following == len(self)
 
-    def _warn(self, text: str) -> None:
-        if not self._warned:  # once for all passes over the rows
-            self._warned = True
-            self._workers.emit(Notice("warning", text))
+
+class _Some(Sequence[_Part]):
+    """Some of the parts of a table."""
+
+    def __init__(self, parts: PartsOnWorkers, numbers: Sequence[int]) -> None:
+        self._parts, self._numbers = parts, numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._parts[self._numbers[place]]
 
 
 def _named(part: _Part) -> str:
@@ -226,6 +279,10 @@ def _named(part: _Part) -> str:
 
 
 # -- on the workers ----------------------------------------------------------------------------------------------------
+
+
+def _applied(work: Callable[[Table], T], part: Table) -> T:
+    return work(part)
 
 
 @dataclass(frozen=True, eq=False)

@@ -61,7 +61,11 @@ def refuse_address(source: str) -> None:
     scheme = found.group(1).lower()
     if scheme == "file":
         raise InputError("this is a file: address, not a path", source, "name the file by its path", code="address")
-    hint = "download the file and name it" if scheme in _ON_THE_WEB else "export the table as CSV and name that file"
+    hint = (
+        "download the file and name it: what is read must not change between two passes"
+        if scheme in _ON_THE_WEB
+        else "export the table as CSV and name that file"
+    )
     raise InputError("this is an address, and only files are read", source, hint, code="address")
 
 

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from workbench.params import WorkbenchError
+from workbench.processes.dask_address import ClusterLostError
 from workbench.processes.dask_worker import Versions, different, versions
 
 CONNECT = 5.0
@@ -18,6 +19,7 @@ CONNECT = 5.0
 
 TLS = "distributed.comm.tls"
 """Where Dask's configuration names certificates."""
+
 
 LEAVE = 0.5
 """Seconds to take leave of the scheduler; it also notices when the connection is gone."""
@@ -52,7 +54,7 @@ async def connected(address: str) -> AsyncIterator[Any]:
         except RuntimeError:
             raise WorkbenchError("Dask's own configuration requires encryption", address, "use tls://") from None
         except Exception:  # noqa: BLE001 - whatever answers there may answer anything
-            raise WorkbenchError(
+            raise ClusterLostError(
                 "no Dask scheduler answers", address, "check the address, and that the scheduler runs"
             ) from None
         yield client
@@ -75,15 +77,17 @@ async def workers_of(client: Any, address: str) -> tuple[str, ...]:
     here = versions()
     try:
         of_scheduler = await asyncio.wait_for(client.run_on_scheduler(versions), CONNECT)
+    except OSError:
+        raise ClusterLostError("the scheduler does not answer", address, "see whether it is busy or stopped") from None
     except Exception as error:  # noqa: BLE001 - it has no workbench, or refuses to run a function
         of_scheduler = error
     _compare(f"the scheduler {address}", of_scheduler, here)
     try:
         found = await asyncio.wait_for(client.run(versions, on_error="return"), CONNECT)
     except OSError:
-        raise WorkbenchError("the workers do not answer", address, "see whether they are busy or stopped") from None
+        raise ClusterLostError("the workers do not answer", address, "see whether they are busy or stopped") from None
     if not found:
-        raise WorkbenchError("the scheduler has no worker", address, f"start one: dask worker {address} --nthreads 1")
+        raise ClusterLostError("the scheduler has no worker", address, f"start one: dask worker {address} --nthreads 1")
     for worker, stated in found.items():
         _compare(f"the worker {worker}", stated, here)
     return tuple(found)

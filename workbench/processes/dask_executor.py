@@ -14,8 +14,7 @@ import threading
 from collections.abc import Callable, Generator, Hashable, Sequence
 from typing import Any, TypeVar
 
-from workbench.params import WorkbenchError
-from workbench.processes.dask_address import CONTINUE, scheduler_address, unencrypted
+from workbench.processes.dask_address import CONTINUE, ClusterLostError, scheduler_address, unencrypted
 from workbench.processes.dask_cluster import connected, quiet_logs, workers_of
 from workbench.processes.dask_run import Run
 from workbench.processes.executor import LOOK
@@ -142,7 +141,7 @@ class _Conversation:
                 runner.run(self._converse())
         except asyncio.CancelledError:
             if not self._ending:  # a cancel inside Dask, which nobody here has asked for
-                end = WorkbenchError("the work on the cluster was broken off", self._address, CONTINUE)
+                end = ClusterLostError("the work on the cluster was broken off", self._address, CONTINUE)
         except BaseException as error:  # noqa: BLE001 - raised again where the results are awaited
             end = error
         self._said.put((END, end))

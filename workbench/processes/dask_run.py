@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.params import WorkbenchError
-from workbench.processes.dask_address import CONTINUE
+from workbench.processes.dask_address import CONTINUE, ClusterLostError
 from workbench.processes.dask_worker import Answers, answer_all, versions
 from workbench.processes.executor import Waiting
 from workbench.processes.redacted_traceback import trace_of
@@ -270,7 +270,7 @@ class Run:
         )
 
     def _lost(self) -> WorkbenchError:
-        return WorkbenchError("the connection to the scheduler was lost", self._address, CONTINUE)
+        return ClusterLostError("the connection to the scheduler was lost", self._address, CONTINUE)
 
     def _check(self) -> None:
         if self._error is not None:
@@ -281,7 +281,7 @@ class Run:
         if self._workers:
             self._seen = now
         elif now - self._seen > PATIENCE:
-            raise WorkbenchError("no worker is left on the cluster", self._address, f"start one, and {CONTINUE}")
+            raise ClusterLostError("no worker is left on the cluster", self._address, f"start one, and {CONTINUE}")
 
 
 async def _answers(future: Any) -> Answers | None:

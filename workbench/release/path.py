@@ -63,7 +63,7 @@ from workbench.signals import AtStake, Notice, Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Event, ignore
 from workbench.work.noise import Charged
-from workbench.work.work import Checked, Made, PartReader, Work, amount_of, budget_of, take_from_workers
+from workbench.work.work import Checked, Made, PartReader, ReadTogether, Work, amount_of, budget_of, take_from_workers
 
 if TYPE_CHECKING:
     from workbench.release.kept_run import KeptRun
@@ -335,10 +335,7 @@ def check_values(prepared: Prepared, cancel: CancelToken, ledger: Ledger | None 
     if prepared._checked:
         return
     work, reader = prepared.work, _reader_of(prepared)
-    if prepared.parts is not None:
-        # The marks are made when the account is found: the ledger's key stays on this computer.
-        take_from_workers(work.reader_for_workers(), prepared.parts)
-    elif reader is not None:
+    if reader is not None:
         _read_once(prepared, reader, ledger, emit, cancel)
     elif work.check is not None:
         work.check(prepared.rows, cancel)
@@ -352,6 +349,8 @@ def check_values(prepared: Prepared, cancel: CancelToken, ledger: Ledger | None 
 def _reader_of(prepared: Prepared) -> PartReader | None:
     """Return what reads rows in parts, before anything is reserved."""
     work = prepared.work
+    if prepared.parts is not None:
+        return work.reader_for_workers()
     if not prepared.rows.in_parts or work.reader is not None:
         return work.reader if prepared.rows.in_parts else None
     return Checked([prepared.plan.column(n).grid().encode for n in work.columns]) if work.check is None else None
@@ -359,27 +358,21 @@ def _reader_of(prepared: Prepared) -> PartReader | None:
 
 def _read_once(prepared: Prepared, reader: PartReader, ledger: Ledger | None, emit: Emit, cancel: CancelToken) -> None:
     """Read all parts of a table for ``reader``, and for the marks of the table in ``ledger``."""
-    table, plan, rows = prepared.table, prepared.plan, prepared.rows
+    plan, rows = prepared.plan, prepared.rows
     # Where blank lines count as rows, the rows that are released are others than those the table is known by; and
     # which rows of a person are kept is known of the whole table alone.
-    alike = rows.rows == table.rows and plan.unit is None
-    marking = ledger.marking(table) if ledger is not None and alike else None
-    parts = rows if marking is None else table
-
-    def work(part: Table) -> tuple[int, Any, Any]:
-        read = reader.of_part(part if marking is None else plan.rows_of(part))
-        return part.rows, read, None if marking is None else marking.of_part(part)
-
+    if ledger is not None and rows.rows == prepared.table.rows and plan.unit is None:
+        marking = ledger.marking(prepared.table, prepared.parts)
+        rows, reader = prepared.table, ReadTogether(reader, plan.rows_of, marking)
+    if prepared.parts is not None:
+        take_from_workers(reader, prepared.parts)
+        return
     done = 0
-    for count, read, marks in each_part(parts, work, cancel):
-        reader.take(read)
-        if marking is not None:
-            marking.take(marks)
+    for count, found in each_part(rows, lambda part: (part.rows, reader.of_part(part)), cancel):
+        reader.take(found)
         done += count
         emit(Progress(done, rows.rows, "rows read"))
     reader.finish()
-    if marking is not None:
-        marking.finish()
 
 
 @dataclass(frozen=True)

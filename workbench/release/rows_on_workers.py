@@ -3,12 +3,14 @@
 Before the charge the workers check every value of their parts; only what was found comes back. After the charge is
 final they read the parts again (:mod:`workbench.data.on_workers`), draw each value from their own operating system's
 random bits, and send back drawn cells and the text of kept columns. The first draw of a part is the one that is
-published, and any other is thrown away here (:class:`~workbench.work.ask.DrawsElsewhere`). The marks by which the
-account is found are made here, as the ledger's key stays on this computer; so is the order of rows.
+published, and any other is thrown away here (:class:`~workbench.work.ask.DrawsElsewhere`). Where the scheduler dies,
+this computer keeps the parts that are drawn, and has the others drawn by the next scheduler in that place. The order of
+rows is drawn here.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +24,8 @@ from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.privacy.entropy import Entropy
 from workbench.privacy.local.cells import CellArray
+from workbench.processes.dask_address import ClusterLostError
+from workbench.processes.executor import LOOK
 from workbench.release.spilled_rows import DrawnInParts, Rows, Spill, SpilledRows
 from workbench.release.table_formats import TableFormat, table_format
 from workbench.sanitize.calibrated import ProtectedColumn
@@ -31,6 +35,10 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 from workbench.work.ask import Ask, DrawsElsewhere
 from workbench.work.work import Fault, ReadByColumns
+
+WAIT = 600.0
+"""Seconds that drawn parts wait for another scheduler where theirs is lost; they are paid for, and not drawn again."""
+
 
 # -- on the workers ----------------------------------------------------------------------------------------------------
 
@@ -153,13 +161,27 @@ class RowsOnWorkers(SpilledRows):
         return _DrawnOnWorkers(gather, count, self._columns, order, **self._facts(ask))
 
     def _gather(self, leave: DrawsElsewhere) -> None:
-        """Have every part drawn, and keep one draw of each."""
+        """Have every part drawn, and keep one draw of each; where the scheduler is lost, another one does the rest."""
         numbers: list[int] = []
-        drawn = self._parts.each(_draw, (self._there, leave), "rows drawn", "to run again is another charge")
-        for number, rows in drawn:
-            if leave.accept(number):
-                self._spill.add(rows, np.array([0, len(rows.cells)], np.int64))
-                numbers.append(number)
+        before, until = -1, 0.0
+        while left := sorted(set(range(len(self._parts))) - set(numbers)):
+            again = "to run again is another charge"
+            try:
+                for number, rows in self._parts.each(_draw, (self._there, leave), "rows drawn", again, left):
+                    if leave.accept(number):
+                        self._spill.add(rows, np.array([0, len(rows.cells)], np.int64))
+                        numbers.append(number)
+            except ClusterLostError as lost:
+                kept, now = len(numbers), time.monotonic()
+                until = until if kept == before else now + WAIT
+                if now >= until:
+                    raise
+                if kept != before:
+                    before = kept
+                    stated = f"{kept} of {len(self._parts)} parts are drawn and kept, and nothing more is charged"
+                    place = f"start a scheduler and workers in the same place within {WAIT / 60:.0f} minutes"
+                    self._parts.notice(f"{lost.what}: {stated}; {place}")
+                time.sleep(LOOK)
         leave.finish()
         assert self._spill.rows == self._table.rows
         self._spill.arrange(sorted(range(len(numbers)), key=numbers.__getitem__))

@@ -29,6 +29,7 @@ TOPICS: tuple[str, ...] = (
     "learners",
     "models",
     "networks",
+    "clusters",
     "membership",
     "rappor",
     "python",

@@ -88,6 +88,32 @@ class PartReader(Protocol):
         ...
 
 
+class ReadTogether:
+    """Reads each part once for two readers; one of them reads it as a plan does."""
+
+    def __init__(self, planned: PartReader, rows_of: Callable[[Table], Table], other: PartReader) -> None:
+        """Take the reader of a part as the plan reads it, what gives that part, and the other reader."""
+        self._planned, self._rows_of, self._other = planned, rows_of, other
+
+    def of_part(self, part: Table) -> tuple[Any, Any]:
+        """Return what both find in a part."""
+        return self._planned.of_part(self._rows_of(part)), self._other.of_part(part)
+
+    def sent(self) -> ReadTogether:
+        """Return what reads on a worker."""
+        return ReadTogether(self._planned.sent(), self._rows_of, self._other.sent())
+
+    def take(self, found: tuple[Any, Any]) -> None:
+        """Hand on what :meth:`of_part` found."""
+        self._planned.take(found[0])
+        self._other.take(found[1])
+
+    def finish(self) -> None:
+        """Let both refuse values, those of the plan first."""
+        self._planned.finish()
+        self._other.finish()
+
+
 class ReadByColumns(ABC):
     """A :class:`PartReader` that reads one column of a part after the other.
 

@@ -10,6 +10,7 @@ The marks are stored encrypted under the ledger's key. The counts alone would sh
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import math
 from dataclasses import dataclass, field
@@ -179,6 +180,12 @@ class ColumnMarker:
         found = [self._lowest[position].of(self._hashing.quick_hashes(cells))]
         below = self._below[position]
         return found if below is None else [*found, below.of(self._hashing.quick_hashes(cells, self._limit))]
+
+    def sent(self) -> ColumnMarker:
+        """Return what has the same :meth:`of_column` on a worker, without what was looked at."""
+        there = copy.copy(self)
+        del there._some, there._dates, there._possible
+        return there
 
     def take(self, position: int, found: list[Counted]) -> None:
         """Take what :meth:`of_column` found."""

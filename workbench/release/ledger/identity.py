@@ -9,11 +9,13 @@ the same content are the same table; most rows in common make it a version of th
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import hmac
 import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -27,7 +29,7 @@ from workbench.data.rows_in_parts import each_column, each_part
 from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.release.ledger.column_marks import NO_COLUMNS, ColumnMarker, ColumnMarks, Counted
-from workbench.release.ledger.sketch import LOOK, NO_SKETCHES, Sketcher, Sketches
+from workbench.release.ledger.sketch import LOOK, NO_SKETCHES, EachPart, Sketcher, Sketches
 
 _CELL, _MISSING, _ESCAPE, _ROW = "\x1f", "\x1e", "\x1d", "\n"
 """What is between cells, for a missing one, before an escaped character, and after a row of a fingerprint."""
@@ -97,8 +99,17 @@ def _name(key: bytes, former: bool) -> bytes:
 class Marking:
     """Makes the marks of a table of its parts; whoever reads the parts anyway hands them over."""
 
-    def __init__(self, table: Table, key: bytes, *, former: bool = False) -> None:
-        """Prepare the marks that :func:`identify` returns afterwards; some rows are read for that."""
+    def __init__(self, table: Table, key: bytes, *, former: bool = False, each: EachPart | None = None) -> None:
+        """Prepare the marks that :func:`identify` returns afterwards; some rows are read for that.
+
+        Args:
+            table: the rows.
+            key: the ledger's key.
+            former: as for :func:`identify`.
+            each: yields in order what a function makes of each part, where rows are read again; by default on this
+                computer. What it is given can be sent to workers, and does not have the key.
+        """
+        self._each: EachPart = each or partial(each_part, table)
         self._table, self._key, self._former, self._hashing = table, key, former, CellHash(key)
         self._every = table.rows <= _EVERY_ROW
         some = table.at(_spaced(table.rows, LOOK))
@@ -119,6 +130,18 @@ class Marking:
             columns.append(self._marker.of_column(position, cells, hashes))
         return _OfPart(rows, columns, self._sketcher.of_part(frame) if self._sketcher is not None else [])
 
+    def sent(self) -> Marking:
+        """Return what has the same :meth:`of_part` on a worker: without the ledger's key, and without any cell.
+
+        It holds what was derived from the key for hashes and ranks of cells, one way. Of a ledger nothing can be told
+        with that: its marks are made of hashes with the key itself, or encrypted under it.
+        """
+        there = copy.copy(self)
+        del there._table, there._key, there._each
+        there._marker = self._marker.sent()
+        there._sketcher = None if self._sketcher is None else self._sketcher.sent()
+        return there
+
     def take(self, found: _OfPart) -> None:
         """Take what :meth:`of_part` found."""
         self._rows.append(found.rows)
@@ -131,15 +154,15 @@ class Marking:
         """Make the marks; rows are read again only where a column or the rows are of an unusual kind."""
         table, key, marker = self._table, self._key, self._marker
         marker.finish()
-        found = NO_SKETCHES if self._sketcher is None else self._sketcher.made(marker.listed, table)
+        found = NO_SKETCHES if self._sketcher is None else self._sketcher.made(marker.listed, self._each)
         rows = np.concatenate([np.empty(0, np.uint64), *self._rows])
         if self._every:
             sums = _sums([rows])
         elif not found.parts:
-            sums = _sums(each_part(table, lambda part: self._hashed(part, range(len(table.names)))))
+            sums = _sums(self._each(partial(_hashed, self._hashing, range(len(table.names)))))
         stated = found.encode() if not self._every and found.parts else sums
         if self._every and marker.free > 1 and marker.listed:
-            listed = each_part(table, lambda part: self._hashed(part, marker.listed))
+            listed = self._each(partial(_hashed, self._hashing, marker.listed))
             rows -= np.concatenate([np.empty(0, np.uint64), *listed])
         content = _mark(key, b"content", table.rows.to_bytes(8, "big") + stated)
         of_file = _mark(key, b"file", table.digest) if table.digest else ""
@@ -148,12 +171,13 @@ class Marking:
         made = Identity(content, of_file, found, marker.made(rows), former, title=title)
         _KNOWN.setdefault(table, {})[_name(key, self._former)] = made
 
-    def _hashed(self, part: Table, columns: Iterable[int]) -> Words:
-        """Return the sum of the hashes of some cells of each row."""
-        rows = np.zeros(part.rows, np.uint64)
-        for position in columns:
-            rows += self._hashing.hashes(part.frame.to_series(position).alias(""))
-        return rows
+
+def _hashed(hashing: CellHash, columns: Iterable[int], part: Table) -> Words:
+    """Return the sum of the hashes of some cells of each row."""
+    rows = np.zeros(part.rows, np.uint64)
+    for position in columns:
+        rows += hashing.hashes(part.frame.to_series(position).alias(""))
+    return rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,11 +15,14 @@ column was added, removed or rewritten is still known. Which rows are in a sketc
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import itertools
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -28,7 +31,7 @@ from numpy.typing import NDArray
 from workbench.data.content.cell_hash import CellHash
 from workbench.data.content.cell_words import Words
 from workbench.data.content.row_choice import RowChoice, levels
-from workbench.data.rows_in_parts import each_column, each_part
+from workbench.data.rows_in_parts import each_column
 from workbench.data.table import Table
 
 SHARED = 0.5
@@ -58,6 +61,10 @@ _ALIKE = 0.2
 """Probability up to which two rows may agree in the columns beside a key."""
 _RUNNING = 4
 """Numbers within a range of so many times the rows are running numbers."""
+
+
+EachPart = Callable[[Callable[[Table], Any]], Iterable[Any]]
+"""Yields in order what a function makes of each part of a table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,30 +193,40 @@ class Sketcher:
         """Return the rows of a part that are chosen for each sketch: their hashes, and how low their ranks are."""
         return _chosen(frame, self._choice, self._hashing)
 
+    def sent(self) -> Sketcher:
+        """Return what has the same :meth:`of_part` on a worker, without the key and what was looked at."""
+        there = copy.copy(self)
+        del there._some, there._key, there._look, there._kept
+        return there
+
     def take(self, found: list[tuple[Words, NDArray[np.int64]]]) -> None:
         """Take the rows that :meth:`of_part` chose."""
         for kept, (rows, low) in zip(self._kept, found, strict=True):
             kept.take(rows, low)
 
-    def made(self, listed: Collection[int], table: Table) -> Sketches:
-        """Return the sketches."""
+    def made(self, listed: Collection[int], each: EachPart) -> Sketches:
+        """Return the sketches; all rows are read again where the cells' lowest bits tell too few of them apart."""
         telling = [kept for kept in self._kept if self._look.telling(kept.without, listed)]
         made = []
         for kept in telling:
             if not kept.without and kept.few(self._rows):
-                kept = self._of_all(table)
+                kept = self._of_all(each)
             elif kept.without and (kept.few(self._rows) or kept.lost or kept.size > _MOST_WITHOUT):
                 continue
             made.append(kept.sketch(self._key))
         return Sketches(tuple(s for s in made if len(s.rows)))
 
-    def _of_all(self, table: Table) -> _Kept:
+    def _of_all(self, each: EachPart) -> _Kept:
         """Return what is kept of all rows; of very many rows, of those with the lowest hashes."""
         choice = RowChoice(self._some, self._rows, self._key, [()], [self._rows])
         kept = _Kept((), _ROWS, self._rows, choice.least[0], max(0, self._rows.bit_length() - _BITS_OF_ALL))
-        for ((rows, low),) in each_part(table, lambda part: _chosen(part.frame, choice, self._hashing)):
+        for ((rows, low),) in each(partial(_chosen_of, choice, self._hashing)):
             kept.take(rows, low)
         return kept
+
+
+def _chosen_of(choice: RowChoice, hashing: CellHash, part: Table) -> list[tuple[Words, NDArray[np.int64]]]:
+    return _chosen(part.frame, choice, hashing)
 
 
 def _chosen(frame: pl.DataFrame, choice: RowChoice, hashing: CellHash) -> list[tuple[Words, NDArray[np.int64]]]:

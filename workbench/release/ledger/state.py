@@ -16,6 +16,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TypeVar
 
+from workbench.data.on_workers import PartsOnWorkers
 from workbench.data.table import Table
 from workbench.params import CheckFailedError
 from workbench.release.ledger.book import LedgerBook
@@ -261,9 +262,15 @@ class LedgerState(LedgerBook):
         beside = tuple(identify(table, key, former=bool(merged.get(start_of(key)))) for key in others)
         return dataclasses.replace(found, others=beside) if beside else found
 
-    def marking(self, table: Table) -> Marking:
-        """Return what makes the marks of a table of its parts, under the ledger's own key, for :meth:`identify`."""
-        return Marking(table, self.keys[0], former=self._first_format_entries() > 0)
+    def marking(self, table: Table, parts: PartsOnWorkers | None = None) -> Marking:
+        """Return what makes the marks of a table of its parts, under the ledger's own key, for :meth:`identify`.
+
+        Args:
+            table: the rows.
+            parts: the same rows on the workers of a cluster, if they are to be read there.
+        """
+        each = None if parts is None else parts.each_part
+        return Marking(table, self.keys[0], former=self._first_format_entries() > 0, each=each)
 
     def account_of(self, dataset: str) -> str:
         """Return the account that pays for ``dataset``: its own, or that of the table it is a version of."""

@@ -36,7 +36,7 @@ from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.work.noise import Charged, uncharged
-from workbench.work.work import Sums
+from workbench.work.work import Sums, take_from_workers
 
 _ROOM_OF_AN_EVENT = 200
 """Bytes of a model and its card for each query and column: a public row that was asked about is in the model."""
@@ -125,6 +125,9 @@ def release_fit(task: FitTask, ledger: Ledger, emit: Emit = ignore) -> ModelRele
         account=plan.account,
         unit=plan.rows_per_person if plan.unit is not None else 0,
     )
+    if task.workers is not None:  # the account is found before the charge, and rows are added up after it
+        parts = PartsOnWorkers(task.table, task.workers)
+        take_from_workers(ledger.marking(task.table, parts), parts, "rows marked")
     return release_model(wanted, ledger, emit, task.cancel)
 
 
