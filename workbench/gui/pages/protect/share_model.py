@@ -67,7 +67,7 @@ class ShareModel(PlanModel):
                 tr("Share of ε"),
                 self._share,
                 tr("What the column takes of the plan's ε; a share that is typed is locked"),
-                width=88,
+                width=92,
                 right=True,
                 field="share_editor",
                 spoken=tr("Share of ε"),
