@@ -19,9 +19,7 @@ from workbench.data.csv.encoding import FileBytes
 from workbench.data.csv.regular_rows import Cut, Reading, RegularRows
 from workbench.data.table import Table
 from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
-from workbench.processes.dask_address import FORMS, scheduler_address
-from workbench.processes.dask_executor import run_tasks_on
-from workbench.processes.dask_run import CONTINUE
+from workbench.processes.dask_address import CONTINUE, FORMS, scheduler_address
 from workbench.signals import Notice, Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
@@ -48,6 +46,13 @@ class Workers:
 
 
 LOCAL, DASK = "local", "dask"
+
+
+def run_tasks_on(*given: Any, **named: Any) -> Generator[Any, None, None]:
+    """Run tasks by :func:`workbench.processes.dask_executor.run_tasks_on`, whose imports nothing else waits for."""
+    from workbench.processes.dask_executor import run_tasks_on as run
+
+    return run(*given, **named)
 
 
 def workers_of(engine: str, scheduler: str | None, emit: Emit, cancel: CancelToken, mark: str = "") -> Workers | None:

@@ -11,6 +11,9 @@ from workbench.params.extras import require
 
 FORMS = "tcp://HOST:PORT or tls://HOST:PORT"
 
+CONTINUE = "run again to do the rest"
+"""What errors of a cluster advise."""
+
 
 def scheduler_address(text: str) -> str:
     """Return the address of a scheduler as Dask writes it; without a scheme it is a TCP address.

@@ -15,9 +15,9 @@ from collections.abc import Callable, Generator, Hashable, Sequence
 from typing import Any, TypeVar
 
 from workbench.params import WorkbenchError
-from workbench.processes.dask_address import scheduler_address, unencrypted
+from workbench.processes.dask_address import CONTINUE, scheduler_address, unencrypted
 from workbench.processes.dask_cluster import connected, quiet_logs, workers_of
-from workbench.processes.dask_run import CONTINUE, Run
+from workbench.processes.dask_run import Run
 from workbench.processes.executor import LOOK
 from workbench.signals.cancel import CancelToken
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.params import WorkbenchError
+from workbench.processes.dask_address import CONTINUE
 from workbench.processes.dask_worker import Answers, answer_all, versions
 from workbench.processes.executor import Waiting
 from workbench.processes.redacted_traceback import trace_of
@@ -44,8 +45,6 @@ MOST_DEATHS = 2
 
 MOST_SHARES = 4
 """How often the shared value is sent anew because every worker that had it has died."""
-
-CONTINUE = "run again to do the rest"
 
 
 @dataclass(eq=False)

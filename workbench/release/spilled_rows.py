@@ -26,7 +26,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from workbench.data.columns.source_types import returns_to
@@ -392,6 +391,8 @@ def _bytes_of(series: pl.Series) -> tuple[NDArray[np.uint32], memoryview]:
 
 def _series(lengths: bytes, data: bytes) -> pl.Series:
     """Return the column of text that :func:`_bytes_of` made into bytes."""
+    import pyarrow as pa  # 30 MB and .15 s, which only a table in parts needs
+
     sizes = np.frombuffer(lengths, np.uint32)
     missing = sizes == _MISSING
     ends = np.append(0, np.cumsum(np.where(missing, 0, sizes), dtype=np.int64))
