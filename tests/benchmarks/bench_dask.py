@@ -76,7 +76,8 @@ def test_two_workers_beside_one(folder: Path, tmp_path: Path) -> None:
     size = (folder / "rows.csv").stat().st_size / 1e6
     machine = f"{os.cpu_count()} cores, load {os.getloadavg()[1]:.1f}, Python {platform.python_version()}"
     head = f"{ROWS:,} rows of 8 columns ({size:,.0f} MB of CSV), {machine}"
-    lines = [f"# Releases on a Dask cluster of one computer\n\n{head}. Seconds of whole commands;\na worker has one thread.\n"]
+    said = f"{head}. Seconds of whole commands;\na worker has one thread."
+    lines = [f"# Releases on a Dask cluster of one computer\n\n{said}\n"]
     lines.append("| command | no cluster | one worker | two workers | one / two |\n|---|---|---|---|---|")
     lines += [f"| {c} | {a:.1f} | {b:.1f} | {two:.1f} | {b / two:.2f} |" for c, (a, b, two) in found.items()]
     RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -37,11 +37,11 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.stylesheet import ROW, stylesheet
 from workbench.gui.widgets.chart import Chart
-from workbench.gui.widgets.compared import Pairs, Spread
 from workbench.gui.widgets.correlation_matrix import PairMap
 from workbench.gui.widgets.distribution import Distribution
 from workbench.gui.widgets.fast_table import RowsTable
 from workbench.render.palette import LIGHT
+from workbench.studies.spreads_and_pairs import Pairs, Spread
 
 RESULTS = Path(__file__).parent / "results" / "painting.md"
 TABLE = (2560, 1440)

@@ -64,7 +64,7 @@ def test_a_listed_model_leads_to_its_attack_with_the_open_table_as_members(train
     hands = trained
     hands.click("tab_released")
     hands.idle()
-    hands.click("shown_release_1_attack")
+    hands.click("shown_release_attack")
     hands.idle()
     page = hands.window.page
     assert page.objectName() == "page_attack"

@@ -31,15 +31,17 @@ def test_a_release_is_printed_and_bundled_from_its_card(
     tmp_path,
 ):
     release(ready, press, answer, idle, qtbot)
+    press(ready, "tab_released")
+    idle(ready)
     make_key()
     monkeypatch.setattr(written_document, "pdf_bytes", lambda document: b"printed")
     page, bundle = tmp_path / "c.html", tmp_path / "bundle"
-    area = ready.findChild(QScrollArea, "release_area")
-    result = ready.findChild(QLabel, "released_1_result")
+    area = ready.findChild(QScrollArea, "released_detail")
+    result = ready.findChild(QLabel, "shown_release_result")
     for name, path in (("paper", page), ("bundle", bundle)):
         monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, path=path: (str(path), ""))
-        area.ensureWidgetVisible(ready.findChild(QWidget, f"released_1_{name}"))
-        press(ready, f"released_1_{name}")
+        area.ensureWidgetVisible(ready.findChild(QWidget, f"shown_release_{name}"))
+        press(ready, f"shown_release_{name}")
         idle(ready)
         assert result.text() == f"✓ Saved {path}"
     assert "Certificate of a sanitised table" in page.read_text("utf-8")
@@ -47,7 +49,7 @@ def test_a_release_is_printed_and_bundled_from_its_card(
     signature = signatures(bundle)
     assert signature is not None
     assert signature.issuer == "your own key"
-    press(ready, "released_1_bundle")
+    press(ready, "shown_release_bundle")
     idle(ready)
     assert result.text().startswith("✕ It could not be written. The output folder exists already")
 
@@ -58,7 +60,7 @@ def test_a_release_is_bundled_from_the_list_of_releases(ready, press, answer, id
     idle(ready)
     bundle = tmp_path / "from the list"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(bundle), ""))
-    press(ready, "shown_release_1_bundle")
+    press(ready, "shown_release_bundle")
     idle(ready)
     assert verify_any(bundle) == []
 

@@ -261,12 +261,12 @@ def test_the_release_page_leads_there(people, press, idle, qtbot, answer, tmp_pa
     answer("yes")
     press(people, "release_now")
     idle(people)
-    # A card that is made anew leaves its former self behind until Qt has deleted it.
-    qtbot.waitUntil(lambda: [b.isVisible() for b in people.findChildren(QPushButton, "released_1_estimate")] == [True])
+    press(people, "tab_released")
+    idle(people)
     # Sentences came with the release: their lines are laid out a turn of the event loop later.
     qtbot.waitUntil(lambda: [fault for fault in misfits(people) if "gauge_budget" not in fault] == [])
     charged = statuses()
-    press(people, "released_1_estimate")
+    press(people, "shown_release_estimate")
     idle(people)
     assert people.findChild(QWidget, "page_estimate").isVisible()
     assert text_of(people, "estimate_said").startswith("✓ File and certificate agree: 2,000 rows, ε = 1, ")

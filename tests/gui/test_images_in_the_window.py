@@ -243,7 +243,7 @@ def test_a_network_is_trained_on_images_and_tested_on_public_ones(
         assert [release.status for release in book.releases(account.dataset)] == ["charged"]
     press(images, "train_show_release")
     idle(images)
-    assert images.findChild(QWidget, "shown_release_1_verify").isVisible()
+    assert images.findChild(QWidget, "shown_release_verify").isVisible()
 
 
 @pytest.mark.slow  # a pause of a table's run is in the default suite

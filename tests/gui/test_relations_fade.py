@@ -10,8 +10,8 @@ import pytest
 from PySide6.QtWidgets import QLabel
 
 from workbench.gui.pages.protect.share_model import ERROR
-from workbench.gui.widgets.compared import Pairs
 from workbench.gui.widgets.correlation_matrix import lost_words
+from workbench.studies.spreads_and_pairs import Pairs
 
 FACTS = {
     "Glucose": {"kind": "integer", "lower": 0.0, "upper": 200.0, "purpose": "values", "epsilon": Decimal("0.5")},

@@ -78,9 +78,11 @@ def release(window, press, answer, idle, qtbot, name="yes") -> list[str]:
 
 
 def verdict(window, press, idle) -> str:
-    press(window, "released_1_verify")
+    press(window, "tab_released")
     idle(window)
-    return text(window, "released_1_result")
+    press(window, "shown_release_verify")
+    idle(window)
+    return text(window, "shown_release_result")
 
 
 def spent() -> list[str]:
@@ -126,8 +128,8 @@ def test_a_table_is_released_verified_and_a_changed_byte_is_found(ready, target,
     assert not {"id", "name"} & set(released.columns)
     assert spent() == ["1"]
     assert ready.session.account.remaining == 0
-    assert ready.findChild(QLabel, "released_1_file").accessibleName() == str(target)
     assert verdict(ready, press, idle).startswith("✓")
+    assert ready.findChild(QLabel, "shown_release_file").accessibleName() == str(target)
     data = bytearray(target.read_bytes())
     data[-2] ^= 1
     target.write_bytes(data)
@@ -140,8 +142,10 @@ def test_a_released_step_is_locked_against_undo(ready, press, answer, idle, qtbo
     plan = ready.session.plan
     qtbot.keyClick(ready, Qt.Key.Key_Z, CTRL)
     assert ready.session.plan == plan
-    assert text(ready, "released_1_id").startswith("locked")
     assert ready.rail.pages["release"].state(ready.session) == "ready"
+    press(ready, "tab_released")
+    idle(ready)
+    assert text(ready, "shown_release_id").startswith("locked")
 
 
 def test_after_a_release_the_highlighted_button_leads_on_and_pays_nothing(ready, press, answer, idle, qtbot):

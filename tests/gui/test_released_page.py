@@ -39,10 +39,10 @@ def test_a_release_is_listed_and_verified_where_it_is_selected(listed, press, id
     assert lines.height() == 1
     assert lines.cell(0, 2).text == "noisy rows"
     assert lines.cell(0, 5).text == "in place"
-    press(listed, "shown_release_1_verify")
+    press(listed, "shown_release_verify")
     idle(listed)
-    assert listed.findChild(QLabel, "shown_release_1_result").text().startswith("✓ File, certificate and ledger agree")
-    assert listed.focusWidget() is listed.findChild(QWidget, "shown_release_1_verify")
+    assert listed.findChild(QLabel, "shown_release_result").text().startswith("✓ File, certificate and ledger agree")
+    assert listed.focusWidget() is listed.findChild(QWidget, "shown_release_verify")
 
 
 def test_a_file_that_was_moved_is_said_to_be(listed, idle, qtbot):
@@ -52,17 +52,17 @@ def test_a_file_that_was_moved_is_said_to_be(listed, idle, qtbot):
     listed.page.refresh()
     idle(listed)
     assert listed.page.table.lines.cell(0, 5).text == "moved"
-    qtbot.waitUntil(lambda: listed.findChild(QLabel, "shown_release_1_gone").isVisible())
+    qtbot.waitUntil(lambda: listed.findChild(QLabel, "shown_release_gone").isVisible())
 
 
 def test_the_filter_and_the_open_table_narrow_the_list(listed, press, idle, qtbot):
     field = listed.findChild(QLineEdit, "released_list_filter")
     qtbot.keyClicks(field, "no such release")
     assert list(listed.page.table.in_sight()) == []
-    qtbot.waitUntil(lambda: listed.findChild(QLabel, "shown_release_1_result") is None)
+    qtbot.waitUntil(lambda: listed.findChild(QLabel, "shown_release_result") is None)
     field.clear()
     assert list(listed.page.table.in_sight()) == [0]
-    assert listed.findChild(QLabel, "shown_release_1_result") is not None
+    assert listed.findChild(QLabel, "shown_release_result") is not None
     listed.session.may_leave = lambda then: True
     listed.open("sample:iris")
     idle(listed)
@@ -74,14 +74,14 @@ def test_the_filter_and_the_open_table_narrow_the_list(listed, press, idle, qtbo
 
 
 def test_a_released_table_is_opened_and_estimated_from_here(listed, press, idle):
-    press(listed, "shown_release_1_estimate")
+    press(listed, "shown_release_estimate")
     assert listed.page.objectName() == "page_estimate"
     press(listed, "tab_released")
     idle(listed)
     path = listed.session.released[-1].files[0][1]
     listed.session.may_leave = lambda then: True
-    assert isinstance(listed.findChild(QAbstractButton, "shown_release_1_open"), QAbstractButton)
-    press(listed, "shown_release_1_open")
+    assert isinstance(listed.findChild(QAbstractButton, "shown_release_open"), QAbstractButton)
+    press(listed, "shown_release_open")
     idle(listed)
     assert listed.session.opened.source == str(path)
 
@@ -112,35 +112,35 @@ def test_a_generalised_table_is_listed_as_what_it_is_not_and_leads_on(
     shown = [lines.cell(0, at) for at in range(6)]
     assert [cell.text for cell in shown[1:]] == ["general.csv", "generalised rows", "no ε", "", "in place"]
     assert shown[3].tip == "no ε: not differential privacy"
-    assert generalised.findChild(QLabel, "shown_release_1_no_epsilon").text() == "no ε: not differential privacy"
-    press(generalised, "shown_release_1_verify")
+    assert generalised.findChild(QLabel, "shown_release_no_epsilon").text() == "no ε: not differential privacy"
+    press(generalised, "shown_release_verify")
     idle(generalised)
-    result = generalised.findChild(QLabel, "shown_release_1_result")
+    result = generalised.findChild(QLabel, "shown_release_result")
     assert result.text().startswith("✓ File, certificate and ledger agree")
     paper = tmp_path / "paper.html"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(paper), ""))
-    press(generalised, "shown_release_1_paper")
+    press(generalised, "shown_release_paper")
     idle(generalised)
     assert "Certificate of a generalised table" in paper.read_text("utf-8")
     bundle = tmp_path / "general.bundle"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(bundle), ""))
-    press(generalised, "shown_release_1_bundle")
+    press(generalised, "shown_release_bundle")
     idle(generalised)
     assert (bundle / "release" / "general.csv").read_bytes() == path.read_bytes()
-    assert generalised.findChild(QWidget, "shown_release_1_estimate") is None
-    assert generalised.findChild(QWidget, "shown_release_1_learn") is None
+    assert generalised.findChild(QWidget, "shown_release_estimate") is None
+    assert generalised.findChild(QWidget, "shown_release_learn") is None
     press(generalised, "tab_attack")
     idle(generalised)
     assert str(path) in listed_targets(generalised)
     press(generalised, "tab_released")
     idle(generalised)
-    press(generalised, "shown_release_1_attack")
+    press(generalised, "shown_release_attack")
     assert generalised.page.objectName() == "page_attack"
     assert generalised.page.form.given()["release"] == path
     press(generalised, "tab_released")
     idle(generalised)
     generalised.session.may_leave = lambda then: True
-    press(generalised, "shown_release_1_open")
+    press(generalised, "shown_release_open")
     idle(generalised)
     assert generalised.session.opened.source == str(path)
 

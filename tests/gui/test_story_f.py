@@ -51,20 +51,22 @@ def test_synthetic_rows_are_advised_looked_at_released_and_read_then_statistics(
     hands.type_into("release_target", str(target))
     asked = hands.answer("yes")
     hands.click("release_now")
-    hands.until(lambda: hands.sees("released_1_verify"))
+    hands.until(lambda: hands.sees("to_ledger"))
     hands.idle()
     assert "ε = 1" in asked[0]
     assert statuses() == ["charged"]
     assert verify_any(target) == []
-    hands.click("released_1_verify")
-    hands.idle()
-    assert hands.text("released_1_result").startswith("✓")
     table = hands.see("synthetic_released_table")
     assert isinstance(table, QTableView)
     assert table.model().rowCount() == 2000
     hands.click("synthetic_released_distribution")
     hands.idle()
     assert "by one trained on original rows" in hands.text("synthetic_released_learned")
+    hands.click("to_ledger")
+    hands.idle()
+    hands.click("shown_release_verify")
+    hands.idle()
+    assert hands.text("shown_release_result").startswith("✓")
 
     original = hands.window.session.opened.table.frame
     released = pl.read_csv(target)
@@ -85,7 +87,7 @@ def test_synthetic_rows_are_advised_looked_at_released_and_read_then_statistics(
     hands.type_into("release_target", str(tmp_path / "figures.csv"))
     hands.answer("yes")
     hands.click("release_now")
-    hands.until(lambda: hands.sees("released_2_verify"))
+    hands.until(lambda: hands.sees("to_ledger"))
     hands.idle()
     assert statuses() == ["charged", "charged"]
     assert verify_any(tmp_path / "figures.csv") == []

@@ -60,7 +60,7 @@ def test_from_a_folder_of_pictures_to_predictions_and_back(window, qtbot, tmp_pa
     assert read_card(net)["outside_guarantee"] == []  # what was found had been declared
     hands.click("train_show_release")
     hands.idle()
-    assert hands.text("shown_release_1_model") == str(net)
+    assert hands.text("shown_release_model") == str(net)
     hands.click("tab_predict")
     hands.idle()
     assert hands.text("fact_reads").replace("\u00a0", " ") == ("images of 16 × 16 colour, 3 classes: birch, maple, oak")

@@ -57,12 +57,14 @@ def confirmed_and_released(hands, target: Path) -> pl.DataFrame:
     hands.type_into("release_target", str(target))
     hands.answer("yes")
     hands.click("release_now")
-    hands.until(lambda: hands.sees("released_1_verify"))
+    hands.until(lambda: hands.sees("to_ledger"))
     hands.idle()
     assert statuses() == ["charged"]
-    hands.click("released_1_verify")
+    hands.click("to_ledger")
     hands.idle()
-    assert hands.text("released_1_result").startswith("✓")
+    hands.click("shown_release_verify")
+    hands.idle()
+    assert hands.text("shown_release_result").startswith("✓")
     assert verify_any(target) == []
     return pl.read_csv(target, infer_schema_length=None)
 

@@ -115,10 +115,10 @@ def test_the_release_page_leads_there(people, press, idle, qtbot, answer, tmp_pa
     answer("yes")
     press(people, "release_now")
     idle(people)
-    # A card that is made anew leaves its former self behind until Qt has deleted it.
-    qtbot.waitUntil(lambda: [b.isVisible() for b in people.findChildren(QPushButton, "released_1_learn")] == [True])
+    press(people, "tab_released")
+    idle(people)
     charged = statuses()
-    press(people, "released_1_learn")
+    press(people, "shown_release_learn")
     idle(people)
     assert people.findChild(QWidget, "page_predict").isVisible()
     assert people.findChild(QWidget, "learn_release").text() == str(tmp_path / "people-released.csv")

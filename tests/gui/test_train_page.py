@@ -128,7 +128,7 @@ def test_naive_bayes_is_released_and_charged_what_was_told(train, qtbot, press, 
     train.page.run()  # Ctrl+Return leads on: it must not be to pay twice
     assert train.page.objectName() == "page_released"
     idle(train)
-    assert train.findChild(QWidget, "shown_release_1_verify").isVisible()
+    assert train.findChild(QWidget, "shown_release_verify").isVisible()
     press(train, "tab_train")
     press(train, "train_model_logistic")
     assert not train.findChild(QLabel, "train_outcome").isVisible()  # it was of the other model

@@ -22,6 +22,8 @@ deep = ["torch>=2.13"]  # networks
 """
 GRR = "MECHANISM_FILE = True\nGRR = Mechanism(name='grr')\n"
 RISK = {"workbench/risk/__init__.py": '"""What others could learn."""\n'}
+API = {"workbench/api/__init__.py": '"""The same from Python."""\n'}
+MANY = "a, b, c, d, e, f, g, h, i"
 SOUND = {
     "workbench/__init__.py": '"""A sound little workbench."""\n',
     "workbench/privacy/__init__.py": '"""What a mechanism is."""\n',
@@ -77,6 +79,11 @@ def test_a_sound_checkout_has_no_fault(tmp_path):
         (
             {"workbench/many.py": "def f(a, b, c, d, e, g, h, *, i, j): ...\n"},
             "f has 1 lines without its docstring and 9",
+        ),
+        ({"workbench/api/rappor.py": "def encode(a, b): ...\n", **API}, "excuses api/rappor:encode, which needs no"),
+        (
+            {"workbench/api/rappor.py": f"def encode({MANY}):\n" + "    x = 1\n" * 61, **API},
+            "encode has 62 lines without its docstring and 9",
         ),
         ({"notes.txt": "mine"}, "notes.txt is not one of the names allowed in the top folder"),
         ({"docs/index.md": "mine"}, "docs is not one of the names allowed in the top folder"),

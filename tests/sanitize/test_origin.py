@@ -153,3 +153,11 @@ def test_lists_of_the_reading_are_said_in_words() -> None:
     raw = {"reading": {"header": "yes", "missing": ["NA", "-"], "renamed": [], "origin": "guess"}}
     (found,) = raw_guesses(raw)
     assert str(found) == "the file: header = yes, missing = NA|-, renamed = none"
+
+
+def test_a_mechanism_for_numbers_is_not_planned_for_a_column_that_the_file_labels() -> None:
+    table = Table(pl.DataFrame({"x": ["1", "2"] * 40, "y": [str(20 + k) for k in range(40)] * 2}), "made.sav")
+    made = draft(profile(table), 1.0, mechanism_name="staircase", labelled={"x": ("1", "2")})
+    x, y = tomllib.loads(made.toml)["column"]
+    assert (x["kind"], x["domain"], x["mechanism"]) == ("category", ["1", "2"], "auto")
+    assert (y["kind"], y["mechanism"]) == ("integer", "staircase")

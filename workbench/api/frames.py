@@ -174,7 +174,7 @@ def restored(
     Args:
         frame: the rows as they were given.
         cells: the released columns as text.
-        declared: the plan's columns by name; of a column that is published as it is the cells themselves tell.
+        declared: the plan's columns by name; of a column that is published as it is the cells say enough.
         stated: what the ``attrs`` of the result say.
     """
     made = pd.DataFrame(

@@ -165,43 +165,15 @@ def plan(
     """
     questions = _questions(recipient, ask, want, target) if recipient or ask or want or need is not None else None
     target = questions.target if questions is not None else target
-    dropped, wanted = _names(drop), None if need is None else _needed(need, target, frame)
-    if wanted is not None and frame is not None:
-        dropped = [str(name) for name in frame.columns if str(name) not in wanted]
-    elif wanted is not None:
-        dropped = [name for name in dropped if name not in wanted]
-    if unit is not None and unit not in dropped:
-        dropped = [*dropped, unit]
-    pairs, listed, kept = _by_column(bounds, "bounds"), _by_column(domains, "domains"), _names(keep)
-    found = _found(values, frame, {*pairs, *listed, *dropped, *kept})
-    pairs |= {name: (a.lower, a.upper) for name, a in found.items() if a.numeric}
-    listed |= {name: a.domain for name, a in found.items() if not a.numeric}
-    facts = _Facts.of(frame, pairs, listed, kinds, dropped, kept, wanted)
-    may_miss, mechanisms = _names(missing), {} if isinstance(mechanism, str) else dict(mechanism)
-    named = facts.named()
-    _check_declared({"missing": may_miss, "mechanism": mechanisms, "kinds": facts.kinds}, facts.protected)
-    if target is not None and target not in facts.protected:
-        near = did_you_mean(target, named)
-        raise ParameterError(f"the target {target!r} is not declared{near}", "target", "give its bounds or domain")
-
-    def column(name: str) -> Column:
-        if name not in facts.protected:
-            return Column(name=name, action="drop" if name in dropped else "keep")
-        stated = facts.column(name)
-        stated |= {"missing": OWN_VALUE} if name in may_miss or name in found else {}
-        stated |= {"bounds_origin": RELEASED, "other": found[name].other} if name in found else {}
-        if name == target:
-            weight = {} if name in facts.pairs else {"weight": target_weight(epsilon, len(facts.protected) - 1)}
-            stated |= {"role": "target", **weight}
-        stated |= {"purpose": questions.purpose} if questions is not None else {}
-        chosen = mechanism if isinstance(mechanism, str) else mechanisms.get(name, AUTO)
-        return Column(name=name, action="protect", mechanism=chosen, **stated)
-
-    columns, mark = tuple(map(column, named)), mark_of(frame)
+    wanted = None if need is None else _needed(need, target, frame)
+    dropped = _left_out(_names(drop), wanted, unit, frame)
+    facts = _Facts.of(frame, bounds, domains, kinds, dropped, _names(keep), wanted, values)
+    columns = _columns(facts, target, epsilon, _names(missing), mechanism, questions)
     if questions is not None:
         questions.require_offered(epsilon)
         for wish in questions.wishes:
             wish.checked({c.name: c.kind for c in columns if c.action != "drop"})
+    mark = mark_of(frame)
     return Plan(
         epsilon=epsilon,
         questions=None if questions is None else questions.asked,
@@ -212,6 +184,51 @@ def plan(
         account=mark.account if account is None and mark is not None else account,
         follows=tuple(n for n in facts.pairs if n not in facts.kinds) if frame is None else (),
     )
+
+
+def _left_out(
+    dropped: list[str], wanted: Collection[str] | None, unit: str | None, frame: pd.DataFrame | None
+) -> list[str]:
+    """Return the columns that are not released: those named, of a frame all that are not wanted, and the person's."""
+    if wanted is not None:
+        named = dropped if frame is None else [str(name) for name in frame.columns]
+        dropped = [name for name in named if name not in wanted]
+    return dropped if unit is None or unit in dropped else [*dropped, unit]
+
+
+def _columns(
+    facts: _Facts,
+    target: str | None,
+    epsilon: float,
+    may_miss: list[str],
+    mechanism: str | Mapping[str, str],
+    questions: Questions | None,
+) -> tuple[Column, ...]:
+    """Return the columns of the plan, each with what is declared of it and what is chosen for it.
+
+    Raises:
+        ParameterError: a choice is of a column that is not declared.
+    """
+    mechanisms = {} if isinstance(mechanism, str) else dict(mechanism)
+    named = facts.named()
+    _check_declared({"missing": may_miss, "mechanism": mechanisms, "kinds": facts.kinds}, facts.protected)
+    if target is not None and target not in facts.protected:
+        near = did_you_mean(target, named)
+        raise ParameterError(f"the target {target!r} is not declared{near}", "target", "give its bounds or domain")
+    columns = []
+    for name in named:
+        if name not in facts.protected:
+            columns.append(Column(name=name, action="drop" if name in facts.dropped else "keep"))
+            continue
+        stated = facts.column(name)
+        stated |= {"missing": OWN_VALUE} if name in may_miss else {}
+        if name == target:
+            weight = {} if name in facts.pairs else {"weight": target_weight(epsilon, len(facts.protected) - 1)}
+            stated |= {"role": "target", **weight}
+        stated |= {"purpose": questions.purpose} if questions is not None else {}
+        chosen = mechanism if isinstance(mechanism, str) else mechanisms.get(name, AUTO)
+        columns.append(Column(name=name, action="protect", mechanism=chosen, **stated))
+    return tuple(columns)
 
 
 def _found(values: Place | None, frame: pd.DataFrame | None, stated: Collection[str]) -> dict[str, Attribute]:
@@ -227,7 +244,12 @@ def _found(values: Place | None, frame: pd.DataFrame | None, stated: Collection[
 
 @dataclasses.dataclass(frozen=True)
 class _Facts:
-    """What is declared of columns, each of which is named once; dtypes are those of the frame, where there is one."""
+    """What is declared of columns, each of which is named once.
+
+    Attributes:
+        dtypes: of the columns of the frame; ``None`` where there is none.
+        found: what a release of values has found of those of which nothing else is stated.
+    """
 
     dtypes: dict[str, Any] | None
     pairs: dict[str, Any]
@@ -235,6 +257,7 @@ class _Facts:
     kinds: dict[str, str]
     dropped: list[str]
     kept: list[str]
+    found: dict[str, Attribute]
 
     @classmethod
     def of(
@@ -246,18 +269,20 @@ class _Facts:
         dropped: list[str],
         kept: list[str],
         wanted: Collection[str] | None,
+        released: Place | None,
     ) -> Self:
-        pairs, values = (
-            {n: v for n, v in _by_column(given, argument).items() if wanted is None or n in wanted}
-            for given, argument in ((bounds, "bounds"), (domains, "domains"))
-        )
+        pairs, values = _by_column(bounds, "bounds"), _by_column(domains, "domains")
+        found = _found(released, frame, {*pairs, *values, *dropped, *kept})
+        pairs |= {name: (a.lower, a.upper) for name, a in found.items() if a.numeric}
+        values |= {name: a.domain for name, a in found.items() if not a.numeric}
+        pairs, values = ({n: v for n, v in given.items() if wanted is None or n in wanted} for given in (pairs, values))
         _check_once({"bounds": pairs, "domains": values, "drop": dropped, "keep": kept})
         stated = _by_column(kinds, "kinds")
         dtypes = None if frame is None else {str(name): frame[name].dtype for name in frame.columns}
         for name, dtype in (dtypes or {}).items():
             if pd.api.types.is_bool_dtype(dtype) and name not in {*pairs, *values, *dropped, *kept}:
                 stated.setdefault(name, "boolean")
-        return cls(dtypes, pairs, values, stated, dropped, kept)
+        return cls(dtypes, pairs, values, stated, dropped, kept, found)
 
     @property
     def _flags(self) -> list[str]:
@@ -280,9 +305,13 @@ class _Facts:
         """Return what is declared of a protected column."""
         if name in self.pairs:
             kind = self.kinds.get(name) or kind_of((self.dtypes or {}).get(name), self.pairs[name])
-            return numeric(name, self.pairs[name], kind)
-        facts = categories(name, self.values[name]) if name in self.values else {}
-        return {**facts, "kind": _one_of(self.kinds.get(name, "category"), NAMED, name)}
+            facts = numeric(name, self.pairs[name], kind)
+        else:
+            facts = categories(name, self.values[name]) if name in self.values else {}
+            facts["kind"] = _one_of(self.kinds.get(name, "category"), NAMED, name)
+        if name in self.found:
+            facts |= {"missing": OWN_VALUE, "bounds_origin": RELEASED, "other": self.found[name].other}
+        return facts
 
 
 def _questions(who: str | None, ask: Iterable[str], want: Iterable[str], target: str | None) -> Questions:
@@ -321,7 +350,7 @@ def for_frame(plan: sanitize_plan.Plan, frame: pd.DataFrame) -> sanitize_plan.Pl
 
 
 def kind_of(dtype: Any, pair: Any) -> str | None:
-    """Return the kind of a column with bounds that follows from its dtype; ``None`` where that does not tell."""
+    """Return the kind of a column with bounds that follows from its dtype; ``None`` where it does not follow."""
     if dtype is None:
         return None
     if pd.api.types.is_float_dtype(dtype):

@@ -131,7 +131,7 @@ def estimate(
     engine: str = LOCAL,
     scheduler: str | None = None,
 ) -> pd.DataFrame:
-    """Return what a released table tells of the original: means and quantiles of numbers, shares, correlations.
+    """Return what a released table says of the original: means and quantiles of numbers, shares, correlations.
 
     Args:
         path: the released file, its certificate beside it; or the address of a table in a database.

@@ -124,7 +124,7 @@ def image_training(options: argparse.Namespace, context: Context, plan: DpSgdPla
 
 
 def notify_remarks(plan: DpSgdPlan, features: Features, context: Context) -> None:
-    """Tell how the network that trains differs from what was given."""
+    """Say how the network that trains differs from what was given."""
     for sentence in plan.architecture.remarks(features.width, len(features.classes)):
         context.emit(Notice("info", sentence))
 

@@ -63,7 +63,7 @@ def workers_of(engine: str, scheduler: str | None, emit: Emit, cancel: CancelTok
         scheduler: its address.
         emit: receives progress and warnings.
         cancel: stops at once.
-        mark: stands before the names of the two in messages.
+        mark: comes before the names of the two in messages.
 
     Raises:
         ParameterError: they contradict each other, the address is malformed, or Dask is not installed.

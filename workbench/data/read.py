@@ -38,7 +38,7 @@ def read_table(
     cancel: CancelToken | None = None,
     replace_invalid: bool = False,
 ) -> Table:
-    """Read a table with every cell as the text that stands in the file.
+    """Read a table with every cell as the text that is in the file.
 
     Args:
         path: a file, or a folder of Parquet files; ``sample:NAME`` for a bundled sample; or the address of a table in a

@@ -109,7 +109,7 @@ def audit_step(
         canaries: at least so many, in whole runs.
         alpha: largest probability that a correct step is refuted, or called less noisy than it is.
         noise: of the sums, the batches and who is in; that of a release by default.
-        emit: hears Progress.
+        emit: receives Progress.
         cancel: looked at before each run.
         made: makes the step; audits of the audit give a wrong one.
 

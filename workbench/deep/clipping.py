@@ -69,7 +69,7 @@ def sums_of(
     measure: bool = True,
     enter: Callable[[str], None] = ignore_phase,
 ) -> StepSums:
-    """Return the sums of the batch of ``rows`` of a table; ``enter`` hears when the batch is there.
+    """Return the sums of the batch of ``rows`` of a table; ``enter`` is called when the batch is there.
 
     An engine with a method ``drawn`` takes the rows out of the table itself, into memory that it keeps.
     """

@@ -75,7 +75,7 @@ class PublicRows:
 
 @dataclass(frozen=True, kw_only=True)
 class ExpectedAccuracy:
-    """What a simulation found; it tells of no private row.
+    """What a simulation found; it shows nothing of a private row.
 
     Attributes:
         accuracy: mean over the repeats, on rows that were held out.

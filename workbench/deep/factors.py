@@ -57,7 +57,7 @@ NORMS = threading.local()
 
 
 def norms_listener() -> Callable[[Tensor], None] | None:
-    """Return who hears the squared norms in this thread, if anybody does."""
+    """Return who receives the squared norms in this thread, if anybody does."""
     found: Callable[[Tensor], None] | None = getattr(NORMS, "on_norms", None)
     return found
 

@@ -2,7 +2,7 @@
 
 They are functions of the rows, hence as private as these: the files are the owner's alone, in the user's cache folder,
 and nothing of them is ever released. A set is named by a keyed hash of the rows and of the frozen part, so that other
-rows or another part never find it, and its name, seen without the random key beside it, tells nothing of the rows. Each
+rows or another part never find it, and its name, seen without the random key beside it, shows nothing of the rows. Each
 block of rows is a file with its own digest: an interrupted run goes on where it stopped,
 and a damaged block is computed again.
 """

@@ -433,7 +433,7 @@ def _give_back() -> None:
 
 
 def _highest() -> int:
-    """Return the most resident memory that this process ever had; 0 where the system does not tell."""
+    """Return the most resident memory that this process ever had; 0 where the system does not say."""
     if not sys.platform.startswith("linux"):
         return 0
     words = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").split()

@@ -202,7 +202,7 @@ def compare(
         study: what is compared.
         networks: the architectures.
         fit: bytes that a training is to fit in; ``None`` where they are not known.
-        progress: hears (done, total) settings.
+        progress: receives (done, total) settings.
         cancel: looked at before each setting.
 
     Raises:

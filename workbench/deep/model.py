@@ -194,7 +194,7 @@ def _architecture(training: Training) -> dict[str, Any]:
 def features_of(
     attributes: Sequence[Attribute], target: Attribute, training: Mapping[str, Any], where: str
 ) -> Features:
-    """Return the public map from rows to inputs that a card tells of."""
+    """Return the public map from rows to inputs that a card describes."""
     columns = tuple(a for a in attributes if a.name != target.name)
     if "images" not in training:
         return Features(columns, target)

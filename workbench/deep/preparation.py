@@ -30,7 +30,7 @@ def prepared_rows(
         architecture: the network.
         inputs: rows (n, width) of a table, or images (n, c, h, w).
         device: where to compute, and where the result is.
-        emit: hears the progress.
+        emit: receives the progress.
         cancel: looked at before each block of rows.
         keep: whether features may be read from and kept on disk.
 

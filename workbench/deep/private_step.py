@@ -67,7 +67,7 @@ class PrivateStep:
         clipped_sum: sums clipped gradients.
         noise: is added to a sum; ``None`` in studies of what clipping alone does.
         batch: expected rows of a batch, by which a sum is divided.
-        enter: hears the name of each phase of a step as it begins.
+        enter: receives the name of each phase of a step as it begins.
     """
 
     steps: Steps
@@ -98,7 +98,7 @@ class PrivateStep:
             batch: expected rows of a batch.
             clip: the clipping norm C.
             clipped_sum: makes the engine for a clipping norm.
-            enter: hears the name of each phase of a step as it begins.
+            enter: receives the name of each phase of a step as it begins.
         """
         sampler = PoissonSampler(rows, steps.sample_rate, steps.coins)
         return cls(steps, sampler, clipped_sum(clip), GaussianNoise(steps, clip), batch, enter)

@@ -25,7 +25,7 @@ NORM_EDGES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0, 16.0)
 """Edges of the histogram of gradient norms, in units of the clipping norm."""
 
 _ALWAYS, _BETWEEN = 200, 0.05
-"""The first steps are all reported; later ones at this distance in seconds, which an eye cannot tell from always."""
+"""The first steps are all reported; later ones at this distance in seconds, which looks to the eye like always."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class RunReport:
     Attributes:
         schedule: of the run.
         whole: its cost.
-        emit: hears of it.
+        emit: receives it.
         watch: measures its memory.
         forecast: what was predicted of its memory before it began.
         corrected: the same with what a step on made-up rows took, and then the first step of the run.

@@ -84,12 +84,12 @@ class RunOptions:
 
     Attributes:
         settle: called with the cost of the steps begun if the run ends early by its clock or for want of memory, and
-            for no other fault: that may depend on the rows, or be made by who hears the run or owns its folder.
+            for no other fault: that may depend on the rows, or be made by who follows the run or owns its folder.
         keep: counts the steps and keeps the run's state; a run that is cancelled can then go on from there.
         clock: seconds, for the plan's ``seconds``.
         quiet: whether no private figure is computed.
         judge: called with step and weights :data:`~workbench.deep.plan.JUDGED` times, evenly: for figures of public
-            rows, which tell of the weights all the same.
+            rows, which depend on the weights all the same.
     """
 
     settle: Charge | None = None
@@ -119,7 +119,7 @@ def train(
         data: read once, after the charge.
         noise: asked for the steps of the whole run before a row is read; a study's cannot be released.
         rows_per_person: maximum rows per person.
-        emit: hears Progress, Budget, Memory, and the private Metrics ``loss`` and ``accuracy``.
+        emit: receives Progress, Budget, Memory, and the private Metrics ``loss`` and ``accuracy``.
         cancel: looked at before each step.
         options: how the run is kept, ended and watched.
 
@@ -185,7 +185,7 @@ class _Run:
             restore(self.former, self.parameters, self.update)
         try:
             self._descend(steps, cancel)
-        except (CancelledError, KeyboardInterrupt, BrokenPipeError):  # the last: whoever heard the run has gone
+        except (CancelledError, KeyboardInterrupt, BrokenPipeError):  # the last: whoever followed the run has gone
             raise
         except BaseException as error:
             short = out_of_memory(error)
@@ -264,7 +264,7 @@ class _Run:
         return True
 
     def _measures(self, step: int) -> bool:
-        """Return whether loss, accuracy and norms of a step are computed, and let the report hear of the norms."""
+        """Return whether loss, accuracy and norms of a step are computed, and let the report receive the norms."""
         measure = not self.options.quiet and step % max(1, self.schedule.steps // MEASURED) == 0
         NORMS.on_norms = self.report.on_norms if measure else None
         return measure

@@ -63,7 +63,7 @@ class FirstPaint(QObject):
         """Wait for the paint; what follows is done when it is."""
         if event.type() == QEvent.Type.Paint:
             watched.removeEventFilter(self)
-            # Without a receiver: PySide tells nobody of a fault in a call that has one.
+            # Without a receiver: PySide reports no fault in a call that has one.
             QTimer.singleShot(0, lambda: self.then())
         return False
 

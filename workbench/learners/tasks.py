@@ -135,7 +135,7 @@ TASKS: tuple[Task, ...] = (
         "number",
         "It predicts a column of numbers with declared bounds.",
     ),
-    # Groups are found without the target: its classes only tell a study how good they are.
+    # Groups are found without the target: its classes only show a study how good they are.
     Task(
         CLUSTERING,
         _needs_classes,

@@ -47,7 +47,7 @@ def require(module: str, what: str, where: str = "") -> None:
 
 
 def absent(error: ModuleNotFoundError) -> ParameterError | None:
-    """Return what to tell a person of an import that failed, where an extra would bring the module."""
+    """Return what to say to a person of an import that failed, where an extra would bring the module."""
     module = (error.name or "").partition(".")[0]
     if module not in EXTRAS:
         return None

@@ -130,7 +130,7 @@ def permutation(count: int, entropy: Entropy) -> NDArray[np.int64]:
 def uniform_below(total: int, entropy: Entropy) -> int:
     """Return a uniformly random whole number 0 … ``total`` − 1, of any size: draws of enough bits until one is below.
 
-    At most one draw in two is discarded. The number of draws tells of ``total`` alone.
+    At most one draw in two is discarded. The number of draws depends on ``total`` alone.
     """
     bits = (total - 1).bit_length()
     count = -(-bits // 64)

@@ -1,4 +1,4 @@
-"""What a released table tells of the original: estimates of its columns and of pairs of them, from its certificate."""
+"""What a released table says of the original: estimates of its columns and of pairs of them, from its certificate."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ class DrawFile(_Part):
         """
         self.target = target
         self._kept, self._replace = False, replace
-        if ending == PART:  # no charge stands for what a killed run left
+        if ending == PART:  # what a killed run left was not charged
             remove_stale_parts(target)
         self._require_place(charged=ending != PART)
         self.path, descriptor = claimed(target, ending, new_file)
@@ -232,7 +232,7 @@ class DrawFolder(_Part):
         """
         self.target, self._known_by = target, known_by
         self._kept, self._replace = False, replace
-        if ending == PART:  # no charge stands for what a killed run left
+        if ending == PART:  # what a killed run left was not charged
             remove_stale_parts(target, folders=True)
         require_new(target, replace=replace, known_by=known_by, charged=ending != PART)
         self.path, lock = claimed(target, ending, _new_folder)

@@ -102,7 +102,7 @@ def recover(ledger: Ledger, *, resumed: str = "") -> list[str]:
                 stated = _settle(ledger, release)
                 sentences += [stated] if stated else []
             except InputError:
-                # Another process settled it meanwhile; or the ledger cannot be written, which the charge will tell.
+                # Another process settled it meanwhile; or the ledger cannot be written, which the charge will report.
                 after = ledger.release(release.release_id)
                 if after is None or after.status == "reserved":
                     raise
@@ -321,7 +321,7 @@ def waiting_for(ledger: Ledger, target: Path, request: str, account: str) -> Fin
         return None
     if (waiting.request, waiting.release.dataset) == (request, ledger.account_of(account)):
         return waiting
-    # Its certificate stands already: it is published before anything else is drawn.
+    # Its certificate is there already: it is published before anything else is drawn.
     if waiting.half_named and not waiting.of_a_database:
         return None
     raise InputError(
@@ -334,7 +334,7 @@ def waiting_for(ledger: Ledger, target: Path, request: str, account: str) -> Fin
 
 
 def settle_earlier(ledger: Ledger, target: Path, emit: Emit, *, resumed: str = "") -> None:
-    """Settle what killed runs reserved, remove what they left beside ``target``, and tell of each.
+    """Settle what killed runs reserved, remove what they left beside ``target``, and report each.
 
     The training ``resumed`` is left as it is.
     """

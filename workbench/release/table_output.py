@@ -108,15 +108,15 @@ class TableDraw(DrawFile):
         """Write the certificate, then the table; whole or not at all.
 
         Raises:
-            InputError: the table could not be written; the part is kept, and no certificate stands without a table.
+            InputError: the table could not be written; the part is kept, and no certificate is left without a table.
         """
         beside = certificate_path(self.target)
-        stood = os.path.lexists(beside)
+        existed = os.path.lexists(beside)
         write_whole(beside, certificate)
         try:
             self._fill(address, _types_of(parse_json(certificate.decode(), "certificate")))
         except InputError as error:
-            if not stood:
+            if not existed:
                 beside.unlink(missing_ok=True)
             what = f"the finished draw was not written into the table: {error.what}"
             raise InputError(what, error.where, _AGAIN, code=error.code) from None

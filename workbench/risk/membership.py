@@ -409,7 +409,7 @@ def _lower_bounds(
     """Return the lower bounds on ε, and on that of replaced rows."""
     count = min(len(members), len(others))
     pairs = np.stack([generator.permutation(side)[:count] for side in (members, others)], axis=1)
-    # A tie is guessed by a coin, so that it does not matter that the member stands first.
+    # A tie is guessed by a coin, so that it does not matter that the member comes first.
     right = np.where(pairs[:, 0] == pairs[:, 1], generator.random(count) < 0.5, pairs[:, 0] > pairs[:, 1])
     # Of equal scores the pairs go first that are separated best, then in random order.
     highest, lowest, by_chance = pairs.max(axis=1), pairs.min(axis=1), generator.random(count)

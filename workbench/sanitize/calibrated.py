@@ -218,7 +218,7 @@ class _Key:
         self._key = (cells.size, cells.missing, cells.numeric, values)
 
     def plain(self) -> str:
-        """Return what tells the key from all others, as text."""
+        """Return what distinguishes the key from all others, as text."""
         return repr(self._key)
 
     def __hash__(self) -> int:

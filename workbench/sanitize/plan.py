@@ -247,7 +247,7 @@ class Plan(Parameters):
         Columns without a mechanism appear without facts, which may have been taken from the rows before the column was
         dropped; of those that are dropped, the kind is one of them. A list of values that was taken from the rows
         appears as their number: the released file contains those that are needed to read it. How the raw file is read
-        is left out, as are the questions, and what is impossible, which the request of a release tells that depends on
+        is left out, as are the questions, and what is impossible, which the request of a release states that depends on
         it.
         """
         return dataclasses.replace(

@@ -101,32 +101,25 @@ def draft(
     """
     names = [c.name for c in columns]
     target = _one_target(target or (questions.target if questions else None), dictionary, names)
-    for name in [
-        *dropped,
-        *([target] if target else []),
-        *(questions.needed if questions else ()),
-        *([unit] if unit else []),
-    ]:
-        if name not in names:
-            raise ParameterError(
-                f"the table has no column {name!r}{did_you_mean(name, names)}", hint=f"choose from {', '.join(names)}"
-            )
-    if mechanism_name != AUTO:
-        mechanism(mechanism_name)
-    known = {a.name: a for a in declared}
-    entries = {e.name: e for e in dictionary}
-    left_out = () if questions is None else [name for name in names if name not in questions.needed]
-    dropped = [*dropped, *(left_out if suggested is None else ()), *([unit] if unit else [])]
+    persons = [unit] if unit else []
+    needed = () if questions is None else questions.needed
+    _require_columns([*dropped, *([target] if target else []), *needed, *persons], names)
+    left_out = [] if questions is None else [name for name in names if name not in needed]
+    chosen = _Choices(
+        target=target,
+        mechanism=mechanism_name,
+        dropped=(*dropped, *(left_out if suggested is None else ()), *persons),
+        from_data=from_data,
+        labelled=labelled,
+    )
+    known, entries = {a.name: a for a in declared}, {e.name: e for e in dictionary}
     tables, notes = [], []
     for column in columns:
-        if suggested is not None and column.name in left_out and column.name not in dropped:
+        if suggested is not None and column.name in left_out and column.name not in chosen.dropped:
             role = {"role": IDENTIFIER} if column.name in suggested.identifiers else {}
             tables.append({"name": column.name, "action": "drop", **role, "origin": GUESS})
             continue
-        attribute, entry = _stated(known.get(column.name), entries.get(column.name))
-        table, note = _column(column, attribute, entry, target, mechanism_name, dropped, from_data)
-        if "origin" in table and table.get("action") == "protect" and column.name in labelled and not from_data:
-            table, note = _with_labels(table, labelled[column.name], note)
+        table, note = chosen.column(column, *_stated(known.get(column.name), entries.get(column.name)))
         tables.append(table)
         notes += [note] if note else []
     notes += filter(None, (not_in_table(dictionary, names), suggested.left_out_in_words if suggested else ""))
@@ -139,11 +132,23 @@ def draft(
     raw |= {"reading": reading.to_plain()} if reading is not None else {}
     raw |= {"questions": _answered(questions, tables, epsilon)} if questions is not None else {}
     raw["column"] = tables
+    return _drafted(raw, notes, on_target)
+
+
+def _drafted(raw: dict[str, Any], notes: Sequence[str], on_target: str) -> Draft:
+    """Return the draft with its text; a plan with nothing left to fill in is checked as one."""
     still_open = tuple(unfilled(raw, "the draft"))
     if not still_open:
         Plan.from_plain(raw, where="the draft")
     text = write_toml(raw, _HEADER + (_OPEN if still_open else ""))
     return Draft(text, still_open, raw_guesses(raw), tuple(notes), on_target)
+
+
+def _require_columns(named: Sequence[str], names: Sequence[str]) -> None:
+    for name in (n for n in named if n not in names):
+        raise ParameterError(
+            f"the table has no column {name!r}{did_you_mean(name, names)}", hint=f"choose from {', '.join(names)}"
+        )
 
 
 def _answered(questions: Questions, tables: Sequence[dict[str, Any]], epsilon: float) -> dict[str, Any]:
@@ -158,40 +163,63 @@ def _answered(questions: Questions, tables: Sequence[dict[str, Any]], epsilon: f
     return questions.asked.to_plain()
 
 
-def _column(
-    column: ColumnProfile,
-    declared: Attribute | None,
-    entry: Entry | None,
-    target: str | None,
-    mechanism_name: str,
-    dropped: Sequence[str],
-    from_data: bool,
-) -> tuple[dict[str, Any], str]:
-    """Return the ``[[column]]`` table of one column and a note for the person."""
-    name = column.name
-    if name in dropped:
-        return {"name": name, "action": "drop"}, ""
-    if declared is not None:
-        return _declared(declared, name == target, mechanism_name)
-    if entry is not None and entry.role == IDENTIFIER:
-        marks = {"origin": GUESS} if entry.guessed else {}
-        return {"name": name, "action": "drop", "role": IDENTIFIER, **marks}, f"{name} is dropped: it is an identifier"
-    if entry is not None and entry.kind is not None:
-        table, note = _entered(column, entry, from_data)
-        return _completed(table, name == target, mechanism_name), note
-    identifier = next((s for s in column.suspicions if s.what == "identifier"), None)
-    if identifier is not None and name != target and entry is None:
-        note = f"{name} is dropped: {identifier.reason}, so it looks like an identifier"
-        return {"name": name, "action": "drop", "role": "identifier", "origin": GUESS}, note
-    note = ""
-    if from_data:
+@dataclass(frozen=True)
+class _Choices:
+    """What a caller chose; the parameters of :func:`draft`, with every column that is left out in ``dropped``."""
+
+    target: str | None
+    mechanism: str
+    dropped: Sequence[str]
+    from_data: bool
+    labelled: Mapping[str, Sequence[str]]
+
+    def __post_init__(self) -> None:
+        if self.mechanism != AUTO:
+            mechanism(self.mechanism)
+
+    def column(
+        self, column: ColumnProfile, declared: Attribute | None, entry: Entry | None
+    ) -> tuple[dict[str, Any], str]:
+        """Return the ``[[column]]`` table of one column and a note for the person."""
+        table, note = self._stated_or_guessed(column, declared, entry)
+        if table["action"] != "protect":
+            return table, note
+        if "origin" in table and column.name in self.labelled and not self.from_data:
+            table, note = _with_labels(table, self.labelled[column.name], note)
+        role = {"role": "target"} if column.name == self.target else {}
+        return {**table, **role, "mechanism": _mechanism(self.mechanism, table)}, note
+
+    def _stated_or_guessed(
+        self, column: ColumnProfile, declared: Attribute | None, entry: Entry | None
+    ) -> tuple[dict[str, Any], str]:
+        name = column.name
+        if name in self.dropped:
+            return _dropped(name)
+        if declared is not None and declared.role == IDENTIFIER:
+            return _dropped(name, f"{name} is dropped: it is an identifier", role=IDENTIFIER)
+        if declared is not None:
+            return _table(declared), ""
+        if entry is not None and entry.role == IDENTIFIER:
+            marks = {"origin": GUESS} if entry.guessed else {}
+            return _dropped(name, f"{name} is dropped: it is an identifier", role=IDENTIFIER, **marks)
+        if entry is not None and entry.kind is not None:
+            return _entered(column, entry, self.from_data)
+        identifier = next((s for s in column.suspicions if s.what == "identifier"), None)
+        if identifier is not None and name != self.target and entry is None:
+            note = f"{name} is dropped: {identifier.reason}, so it looks like an identifier"
+            return _dropped(name, note, role=IDENTIFIER, origin=GUESS)
         try:
-            table = _table(attribute_from_data(_as_class(column) if name == target else column))
+            table, note = self._guessed(column, entry)
         except InputError as error:
-            return {"name": name, "action": "drop", "origin": GUESS}, f"{name} is dropped: {error.what}"
-    else:
-        kind = "category" if name == target and column.distinct <= _MOST_CLASSES else column.kind
-        table = {"name": name, "action": "protect", "kind": kind}
+            return _dropped(name, f"{name} is dropped: {error.what}", origin=GUESS)
+        return {**table, "origin": GUESS, **({"role": entry.role} if entry is not None and entry.role else {})}, note
+
+    def _guessed(self, column: ColumnProfile, entry: Entry | None) -> tuple[dict[str, Any], str]:
+        name = column.name
+        if self.from_data:
+            return _table(attribute_from_data(_as_class(column) if name == self.target else column)), ""
+        kind = "category" if name == self.target and column.distinct <= _MOST_CLASSES else column.kind
+        table, note = {"name": name, "action": "protect", "kind": kind}, ""
         if kind in ("integer", "real", "date"):
             table |= {"lower": UNFILLED, "upper": UNFILLED}
         elif kind == "category":
@@ -203,8 +231,11 @@ def _column(
             note = f'{name} has missing values: fill in missing = "own-value" (one more value) or "refuse"'
         if column.year_last:
             table["date_order"] = UNFILLED
-    table |= {"origin": GUESS, **({"role": entry.role} if entry is not None and entry.role else {})}
-    return _completed(table, name == target, mechanism_name), note
+        return table, note
+
+
+def _dropped(name: str, note: str = "", **marks: str) -> tuple[dict[str, Any], str]:
+    return {"name": name, "action": "drop", **marks}, note
 
 
 def _with_labels(table: dict[str, Any], values: Sequence[str], note: str) -> tuple[dict[str, Any], str]:
@@ -265,7 +296,7 @@ def _entered(column: ColumnProfile, entry: Entry, from_data: bool) -> tuple[dict
         try:
             read = _table(attribute_from_data(column))
         except InputError as error:
-            return {"name": name, "action": "drop", "origin": GUESS}, f"{name} is dropped: {error.what}"
+            return _dropped(name, f"{name} is dropped: {error.what}", origin=GUESS)
         table |= {key: read[key] for key in (*needed, "bounds_origin") if key in read}
     if entry.kind != "boolean":
         table |= {fact: UNFILLED for fact in needed if fact not in table}
@@ -283,20 +314,6 @@ def _entered(column: ColumnProfile, entry: Entry, from_data: bool) -> tuple[dict
     if guessed or {"missing", "date_order"}.intersection(entry.guessed):
         table["origin"] = GUESS
     return table, f"{name} may need {' and '.join(asked)}" if asked else ""
-
-
-def _declared(attribute: Attribute, predicted: bool, mechanism_name: str) -> tuple[dict[str, Any], str]:
-    """Return the table and the note of a column whose facts are known; an identifier is dropped."""
-    if attribute.role == "identifier":
-        table = {"name": attribute.name, "action": "drop", "role": "identifier"}
-        return table, f"{attribute.name} is dropped: it is an identifier"
-    return _completed(_table(attribute), predicted, mechanism_name), ""
-
-
-def _completed(table: dict[str, Any], predicted: bool, mechanism_name: str) -> dict[str, Any]:
-    """Return ``table`` with its role as the target, if it is, and its mechanism."""
-    role = {"role": "target"} if predicted else {}
-    return {**table, **role, "mechanism": _mechanism(mechanism_name, table)}
 
 
 def _table(attribute: Attribute) -> dict[str, Any]:

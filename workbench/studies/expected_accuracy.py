@@ -77,7 +77,7 @@ PLENTY = 1 << 40
 """Made-up rows do not run out."""
 
 APART = 2.5
-"""The distance of two made-up classes, in deviations: whoever knows how they were made tells nine rows of ten."""
+"""The distance of two made-up classes, in deviations: whoever knows how they were made gets nine rows of ten right."""
 
 NOT_READ = "No private row was read and nothing is charged: settings may be chosen by this."
 FROM_ROWS = (
@@ -129,7 +129,7 @@ def in_brief(found: ExpectedAccuracy, *, from_rows: bool = False) -> str:
 
 
 def in_sentences(found: ExpectedAccuracy, *, from_rows: bool = False) -> tuple[str, ...]:
-    """Return what was found, what it does not tell, and how it was scaled down, if it was.
+    """Return what was found, what it does not show, and how it was scaled down, if it was.
 
     Args:
         found: the result.

@@ -63,7 +63,7 @@ class Trial:
     rows: int
 
     def half_length(self, asked: str, cancel: CancelToken) -> float:
-        """Return half of the 95 % interval of a figure of the last column, as far as the trials tell.
+        """Return half of the 95 % interval of a figure of the last column, as far as the trials show.
 
         Args:
             asked: ``mean``, ``share`` (of its last value) or ``correlation`` (with the first column).
@@ -79,7 +79,7 @@ class Trial:
     def coarse(self, asked: str, cancel: CancelToken) -> float:
         """Return the same at once, off by half or so: by formula, and of a correlation by one trial, of skewed values.
 
-        Where all trials were made before, it is what they tell.
+        Where all trials were made before, it is what they show.
         """
         below = int(self._strength // 1)
         if all(run.key in _KEPT for power in (below, below + 1) for run in self._runs(power)):

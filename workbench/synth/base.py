@@ -101,7 +101,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Answered:
-    """What a query measured, as the certificate tells it; public, like its answer.
+    """What a query measured, as the certificate states it; public, like its answer.
 
     Attributes:
         query: the query.

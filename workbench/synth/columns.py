@@ -17,6 +17,7 @@ from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.privacy.entropy import Entropy
 from workbench.privacy.local.cells import CellArray
+from workbench.signals.cancel import CancelToken
 from workbench.work.work import ReadByColumns
 
 DEFAULT_CUTS = 16
@@ -92,7 +93,7 @@ class CoarseColumn:
         return fine.astype(np.uint32)
 
     def described(self) -> list[str]:
-        """Return the first released value of each coarse cell: the public cuts, as a certificate tells them."""
+        """Return the first released value of each coarse cell: the public cuts, as a certificate states them."""
         return [self.grid.labels[first] for first in self.firsts()[:-1]]
 
 
@@ -197,13 +198,19 @@ def coarse_columns(attributes: Sequence[Attribute], cuts: int = DEFAULT_CUTS) ->
     return tuple(CoarseColumn(g, min(cuts, g.cells.size) if g.cells.numeric else g.cells.size) for g in grids)
 
 
-def coded(columns: Sequence[CoarseColumn], table: Table) -> CodedRows:
-    """Return the rows of ``table`` as coarse cells.
+def coded(columns: Sequence[CoarseColumn], table: Table, cancel: CancelToken | None = None) -> CodedRows:
+    """Return the rows of ``table`` as coarse cells, column by column.
 
     Raises:
         InputError: a value does not fit its column; the message names column and row.
+        CancelledError: ``cancel`` was set.
     """
-    return _present(columns, [column.encode(table) for column in columns])
+    found = []
+    for column in columns:
+        if cancel is not None:
+            cancel.check()
+        found.append(column.encode(table))
+    return _present(columns, found)
 
 
 def coded_cells(columns: Sequence[CoarseColumn], cells: NDArray[np.uint32]) -> CodedRows:

@@ -135,7 +135,7 @@ def rounded(chances: Doubles, total: int, entropy: Entropy) -> NDArray[np.int64]
 
 
 def _shuffled(left: NDArray[np.int64], above: NDArray[np.integer[Any]], entropy: Entropy) -> Codes:
-    """Return values (n,) of which ``left`` tells how many each cell of the parent gets, at random among its rows."""
+    """Return values (n,) of which ``left`` says how many each cell of the parent gets, at random among its rows."""
     mixed = permutation(len(above), entropy)
     order = mixed[np.argsort(above[mixed], kind="stable")]
     kind = smallest_type(left.shape[1])

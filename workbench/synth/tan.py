@@ -58,7 +58,7 @@ ENOUGH = 3.5
 
 
 def _alone(size: int) -> float:
-    """Return the weight of a column alone: few cells are told by the tables of pairs, too."""
+    """Return the weight of a column alone: one of few cells is also known from the tables of pairs."""
     return ALONE * min(1.0, size / _MANY)
 
 

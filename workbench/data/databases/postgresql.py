@@ -78,7 +78,7 @@ class PostgreSQL:
 
     @contextlib.contextmanager
     def _errors_stated(self) -> Iterator[None]:
-        """Tell an error of the server as one sentence."""
+        """Return an error of the server as one sentence."""
         try:
             yield
         except self._errors as error:

@@ -69,7 +69,7 @@ class ImageSet(Table):
 
     As a table it has three columns: two halves of a hash of each image's pixels, and the name of its class. So the
     ledger knows it again under any file name, compression or order, and a set with most images in common as a version
-    of it, also under other classes (two columns that are both keys tell that this is no chance).
+    of it, also under other classes (two columns that are both keys show that this is no chance).
 
     Attributes:
         images: the pixels.

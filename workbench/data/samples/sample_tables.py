@@ -92,7 +92,7 @@ class Sample:
     """One bundled table.
 
     Attributes:
-        name: what stands after ``sample:``.
+        name: what comes after ``sample:``.
         help: one line about it.
         target: the column that is usually predicted.
         attributes: the public facts about its columns, in their order.

@@ -70,7 +70,7 @@ class Network:
         return {}
 
     def from_facts(self, stated: Any, weights: Path | None) -> Network:
-        """Return the network that a card tells of, whose frozen part has its weights in the file ``weights``."""
+        """Return the network that a card describes, whose frozen part has its weights in the file ``weights``."""
         return self
 
     def widths(self, inputs: int, classes: int) -> tuple[int, ...]:

@@ -85,7 +85,7 @@ class VggHead(Network):
         return {"weights_sha256": self.checksum, "reduction": self.reduction}
 
     def from_facts(self, stated: Any, weights: Path | None) -> VggHead:
-        """Return the network that a card tells of, with the weights in the file ``weights``."""
+        """Return the network that a card describes, with the weights in the file ``weights``."""
         if weights is None:
             raise InputError(
                 f"the network {self.name!r} needs the public weights that it was trained on",

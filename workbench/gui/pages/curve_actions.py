@@ -27,7 +27,6 @@ if TYPE_CHECKING:  # these load numpy and pyqtgraph, which the first paint does 
     from workbench.render.values import CurveFigure
 
 CURVE_FILES = tr_later("Picture (*.png);;Vector picture (*.svg);;Figures (*.csv);;Report (*.pdf)")
-PRIVATELY = tr_later(": private, not for release")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from workbench.privacy.accounting.event import exact, replace_one
 
 PAID = tr_later("Release spends privacy budget and cannot be undone.")
 RUNNING = tr_later("Cancelling is free until the file is written.")
-REPLACED = tr_later("The same counted for neighbours of whom one person's rows are replaced by others")
 
 
 def release_hindrance(session: Session) -> tuple[str, str]:

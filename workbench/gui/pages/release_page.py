@@ -209,21 +209,21 @@ class ReleasePage(PageFrame):
             self._asking = False
 
     def _ask(self, outlook: BeforeRelease) -> None:
-        pay, account = f"ε = {at_most(outlook.cost[0])}", self.session.account
-        if outlook.waiting:
+        pay, account, verdict = f"ε = {at_most(outlook.cost.epsilon)}", self.session.account, outlook.verdict
+        if verdict.waiting:
             if confirm(self, tr("Publish the finished release?"), waiting_question(outlook), tr("Publish it")):
                 self._start(outlook)
-        elif outlook.earlier is not None:
+        elif verdict.earlier is not None:
             verbs = {"copy": tr("Copy the file that exists…"), "yes": tr("Pay {pay} again", pay=pay)}
-            said = choose(self, tr("It was released before"), again_question(outlook, outlook.earlier), verbs)
+            said = choose(self, tr("It was released before"), again_question(outlook, verdict.earlier), verbs)
             if said == "yes":
                 self._start(outlook)
             elif said == "copy" and (folder := ask_for_folder(self, tr("Copy the release into"))):
-                copy_release(self.session, self.jobs, outlook.earlier, Path(folder), self._copied)
-        elif outlook.refusal is not None:
-            self._failed(outlook.refusal)
+                copy_release(self.session, self.jobs, verdict.earlier, Path(folder), self._copied)
+        elif verdict.refusal is not None:
+            self._failed(verdict.refusal)
         else:
-            first = FirstCap(account, outlook.cost[0])
+            first = FirstCap(account, outlook.cost.epsilon)
             verbs, entry = {"yes": tr("Release at {pay}", pay=pay)}, first if first.asked else None
             if choose(self, tr(self._what.question), question(outlook, account), verbs, entry=entry) == "yes":
                 self._start(outlook, first.cap())
@@ -232,7 +232,7 @@ class ReleasePage(PageFrame):
         self.session.notify("info", tr("Copied to {path}; nothing was charged.", path=path))
 
     def _start(self, outlook: BeforeRelease, cap: Cap | None = None) -> None:
-        if not outlook.is_current(self.session):  # other work has ended while the question stood
+        if not outlook.is_current(self.session):  # other work has ended while the question was open
             stated = tr("The table or its plan changed while the question was open: nothing was released.")
             self.session.notify("warning", stated)
             return
@@ -336,7 +336,7 @@ class ReleasedPart(QWidget):
         self._line.setVisible(step is not None and bool(step.files))
         if step is not None:
             if self._with_card:
-                self._card = ReleasedCard(step, 1, self._jobs, name=f"{self._name}_release")
+                self._card = ReleasedCard(step, self._jobs, f"{self._name}_release")
                 self._whole.insertWidget(0, self._card)
             if step.result is not None:  # just made
                 into_sight(self)

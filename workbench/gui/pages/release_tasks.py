@@ -28,9 +28,10 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Cancelled, Emit, Notice
 
 if TYPE_CHECKING:
-    from workbench.params import BudgetRefusedError, Parameters
+    from workbench.params import Parameters
+    from workbench.privacy.accounting.event import Cost
     from workbench.release.ledger.records import Cap
-    from workbench.release.path import EarlierRelease, Released
+    from workbench.release.path import EarlierRelease, Prepared, Released, Verdict
     from workbench.sanitize.plan import Plan
     from workbench.work.work import Work
 
@@ -107,11 +108,7 @@ class BeforeRelease:
         plan: the plan it would be made by.
         asked: what would be released.
         prepared: the release itself, checked.
-        account: the account that would be charged.
-        waiting: id of a finished release that waits for this name and is paid for; else empty.
-        earlier: a release of the same table by the same plan whose file still exists.
-        refusal: why the cap forbids the charge.
-        cost: (ε, δ) that it is charged.
+        verdict: what the ledger says of it.
         lacks: sentences on what it does not answer well of what will be asked.
         outside: sentences on what the ε does not cover.
         replaces: whether there is a file at that path already.
@@ -121,12 +118,8 @@ class BeforeRelease:
     opened: OpenTable
     plan: DraftPlan
     asked: Asked
-    prepared: Any
-    account: str
-    waiting: str
-    earlier: EarlierRelease | None
-    refusal: BudgetRefusedError | None
-    cost: tuple[Decimal, Decimal]
+    prepared: Prepared
+    verdict: Verdict
     lacks: tuple[str, ...]
     outside: tuple[str, ...]
     replaces: bool
@@ -135,8 +128,12 @@ class BeforeRelease:
     @property
     def target(self) -> Path:
         """The file it would be released into."""
-        found: Path = self.prepared.to.path
-        return found
+        return self.prepared.to.path
+
+    @property
+    def cost(self) -> Cost:
+        """What it is charged."""
+        return self.prepared.cost
 
     def is_current(self, session: Session) -> bool:
         """Return whether table and plan are still those that were looked at."""
@@ -205,11 +202,7 @@ def _looked(opened: OpenTable, draft: DraftPlan, target: Path, asked: Asked, can
         draft,
         asked,
         prepared,
-        verdict.account,
-        verdict.waiting,
-        verdict.earlier,
-        verdict.refusal,
-        (prepared.cost.epsilon, prepared.cost.delta),
+        verdict,
         lacks_of(draft, plan, opened.rows_under(draft), asked.way, cancel),
         (*not_covered(prepared.work, plan), *filter(None, [seen])),
         target.exists(),
@@ -245,7 +238,7 @@ def release_plan(
 
     Whatever its end, gauge and session follow.
     """
-    asked, prepared, opened = outlook.asked, outlook.prepared, outlook.opened
+    asked, prepared, opened, account = outlook.asked, outlook.prepared, outlook.opened, outlook.verdict.account
     central = "" if asked.work is None else prepared.work.kind
     doubts: list[Notice] = []
 
@@ -255,8 +248,8 @@ def release_plan(
 
         with Ledger.open() as book:
             if cap is not None:
-                book.set_first_cap(book.account_of(outlook.account), cap)
-            return release_prepared(prepared, book, emit, cancel, account=outlook.account)
+                book.set_first_cap(book.account_of(account), cap)
+            return release_prepared(prepared, book, emit, cancel, account=account)
 
     def apply(done: Released) -> None:
         what, output = asked.title or count(done.rows, "row"), done.output
@@ -361,7 +354,7 @@ def question(outlook: BeforeRelease, account: AccountView) -> str:
     It says what is charged and written, what the release does not answer well, what remains, and what the ε does not
     cover: columns whose facts were read off the rows, and private figures that were shown before.
     """
-    (epsilon, delta), asked, path = outlook.cost, outlook.asked, outlook.target
+    epsilon, delta, asked, path = outlook.cost.epsilon, outlook.cost.delta, outlook.asked, outlook.target
     cost = f"ε = {at_most(epsilon)}{exactly(epsilon)}"
     if delta:
         cost = tr("{epsilon} and δ = {delta}", epsilon=cost, delta=tr_number(float(delta), ".3g"))
@@ -388,7 +381,7 @@ def question(outlook: BeforeRelease, account: AccountView) -> str:
 
 def again_question(outlook: BeforeRelease, earlier: EarlierRelease) -> str:
     """Return the question where the same plan was released of the same table before."""
-    epsilon = outlook.cost[0]
+    epsilon = outlook.cost.epsilon
     before = tr(
         "The same table was released by the same plan on {date} (release {release_id}):\n{file}\n\nTo copy that "
         "file is free. A new draw is a second release and charges ε = {epsilon} again.",
@@ -405,14 +398,14 @@ def waiting_question(outlook: BeforeRelease) -> str:
     finished = tr(
         "This release was finished (release {release_id}), is paid for, and is not yet saved as {name}. Publishing it "
         "costs nothing more.",
-        release_id=outlook.waiting,
+        release_id=outlook.verdict.waiting,
         name=outlook.target.name,
     )
     return f"{finished}{_about_the_file(outlook)}"
 
 
 def _warnings(outlook: BeforeRelease) -> str:
-    epsilon = outlook.cost[0]
+    epsilon = outlook.cost.epsilon
     above = offered_words(outlook.plan.questions, outlook.plan.epsilon)
     high = f"\n\n⚠ {high_words(epsilon)}" if epsilon > HIGH else ""
     high += f"\n\n{above}" if above else ""

@@ -186,7 +186,7 @@ def claim() -> Unsaved | None:
 
 
 def restore(session: Session, jobs: JobCenter, found: Unsaved, done: Callable[[Saved], None], missing: Missing) -> None:
-    """Open what ``found`` was of, and its plan; where that fails the window tells why, and nothing is lost."""
+    """Open what ``found`` was of, and its plan; where that fails the window says why, and nothing is lost."""
 
     def read() -> tuple[Planned, str]:
         return project_of(dict(found.raw), found.file), found.digest
@@ -305,7 +305,7 @@ class Autosave(QObject):
         self._stated = False
 
     def _failed(self, error: BaseException) -> None:
-        """Tell once, not at every edit, that a crash would take the changes with it."""
+        """Say once, not at every edit, that a crash would take the changes with it."""
         if self._stated:
             return
         self._stated = True

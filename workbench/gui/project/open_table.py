@@ -55,7 +55,7 @@ def open_table(
     of its columns.
 
     Args:
-        session: where the table goes; its ``opening_failed`` tells of an error.
+        session: where the table goes; its ``opening_failed`` reports an error.
         jobs: where it is read.
         source: what to read.
         options: what the person states about the file over the guess.

@@ -11,7 +11,7 @@ from workbench.params import InputError
 
 
 def stamp_of(source: str) -> Stamp | None:
-    """Return what tells one version of a file or folder from another; ``None`` of a sample and of what is gone."""
+    """Return what differs between versions of a file or folder; ``None`` of a sample and of what is gone."""
     if source.startswith("sample:"):
         return None
     try:

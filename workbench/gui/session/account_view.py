@@ -33,7 +33,7 @@ class ReleasedStep:
         result: what the engine returned, if it was made in this session.
         worth: what a recipient can learn from a table, in a sentence.
         time: when it was charged (UTC), where that was before this session; else empty.
-        dataset: the account that paid, as the ledger calls it, where the ledger told of it.
+        dataset: the account that paid, as the ledger calls it, where it was read from there.
     """
 
     release_id: str

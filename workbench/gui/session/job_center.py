@@ -197,7 +197,7 @@ class JobCenter(QObject):
             key: a job with the same non-empty key that is still running is cancelled, and its result is not applied.
             shown: whether the panel at the bottom lists it.
             on_result: called with the result.
-            on_failure: called with the exception; without it the window tells of the failure.
+            on_failure: called with the exception; without it the window reports the failure.
         """
         if key:
             for former in self._handles:
@@ -225,7 +225,7 @@ class JobCenter(QObject):
             handle.cancel()
 
     def finish(self, handle: JobHandle, seconds: float) -> None:
-        """Wait a moment for one short job and tell of its end."""
+        """Wait a moment for one short job and report its end."""
         handle.wait(seconds)
         self._poll()
 

@@ -19,7 +19,7 @@ FOR_TABLES = tr_later(
 
 @dataclass(frozen=True)
 class Stamp:
-    """What tells one version of a file from another: its identity, size and time of change, as the system has them."""
+    """What differs between versions of a file: its identity, size and time of change, as the system has them."""
 
     inode: int
     size: int

@@ -484,7 +484,7 @@ class Session(QObject):
         self.notified.emit(level, text)
 
     def report(self, error: BaseException) -> None:
-        """Tell of an error; what is no :class:`WorkbenchError` is a fault of the program."""
+        """Report an error; any other than a :class:`WorkbenchError` is a bug in the program."""
         if isinstance(error, WorkbenchError):
             self.notify("error", sentence(error))
         else:

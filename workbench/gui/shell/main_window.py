@@ -160,7 +160,7 @@ class StatusLine(QStatusBar):
         return self.fontMetrics().elidedText(self.currentMessage(), Qt.TextElideMode.ElideRight, room)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Tell at the pointer what no longer fits."""
+        """Say at the pointer what no longer fits."""
         super().resizeEvent(event)
         self.keep_room()
         self._report_whole()

@@ -229,7 +229,7 @@ class Menus:
             action.setObjectName(f"action_{name}")
             menu.addAction(action)
             self.actions[name] = action
-        # What the status bar tells of an edit must not outlast it.
+        # What the status bar says of an edit must not outlast it.
         self.actions["undo"].triggered.connect(lambda: self._shell.messages.report_step(tr("Undone"), stack.redoText()))
         self.actions["redo"].triggered.connect(
             lambda: self._shell.messages.report_step(tr("Done again"), stack.undoText())

@@ -102,7 +102,7 @@ class Messages(QObject):
         self._banner, self._status = banner, status
         self._shown = ""
         self._edit: int | None = None  # the step that was just made, until the event in which it was made is over
-        self._about: int | None = None  # the step that the newest message tells of
+        self._about: int | None = None  # the step that the newest message is about
         self._of_step = False  # whether it says that a step was undone or done again
         self._over = QTimer(self, singleShot=True, interval=0)
         self._over.timeout.connect(self._end_edit)
@@ -125,7 +125,7 @@ class Messages(QObject):
             self._banner.hide()
 
     def report_step(self, what: str, edit: str) -> None:
-        """Tell that an edit was undone or done again, and end the message that it had."""
+        """Say that an edit was undone or done again, and end the message that it had."""
         self._show(f"{what}: {edit}" if edit else "")
         self._of_step = True
 

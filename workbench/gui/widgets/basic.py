@@ -431,7 +431,7 @@ class Elided(QLabel):
         name: str = "",
         least: int = 0,
     ) -> None:
-        """Make it; where less than ``least`` pixels are left for a longer text, only its tooltip tells it."""
+        """Make it; where less than ``least`` pixels are left for a longer text, only its tooltip has it."""
         super().__init__()
         self.setObjectName(name)
         self._elide, self._least = elide, least

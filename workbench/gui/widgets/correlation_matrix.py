@@ -15,9 +15,9 @@ from workbench.gui.style.language import localised, tr, tr_later, tr_number, tr_
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import Elided, label, stack
 from workbench.gui.widgets.chart import Chart, Drawing
-from workbench.gui.widgets.compared import Pairs
 from workbench.gui.widgets.formatting import count
 from workbench.sanitize.usefulness import FADED
+from workbench.studies.spreads_and_pairs import Pairs
 
 if TYPE_CHECKING:
     import numpy as np

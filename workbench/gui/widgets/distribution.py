@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from PySide6.QtCore import QMarginsF, QRectF, QSize
 
 from workbench.gui.session.session import Session
@@ -9,10 +11,29 @@ from workbench.gui.style.language import tr, tr_later, tr_n, tr_number
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import KEY, SCALE, Chart, Drawing, ends_below, range_below, row_ticks
 from workbench.gui.widgets.chart_marks import Key, Scale
-from workbench.gui.widgets.compared import Recovered, Spread
 from workbench.render.palette import BAND_OPACITY
+from workbench.studies.spreads_and_pairs import Spread
 
 FILL = 0.35
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """What can be recovered of one column. Private, as the original's own figure is among it.
+
+    Attributes:
+        name: the column.
+        words: the whole of it in a sentence.
+        mean: (low, estimate, high) of the mean as places along the bars, 0 at the left end of the first.
+        truth: the original's mean as such a place.
+        shares: by the bar's label, rows (low, estimate, high) that had this value.
+    """
+
+    name: str
+    words: str
+    mean: tuple[float, float, float] | None = None
+    truth: float | None = None
+    shares: dict[str, tuple[float, float, float]] | None = None
 
 
 class Distribution(Chart):

@@ -258,7 +258,7 @@ class Explainable(QObject):
         else:
             menu.addAction(action)
         if widget.contextMenuPolicy() == Qt.ContextMenuPolicy.CustomContextMenu:
-            menu.addActions(widget.actions())  # which would have stood in a menu of its own
+            menu.addActions(widget.actions())  # which would have been in a menu of their own
         menu.popup(event.globalPos())
         return True
 

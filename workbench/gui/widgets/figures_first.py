@@ -50,7 +50,7 @@ def may_show(parent: QWidget, session: Session, *, made_up: str = "") -> str:
 
 
 def follow_note(session: Session, jobs: JobCenter, handle: JobHandle) -> JobHandle:
-    """Bring the account up to date after the first study of a table, so that the next question tells of it."""
+    """Bring the account up to date after the first study of a table, so that the next question says so."""
     if not session.account.seen:
         handle.ended.connect(lambda: read_account(session, jobs))
     return handle

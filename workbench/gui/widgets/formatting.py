@@ -161,6 +161,13 @@ def count(number: int, noun: str, nouns: str = "") -> str:
     return tr_n(f"{{n}} {noun}", f"{{n}} {nouns or noun + 's'}", number)
 
 
+def first_rows(seen: int, rows: int) -> str:
+    """Return which rows are shown: all, or the first ``seen`` of them."""
+    if seen >= rows:
+        return count(rows, "row")
+    return tr("the first {seen} of {rows} rows", seen=tr_number(seen, ","), rows=tr_number(rows, ","))
+
+
 def paused_words(run: PausedTraining) -> str:
     """Return which training is paused, and where."""
     from workbench.deep.networks import network

@@ -16,7 +16,7 @@ TEXT_MARGIN = 2
 
 
 class PathField(QLineEdit):
-    """A path tells most at its two ends: where it is, and what it is called. The whole of it is the tooltip.
+    """A path says most at its two ends: where it is, and what it is called. The whole of it is the tooltip.
 
     Attributes:
         ending: of the name that is suggested for it.

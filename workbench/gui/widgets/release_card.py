@@ -130,35 +130,33 @@ class ReleasedCard(Card):
     def __init__(
         self,
         step: ReleasedStep,
-        number: int,
         jobs: JobCenter,
+        name: str,
         learn: Callable[[Path], object] | None = None,
         estimate: Callable[[Path], object] | None = None,
         open_it: Callable[[Path], object] | None = None,
         attack: Callable[[Path], object] | None = None,
-        name: str = "released",
     ) -> None:
         """Make the card.
 
         Args:
             step: the release.
-            number: counted from the oldest, from 1.
             jobs: verifies it.
+            name: begins the object names of its parts.
             learn: leads to where a model is trained on a released table of noisy rows.
             estimate: leads to what a recipient of the released table can estimate, and to its rows.
             open_it: opens a released table in place of the one that is open.
             attack: leads to what an attacker gets from it.
-            name: begins the object names of its parts.
         """
         super().__init__(spacing=6)
-        self.setObjectName(f"{name}_{number}")
+        self.setObjectName(name)
         self.step = step
-        self._begins = f"{name}_{number}"
+        self._begins = name
         self._jobs, self._output = jobs, step.output
         if step.generalised:
-            self._say_generalised(number)
+            self._say_generalised()
         else:
-            self._say_what(number)
+            self._say_what()
         for word, path in step.files:
             self._list_file(word, path)
         self._offer_checks()
@@ -167,11 +165,11 @@ class ReleasedCard(Card):
         self._result.setVisible(False)
         self.body.addWidget(self._result)
 
-    def _say_what(self, number: int) -> None:
+    def _say_what(self) -> None:
         step = self.step
         cost = f"ε = {at_most(step.epsilon)}" + (f", δ = {entered(step.delta)}" if step.delta else "")
         name = tr_sentence(step.title)
-        self.setAccessibleName(tr("Release {number}, locked: {title} at {cost}", number=number, title=name, cost=cost))
+        self.setAccessibleName(tr("Locked release: {title} at {cost}", title=name, cost=cost))
         said = (
             tr("✓ Released on {day}: {title} at {cost}", day=_day_of(step.time), title=name, cost=cost)
             if step.time
@@ -188,11 +186,10 @@ class ReleasedCard(Card):
         if step.worth:
             self.body.addWidget(label(tr_sentence(step.worth), wrap=True, name=f"{self._begins}_worth"))
 
-    def _say_generalised(self, number: int) -> None:
+    def _say_generalised(self) -> None:
         """Say of a generalised table what it is not."""
         step, mark = self.step, tr(NO_EPSILON)
-        words = tr("Release {number}, locked: {title}, {mark}", number=number, title=step.title, mark=mark)
-        self.setAccessibleName(words)
+        self.setAccessibleName(tr("Locked release: {title}, {mark}", title=step.title, mark=mark))
         said = tr("✓ Published on {day}: {title}, generalised", day=_day_of(step.time), title=step.title)
         self._say_on_top(label(said, "heading", wrap=True))
         no_promise = label(mark, "warn", wrap=True, name=f"{self._begins}_no_epsilon")

@@ -193,10 +193,11 @@ class TableView(QTableView):
             said = tr("{cells} cells are too many to copy: choose at most {most} of them.", **figures)
             session.notify("warning", said)
             return
-        # As they are shown: a table may be sorted in its view, and what is filtered out is not copied unseen.
+        # As they are shown: a table may be sorted in its view, and what is hidden is not copied unseen.
         seen = {r for a in areas for r in range(a.top(), a.bottom() + 1) if whole or not self.isRowHidden(r)}
         rows = sorted(seen, key=self.verticalHeader().visualIndex)
-        columns = sorted({c for a in areas for c in range(a.left(), a.right() + 1)})
+        shown = {c for a in areas for c in range(a.left(), a.right() + 1) if not self.isColumnHidden(c)}
+        columns = sorted(shown)
         chosen = {(r, c) for a in areas for r in range(a.top(), a.bottom() + 1) for c in range(a.left(), a.right() + 1)}
         private = self._private(rows) if callable(self._private) else bool(self._private)
         lines = [headings(self, columns)]

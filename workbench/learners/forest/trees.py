@@ -289,7 +289,7 @@ def leaf_shares(sums: Doubles, rows: int, variance: float, spread: float, sampli
         noise = variance * 2 ** (len(levels) - 1 - depth)  # of a sum over a node's leaves
         total = found.sum(axis=1, keepdims=True) if depth else np.full((1, 1), float(rows))
         parents = np.repeat(shares, 2, axis=0) if depth else shares
-        # A node smaller than the noise in its size tells nothing reliable of its size.
+        # A node smaller than the noise in its size says nothing reliable about its size.
         size = np.maximum(total, max(math.sqrt(sums.shape[1] * noise), 1e-9))
         kept = np.where(total > 0, spread / (spread + noise / size**2 + sampling / size), 0.0)
         shares = parents + kept * (np.clip(found / size, 0.0, 1.0) - parents)

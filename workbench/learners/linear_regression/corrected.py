@@ -24,7 +24,7 @@ from workbench.learners.checks import plain_part
 from workbench.learners.corrected_model import CorrectedEstimator, SanitisedFacts, numbers_part
 from workbench.learners.denoise import Doubles
 from workbench.learners.encoding import Encoding
-from workbench.learners.linear_regression.solve import Line
+from workbench.learners.linear_regression.solve import Line, cautious_slopes
 from workbench.learners.public_tables import (
     Differences,
     PublicTable,
@@ -220,15 +220,7 @@ def _believed(correlations: Doubles, added: Doubles, rows: int) -> tuple[Doubles
 
 
 def _solved(correlation: Doubles, goal: Doubles, remains: float, noise: Doubles) -> Doubles:
-    """Return the slopes between columns of deviation 1, with the penalty and the caution that the noise asks for.
-
-    As in :func:`workbench.learners.linear_regression.solve.former_line`: eigenvalues below 0 can only be noise, the
-    penalty is their usual size, and the slopes are multiplied by 1 less the part that noise alone would explain.
-    """
+    """Return the slopes between columns of deviation 1: eigenvalues below 0 can only be noise, whose size is added."""
     values, vectors = np.linalg.eigh(correlation)
     values = np.clip(values, 0.0, None) + np.sqrt(remains * len(goal)) + _FLAT
-    slopes = vectors @ ((vectors.T @ goal) / values)
-    explained = float(goal @ slopes)
-    by_noise = float(((vectors.T**2 @ noise) / values).sum())
-    kept = max(0.0, 1 - by_noise / explained) if explained > 0 else 0.0
-    return np.asarray(slopes * kept)
+    return cautious_slopes(values, vectors, goal, float(((vectors.T**2 @ noise) / values).sum()))

@@ -91,8 +91,8 @@ def ridge_line(gram: NDArray[np.float64], rows: int, deviation: float, strength:
 def former_line(gram: NDArray[np.float64], rows: int, deviation: float, strength: float) -> Line:
     """Return the line that files of format 1 mean: one penalty for all directions, strength·(r·√m/2 + 3·r²·m).
 
-    Eigenvalues below 0 are set to 0; the slopes are multiplied by 1 less the part of the explained variance that noise
-    alone would explain. Where columns are collinear the penalty was too small, and R² could fall as ε rose.
+    Eigenvalues below 0 are set to 0; the slopes are those of :func:`cautious_slopes`. Where columns are collinear the
+    penalty was too small, and R² could fall as ε rose.
     """
     found = Moments.of(gram, rows, deviation)
     m, r, c = len(found.centre), found.noise, found.with_target
@@ -100,11 +100,25 @@ def former_line(gram: NDArray[np.float64], rows: int, deviation: float, strength
         return Line(found.centre, found.height, np.zeros(0))
     values, vectors = np.linalg.eigh(found.covariance)
     values = np.clip(values, 0.0, None) + strength * (r * np.sqrt(m) / 2 + 3 * r * r * m) + _FLAT
-    slopes = vectors @ ((vectors.T @ c) / values)
-    explained = float(c @ slopes)
-    by_noise = r * r * (1 + found.centre @ found.centre / m + found.height**2) * float((1 / values).sum())
+    by_noise = float(r * r * (1 + found.centre @ found.centre / m + found.height**2) * (1 / values).sum())
+    return Line(found.centre, found.height, cautious_slopes(values, vectors, c, by_noise))
+
+
+def cautious_slopes(
+    values: NDArray[np.float64], vectors: NDArray[np.float64], goal: NDArray[np.float64], by_noise: float
+) -> NDArray[np.float64]:
+    """Return slopes (m,) multiplied by 1 less the part of what they explain that noise alone would explain.
+
+    Args:
+        values: eigenvalues (m,) of the columns' covariance with the penalty, all above 0.
+        vectors: its eigenvectors (m, m).
+        goal: covariance (m,) of the columns with the target.
+        by_noise: what the noise of ``goal`` would explain.
+    """
+    slopes = vectors @ ((vectors.T @ goal) / values)
+    explained = float(goal @ slopes)
     kept = max(0.0, 1 - by_noise / explained) if explained > 0 else 0.0
-    return Line(found.centre, found.height, slopes * kept)
+    return np.asarray(slopes * kept)
 
 
 def functional_line(gram: NDArray[np.float64], deviation: float, strength: float) -> Line:

@@ -17,7 +17,7 @@ Against Vaidya et al. (2013), who query n, mean and variance of each class and a
 a private n, the sum of squares is free, and estimates are shrunk to public priors according to their noise.
 
 *The choice.* Ten noisy attributes say less than two clear ones. Where ε and the rows do not allow all of them, the ones
-that are used are chosen from the rows and paid for, whatever order the columns have: by what each could tell alone, one
+that are used are chosen from the rows and paid for, whatever order the columns have: by what each could show alone, one
 after another with report-noisy-max (:mod:`workbench.learners.selection`).
 
 *The loss of an attribute.* Its values fall into public cells: eight equal parts of the bounds, or the values of its

@@ -1,4 +1,4 @@
-"""What an ε and a δ mean, as sections of sentences and small tables: the page, the command and the help tell the same.
+"""What an ε and a δ mean, as sections of sentences and small tables: the page, the command and the help say the same.
 
 Every number in them is computed from ε and δ, by the formula that the sentence beside it names.
 """

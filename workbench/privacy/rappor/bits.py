@@ -2,7 +2,7 @@
 
 A bit is 1 if a uniform number of 64 binary digits is below a threshold t. The digits are compared from the most
 significant one on, with one random word for a digit of 64 neighbouring bits; a bit is decided at the first digit in
-which number and threshold differ, so that after d digits only 2⁻ᵈ of the bits are open. How many words are drawn tells
+which number and threshold differ, so that after d digits only 2⁻ᵈ of the bits are open. How many words are drawn shows
 of the thresholds' public digits and of the draws, not of the bits that choose between two thresholds.
 
 Permanent answers that are kept: a client that comes back gives the one it gave before.

@@ -385,7 +385,7 @@ def _stamp_of(path: Path) -> Stamp:
 
 
 def _file_of(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from another one of the same name."""
+    """Return what distinguishes a file from another one of the same name."""
     found = _stamp_of(path)
     return None if found is None else found[:2]
 

@@ -5,7 +5,7 @@ without other columns, under another name, in another order, of some of the rows
 because it is alike in many unrelated tables: running numbers, consecutive dates, equal blocks, a constant; in general
 values that occur more evenly than drawn ones would.
 
-The marks are stored encrypted under the ledger's key. The counts alone would tell of the rows.
+The marks are stored encrypted under the ledger's key. The counts alone would show something of the rows.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _DENSE, _ALONG = 4, 1 / 3
 """Dates within a range of so many times the rows are consecutive; a column goes along with them where it changes from
 one to the next at most so often as between any two rows."""
 _BLOCK = 1024
-"""Bytes: the size of what is stored is a multiple of this, so that it tells little of a column."""
+"""Bytes: the size of what is stored is a multiple of this, so that it shows little of a column."""
 
 _DAYS = ("%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%Y/%m/%d")
 _TIMES = tuple(f"{day}{gap}{time}" for day in _DAYS for gap in (" ", "T") for time in ("%H:%M", "%H:%M:%S"))

@@ -171,7 +171,7 @@ def _leaves_of(event: CostEvent) -> Mapping[Decimal, int]:
     """Return how often each ε happens among the pure releases that an event consists of; none where it has others.
 
     Raises:
-        ParameterError: it cannot be taken apart.
+        ParameterError: it cannot be split.
     """
     leaves, *others = alternatives(event)
     pure = {leaf.epsilon: count for leaf, count in leaves.items() if isinstance(leaf, PureDp)}

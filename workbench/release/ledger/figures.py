@@ -1,8 +1,8 @@
 """What a person was shown of a table beside its releases: figures of studies that read its rows and released nothing.
 
-Settings that are chosen by such figures tell of the rows, and no ε covers that. A study costs nothing and is no
-release; the ledger notes that there was one, without a figure, so that the certificate or card of a later release can
-say so.
+Settings that are chosen by such figures reveal something of the rows, and no ε covers that. A study costs nothing and
+is no release; the ledger notes that there was one, without a figure, so that the certificate or card of a later release
+can say so.
 """
 
 from __future__ import annotations

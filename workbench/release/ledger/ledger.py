@@ -233,7 +233,7 @@ class Ledger(LedgerMerge):
         """Set the cap of ``dataset``, and record it permanently; of ε and δ, the one that is ``None`` stays as it is.
 
         Raises:
-            ParameterError: there is no cap of ε yet, which one of δ alone could stand beside.
+            ParameterError: there is no cap of ε yet, that one of δ alone could be beside.
         """
         with self._transaction():
             account = self.account(self.enter(dataset))

@@ -42,7 +42,7 @@ class ImagePredictions:
         images: the set.
         classes: the public names of the classes.
         codes: the class that is likeliest, of each image (n,).
-        chances: its probability as the network tells it (n,).
+        chances: its probability by the network (n,).
         truth: the code of each image's own class (n,); ``None`` where the images have none, or other classes.
     """
 

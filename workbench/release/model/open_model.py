@@ -277,7 +277,7 @@ def _number(value: Any) -> str:
 
 
 def cell_text(text: str) -> str:
-    """Return a name as it may stand in a CSV file that a spreadsheet opens.
+    """Return a name as it may be in a CSV file that a spreadsheet opens.
 
     Names of files and classes come from others. A spreadsheet takes one that begins with ``=``, ``+``, ``-``, ``@``, a
     tab or a carriage return for a formula and computes it: such a name gets an apostrophe in front, unless it is a

@@ -75,7 +75,7 @@ def release_training(
     The folder holds the weights, the card, and the private metrics in a sub-folder that is not for release. The ledger
     notes that private figures of the rows are shown, unless it is quiet, and of test rows that are not public. A run
     that is cancelled stays charged in full once a figure of it was shown: a private one, or its accuracy on public
-    rows, which tells of the private weights. With checkpoints it is paused instead: its reservation stays until it
+    rows, which depends on the private weights. With checkpoints it is paused instead: its reservation stays until it
     goes on, or is given up (:mod:`workbench.release.model.paused_training`).
 
     Raises:
@@ -178,7 +178,7 @@ class _Run:
         note: called once the run is charged, before a private figure is computed.
         kept: its checkpoint, if it has one.
         resumed: whether it goes on with an interrupted one.
-        seen: whether a figure that tells of the weights was shown to somebody.
+        seen: whether a figure that depends on the weights was shown to somebody.
         training: the finished run.
         accuracy: on the test set, if there is one.
         whole: ε of the whole run, once it is reserved.
@@ -239,7 +239,7 @@ class _Run:
         self.note()  # only now: of what is shown from here on, the run's own card has nothing to say
 
     def _judge(self, step: int, weights: Mapping[str, NDArray[np.float32]]) -> None:
-        """Tell of the accuracy on a public test set: of rows that the guarantee is not about, but by the weights."""
+        """Report the accuracy on a public test set: of rows that the guarantee is not about, but by the weights."""
         assert self.test is not None
         features = self.task.features
         model = TrainedModel(self.task.plan.architecture, features, weights)

@@ -1,7 +1,7 @@
 """Distance to the closest record: who was used is nearer to the released rows than who was not.
 
 Both the original and the control rows are compared with the released ones: a person near to some released row is said
-to have been used, or one who is nearer to it than to all other people of both tables. Beside it stands how many
+to have been used, or one who is nearer to it than to all other people of both tables. Beside it is how many
 released rows are nearer to an original row than to any of as many control rows: one half, if none was copied.
 """
 

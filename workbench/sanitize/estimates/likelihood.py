@@ -9,7 +9,7 @@ D has a peak join a small support, on which a quadratic model is maximised by no
 
 How a numeric column is likely spread: shares in a few groups of neighbouring cells, for a picture.
 
-The frequencies of greatest likelihood are a few spikes, which is how little noisy cells tell about the shape. For a
+The frequencies of greatest likelihood are a few spikes, which is how little noisy cells show of the shape. For a
 picture the search is stopped early (``learners.public_tables``), which keeps it smooth. It has no intervals: the
 quantiles have.
 """

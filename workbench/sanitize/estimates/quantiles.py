@@ -139,7 +139,7 @@ def _quantile(tests: QuantileTests, values: Floats, share: float) -> Quantile:
 
 
 class QuantileTests:
-    """Which cells can hold a quantile of one column, as far as the released cells tell."""
+    """Which cells can hold a quantile of one column, as far as the released cells show."""
 
     def __init__(
         self,

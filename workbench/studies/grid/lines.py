@@ -44,7 +44,7 @@ class SweepLine:
     """A combination of settings at every ε that was tried.
 
     Attributes:
-        name: what tells it from the others, such as ``batch=256, lr=0.5``.
+        name: what distinguishes it from the others, such as ``batch=256, lr=0.5``.
         points: by ascending ε.
         majority: mean accuracy of always saying the largest class.
         network: the network's name in the program.
@@ -109,7 +109,7 @@ class SweepStudyLine:
     """One line of a sweep, with the attributes of :class:`workbench.studies.comparison.StudyLine`.
 
     Attributes:
-        result: what tells one sweep from another: its runs.
+        result: what distinguishes one sweep from another: its runs.
         line: the line.
     """
 

@@ -111,7 +111,7 @@ class RunsFile:
 
     Attributes:
         path: the file.
-        done: the runs that stood in it when it was opened, by name.
+        done: the runs that were in it when it was opened, by name.
     """
 
     def __init__(self, path: Path, study: str) -> None:

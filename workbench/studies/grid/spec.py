@@ -65,7 +65,7 @@ class GridSpec:
     varied: tuple[str, ...]
 
     def label(self, setting: DpSgdPlan, *, without: tuple[str, ...] = ()) -> str:
-        """Return what tells ``setting`` from the others, such as ``lr=0.3, batch=64``."""
+        """Return what distinguishes ``setting`` from the others, such as ``lr=0.3, batch=64``."""
         return ", ".join(f"{n}={_short(getattr(setting, n))}" for n in self.varied if n not in without)
 
 

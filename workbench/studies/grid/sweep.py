@@ -116,7 +116,7 @@ def kind_of_devices(spec: GridSpec, devices: Sequence[str] = ()) -> str:
 
 
 def study_name(spec: GridSpec, data: LoadedRows, kind: str = CPU) -> str:
-    """Return eight digits that tell this study from one of other rows, declarations, seed, version or kind of device.
+    """Return eight digits that differ for other rows, declarations, seed, version or kind of device.
 
     A GPU rounds differently, and may make noise of its own from the same seed.
     """
@@ -172,17 +172,9 @@ def run_grid(
         raise ParameterError("the sweep names a device of its own", "device", "leave it out where devices are given")
     study = study_name(spec, data, kind_of_devices(spec, devices))
     schedules = schedules or schedules_of(spec, data, cancel)
-    tasks = [
-        _Task(setting, _calibrated(setting, schedule), schedule, repeat)
-        for setting, schedule in zip(spec.settings, schedules, strict=True)
-        for repeat in range(spec.file.repeats)
-    ]
+    tasks = _tasks(spec, schedules)
     names = {task: run_name(study, task.setting, task.repeat) for task in tasks}
-
-    @lru_cache(maxsize=256)
-    def spent(schedule: Schedule, steps: int) -> float:
-        return float(schedule.cost(steps).epsilon)
-
+    spent = lru_cache(maxsize=256)(_spent)
     with RunsFile(output, study) as book:
         rest = [task for task in tasks if names[task] not in book.done]
         ended = len(tasks) - len(rest)
@@ -201,6 +193,18 @@ def run_grid(
                 ended += 1
                 emit(Progress(ended, len(tasks), "runs"))
         return tuple(book.done[names[task]] for task in tasks)
+
+
+def _tasks(spec: GridSpec, schedules: Sequence[Schedule]) -> list[_Task]:
+    return [
+        _Task(setting, _calibrated(setting, schedule), schedule, repeat)
+        for setting, schedule in zip(spec.settings, schedules, strict=True)
+        for repeat in range(spec.file.repeats)
+    ]
+
+
+def _spent(schedule: Schedule, steps: int) -> float:
+    return float(schedule.cost(steps).epsilon)
 
 
 def schedules_of(spec: GridSpec, data: LoadedRows, cancel: CancelToken | None = None) -> tuple[Schedule, ...]:

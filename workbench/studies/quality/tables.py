@@ -108,26 +108,14 @@ def read_compared(
         CancelledError: ``cancel`` was set.
     """
     tables = [original, released, *([] if control is None else [control])]
-    made, labels, left_out = [], [], {}
-    for name in original.names:
-        cancel.check()
-        if any(name not in table.names for table in tables):
-            left_out[name] = "not released"
-            continue
-        attribute, why = _declared(original, name, plan)
-        if why:
-            left_out[name] = why
-            continue
-        values, named = _column(tables, attribute)
-        made.append([Variable(name, one, named is None) for one in values])
-        labels.append(named or ())
-    if not made:
+    columns, labels, left_out = _shared_columns(tables, plan, cancel)
+    if not columns:
         raise InputError("the release and the original have no column in common", released.source, "check both names")
     if min(table.rows for table in tables) < 4:
         raise InputError("a table has fewer than four rows", hint="compare larger ones")
-    if target is not None and target not in {one[0].name for one in made}:
+    if target is not None and target not in {one[0].name for one in columns}:
         raise InputError(f"there is no column {target!r} that both tables share", "--target", "name one that both have")
-    sides = [Rows(tuple(one[k] for one in made), table.rows) for k, table in enumerate(tables)]
+    sides = [Rows(tuple(one[k] for one in columns), table.rows) for k, table in enumerate(tables)]
     drawn = np.random.default_rng(seed)
     if control is None:
         mixed = drawn.permutation(original.rows)
@@ -139,17 +127,29 @@ def read_compared(
         like = like.only(drawn.choice(like.count, real.count, replace=False))
     elif like.count < real.count:
         real = real.only(drawn.choice(real.count, like.count, replace=False))
-    return Compared(
-        original=sides[0],
-        released=sides[1],
-        seen=seen,
-        real=real,
-        like=like,
-        held_out=control is not None,
-        labels=tuple(labels),
-        target=target,
-        left_out=left_out,
-    )
+    held_out = control is not None
+    return Compared(sides[0], sides[1], seen, real, like, held_out, tuple(labels), target, left_out)
+
+
+def _shared_columns(
+    tables: Sequence[Table], plan: Plan | None, cancel: CancelToken
+) -> tuple[list[list[Variable]], list[tuple[str, ...]], dict[str, str]]:
+    """Return each column that is compared, of every table; the name of each of its codes; why others are left out."""
+    original = tables[0]
+    columns, labels, left_out = [], [], {}
+    for name in original.names:
+        cancel.check()
+        if any(name not in table.names for table in tables):
+            left_out[name] = "not released"
+            continue
+        attribute, why = _declared(original, name, plan)
+        if why:
+            left_out[name] = why
+            continue
+        values, named = _column(tables, attribute)
+        columns.append([Variable(name, one, named is None) for one in values])
+        labels.append(named or ())
+    return columns, labels, left_out
 
 
 def _declared(original: Table, name: str, plan: Plan | None) -> tuple[Attribute, str]:

@@ -54,7 +54,7 @@ class Rows:
 def generate(
     attributes: Sequence[Attribute], target: Attribute, task: str, rows: int, seed: int, separate: float | None = None
 ) -> Rows:
-    """Return rows that follow from public facts alone: every column tells a little about the target.
+    """Return rows that follow from public facts alone: every column says a little about the target.
 
     A number is Gaussian about a place in its declared range that depends on the row's class (or, of a number that is
     to be predicted, on a hidden number of the row), 0.15 of the range wide; a category is drawn with chances that
@@ -77,7 +77,7 @@ def generate(
     else:
         classes = len(target.values())
         kinds = draw.integers(0, classes, rows)
-        # The distance between two classes is a length over all columns: many columns tell a little each.
+        # The distance between two classes is a length over all columns: many columns say a little each.
         middles = draw.standard_normal((classes, len(attributes))) * _APART / math.sqrt(len(attributes))
         if separate is not None and classes > 1:
             middles -= middles.mean(axis=0)

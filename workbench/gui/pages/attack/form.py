@@ -173,7 +173,7 @@ class AttackForm(QWidget):
         return self._target.currentText()
 
     def value(self) -> Parameters | None:
-        """Return what was chosen, or ``None`` while a field is refused; the reason stands below it."""
+        """Return what was chosen, or ``None`` while a field is refused; the reason is below it."""
         return self.form.value()
 
     def missing(self) -> str:

@@ -36,7 +36,7 @@ class Line:
     """One line of the table; either ``study`` or ``release`` is given.
 
     Attributes:
-        key: tells it from all others of the session.
+        key: distinguishes it from all others of the session.
         model: the title of the model.
         name: the model's name in the program; empty where this version does not know it.
         way: how it was trained, in words.
@@ -98,7 +98,7 @@ def lines_of(runs: Sequence[RunRecord], models: Sequence[ReleasedModel], opened:
     """
     found = []
     for number, run in reversed(list(enumerate(runs))):
-        if run.kind not in _LINES:  # a model that was trained stands in the ledger
+        if run.kind not in _LINES:  # a model that was trained is in the ledger
             continue
         for at, study in enumerate(_LINES[run.kind](run.result)):
             key = f"{number} {run.time} {at} {study.way_words}"
@@ -121,7 +121,7 @@ def names_of(lines: Sequence[Line]) -> list[str]:
     brief = [model.partition(",")[0] for model in models]
     both = [f"{way}, {model}" for way, model in zip(ways, brief, strict=True)]
     whole = [f"{way}, {model}" for way, model in zip(ways, models, strict=True)]
-    # Two runs of the same: the time tells one from the other, or for want of it a number.
+    # Two runs of the same: the time distinguishes them, or without one a number.
     timed = [f"{name}, {line.time[11:16]}" for name, line in zip(both, lines, strict=True)]
     counted = [f"{name} ({timed[:at].count(name) + 1})" for at, name in enumerate(timed)]
     choices = [both, whole, timed, counted]

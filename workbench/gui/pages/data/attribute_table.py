@@ -138,7 +138,7 @@ class AttributeTable(SettingsTable):
             self._filling = True
 
     def closeEditor(self, editor: QWidget, hint: QAbstractItemDelegate.EndEditHint) -> None:  # noqa: N802
-        """Tell of an entry that ended by Return; one that ended by Esc, Tab or a click is followed by none."""
+        """Report an entry that ended by Return; one that ended by Esc, Tab or a click is followed by none."""
         by_return = self._filling and hint == QAbstractItemDelegate.EndEditHint.SubmitModelCache
         self._filling = False
         super().closeEditor(editor, hint)

@@ -201,7 +201,7 @@ def found_in_rows(column: DraftColumn, profile: ColumnProfile) -> dict[str, Any]
     """Return what using the values found in the rows changes of a column; they are marked as read off the data.
 
     Raises:
-        InputError: the rows do not tell, or not in the order of dates that is declared.
+        InputError: the rows do not show it, or not in the order of dates that is declared.
     """
     from workbench.data.columns.profile import attribute_from_data
 

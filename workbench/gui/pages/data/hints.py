@@ -21,7 +21,7 @@ DATE_ORDERS = {
     "day-first": (tr_later("Declare day first"), tr_later("declare day first for {name}")),
     "month-first": (tr_later("Declare month first"), tr_later("declare month first for {name}")),
 }
-"""What the button and the Edit menu say where the rows tell the order of dates."""
+"""What the button and the Edit menu say where the rows show the order of dates."""
 
 MOST = 2
 """Lines that have room."""

@@ -14,7 +14,7 @@ from workbench.gui.pages.estimate.figures import Figure, pair_figures
 from workbench.gui.pages.estimate.tasks import EstimatedRelease, estimate_release, estimate_two, export_figures
 from workbench.gui.pages.estimate.views import ColumnsView, PairView, RowsView
 from workbench.gui.session.error_text import sentence
-from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import Card, button, label, lines, look, panel, row, segments, stack, views
@@ -42,8 +42,6 @@ class EstimatePage(PageFrame):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
         self._found: EstimatedRelease | None = None
-        self._handle: JobHandle | None = None
-        self._paired: JobHandle | None = None
         self.setAcceptDrops(True)
         self._release = PathField("estimate_release", tr("Released file"), tr("A released table (CSV, TSV or Parquet)"))
         self._certificate = PathField(
@@ -65,9 +63,8 @@ class EstimatePage(PageFrame):
         self.columns.filter.hide()
         self._export = button(tr("Export…"), "estimate_export", tip=tr("Write every figure as CSV, with all digits"))
         self._export.clicked.connect(self._ask_and_export)
-        self._cancel = button(tr("Cancel"), "estimate_cancel", tip=tr("Stop (Esc)"), press=self.escape)
         self.foot.addWidget(self._export)
-        self.foot.addWidget(self._cancel)
+        self.add_cancel(button(tr("Cancel"), "estimate_cancel", tip=tr("Stop (Esc)")))
         self.set_primary(
             tr("Estimate"), "estimate_run", self._estimate, tr("Verify the file, then estimate (Ctrl+Return)")
         )
@@ -103,43 +100,23 @@ class EstimatePage(PageFrame):
         self.body.addWidget(source)
         self.body.addWidget(self._views, 1)
 
-    @property
-    def job(self) -> JobHandle | None:
-        """The estimate that runs."""
-        return self._handle or self._paired
-
     def refresh(self) -> None:
-        job = self.job
-        running, stopping = job is not None, job is not None and job.stopping
         assert self.primary is not None
-        keys = self.has_keys(self.primary, self._cancel, self.pair.ask)
+        # The button of a pair keeps the keyboard once its estimate is there.
+        keys = self.has_keys(self.primary, self._cancel, *([self.pair.ask] if self.running else []))
         for part in (*self._segments.values(), self._export):
             part.setVisible(self._found is not None)
-        self._export.setEnabled(not running)
-        self.primary.setVisible(not running)
+        self._export.setEnabled(not self.running)
+        self.primary.setVisible(not self.running)
         self.primary.setEnabled(bool(self._release.text().strip()))
-        self.pair.setEnabled(not running)
-        self._cancel.setVisible(running)
-        self._cancel.setEnabled(not stopping)
-        self._cancel.setText(tr("Cancelling…") if stopping else tr("Cancel"))
+        self.pair.setEnabled(not self.running)
         self.set_note(tr(ALONE))
-        if keys and running:
-            (self if stopping else self._cancel).setFocus()
-        elif keys and not self.has_keys(self.pair.ask):
-            self.take_keys()
+        self.show_cancel(keys=keys)
 
     def retranslate(self) -> None:
         """Say the figures of the release in the language that is shown now."""
         if self._found is not None:
             self._say_found(self._found)
-
-    def escape(self) -> bool:
-        job = self.job
-        if job is None or job.stopping:
-            return False
-        job.cancel()
-        self.refresh()
-        return True
 
     # -- which release --------------------------------------------------------------------------------------------
 
@@ -157,7 +134,7 @@ class EstimatePage(PageFrame):
         tables = [path for path in paths if path not in named]
         if not tables and named:
             tables = [named[0].with_name(named[0].name.removesuffix(ENDING))]
-        if tables and self._handle is None:
+        if tables and not self.running:
             self._release.choose(str(tables[0]))
             beside = not named or named[0] == tables[0].with_name(f"{tables[0].name}{ENDING}")
             self._certificate.choose("" if beside else str(named[0]))
@@ -180,20 +157,13 @@ class EstimatePage(PageFrame):
 
     def _estimate(self) -> None:
         text, certificate = self._release.text().strip(), self._certificate.text().strip()
-        if not text or self.job is not None:
+        if not text or self.running:
             return
         self._forget()
         self._say(tr("Verifying and estimating…"))
-        self._handle = estimate_release(
-            self.jobs, Path(text), Path(certificate) if certificate else None, self._show, self._refused
-        )
-        self._handle.cancelled.connect(lambda: self._say(tr("Cancelled.")))
-        self._handle.ended.connect(self._ended)
-        self.refresh()
-
-    def _ended(self) -> None:
-        self._handle = None
-        self.refresh()
+        beside = Path(certificate) if certificate else None
+        handle = self.follow(estimate_release(self.jobs, Path(text), beside, self._show, self._refused))
+        handle.cancelled.connect(lambda: self._say(tr("Cancelled.")))
 
     def _forget(self) -> None:
         self._found = None
@@ -240,20 +210,14 @@ class EstimatePage(PageFrame):
         self._said.setText(text)
 
     def _estimate_pair(self, first: str, second: str) -> None:
-        if self._found is None or self.job is not None:
+        if self._found is None or self.running:
             return
         names = (first, second)
         self.pair.say(tr("Estimating…"))
-        self._paired = estimate_two(
-            self.jobs, self._found, names, lambda made: self._show_pair(names, made), self._pair_refused
+        handle = self.follow(
+            estimate_two(self.jobs, self._found, names, lambda made: self._show_pair(names, made), self._pair_refused)
         )
-        self._paired.cancelled.connect(lambda: self.pair.say(tr("Cancelled.")))
-        self._paired.ended.connect(self._pair_ended)
-        self.refresh()
-
-    def _pair_ended(self) -> None:
-        self._paired = None
-        self.refresh()
+        handle.cancelled.connect(lambda: self.pair.say(tr("Cancelled.")))
 
     def _show_pair(self, names: tuple[str, str], made: PairEstimate) -> None:
         self.pair.show_pair(names, pair_figures(made))

@@ -281,10 +281,7 @@ def sentence_of(figures: Sequence[Figure]) -> str:
         return tr("Shares of the rows by the values of both, with intervals that hold with 95 % confidence.")
     ends = {"low": found.stated(found.low), "high": found.stated(found.high)}
     if found.hidden:
-        said = tr_later(
-            "The noise hides it: with these mechanisms, the correlation may be anything from {low} to {high}."
-        )
-        return tr(said, **ends)
+        return tr(HIDDEN, **ends)
     if found.low <= 0 <= found.high:
         return tr("No relation is shown: the correlation lies between {low} and {high} (95 %), and may be 0.", **ends)
     estimate = found.stated(found.estimate)

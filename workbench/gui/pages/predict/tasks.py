@@ -50,7 +50,7 @@ class WeightsNeededError(InputError):
     """A network can be opened with the public weights of its frozen part alone.
 
     Attributes:
-        checksum: their SHA-256, as its card tells it.
+        checksum: their SHA-256, as its card has it.
     """
 
     def __init__(self, folder: Path, checksum: str) -> None:
@@ -174,7 +174,7 @@ def predict(
 
 
 def _unused(name: str, frame: pl.DataFrame) -> str:
-    """Return the name with a sign that tells it from the columns of the table."""
+    """Return the name with a sign that distinguishes it from the columns of the table."""
     while name in frame.columns:
         name += "*"
     return name

@@ -30,14 +30,15 @@ from workbench.gui.widgets.basic import (
     views,
 )
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.formatting import count
+from workbench.gui.widgets.formatting import count, first_rows
 from workbench.gui.widgets.master_detail import WIDE
 from workbench.gui.widgets.way_bar import WayBar
 from workbench.release.ledger.study_note import BEFORE
 
 if TYPE_CHECKING:
     from workbench.gui.pages.preview.tasks import PreviewColumn, PreviewRows, Source
-    from workbench.gui.widgets.compared import Pairs, Recovered
+    from workbench.gui.widgets.distribution import Recovered
+    from workbench.studies.spreads_and_pairs import Pairs
 
 FREE = tr_later("Free, and never released or copied; the ledger notes that you looked.")
 AGAIN = tr_later("Draw once more, as often as you like: it costs no ε, because nothing of it is ever released")
@@ -245,12 +246,8 @@ class PreviewPage(PageFrame):
             )
             return
         names = [c.name for c in session.plan.protected]
-        if names != [self._choice.itemText(i) for i in range(self._choice.count())]:
-            self._choice.clear()
-            self._choice.addItems(names)
-        if self._column not in names:
-            self._column = names[0]
-        self._choice.setCurrentText(self._column)
+        self._choice.offer([(name, name) for name in names], self._column)
+        self._column = self._choice.currentText()
         if first:
             self._clear()
         elif self.isVisible():
@@ -342,12 +339,7 @@ class PreviewPage(PageFrame):
             self._say(SPREAD, tr("drawing…"))
         self._rows_of = self._asked
         self._ask_column()  # after the rows, whose tables it uses again
-        seen = rows.original.height
-        first = (
-            tr("the first {seen} of {rows} rows", seen=tr_number(seen, ","), rows=tr_number(rows.rows, ","))
-            if seen < rows.rows
-            else count(seen, "row")
-        )
+        first = first_rows(rows.original.height, rows.rows)
         self.sides.drawn.setText(tr("draw {draw}", draw=self.draw))
         self.sides.source.setText(tr("Made-up rows") if self._made_up else tr("Original"))
         self._rows_note = f"{self._free} {tr('Tinted and bold: changed. Shown: {first}.', first=first)}"

@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.style.language import day, tr
-from workbench.gui.widgets.compared import Pairs, Recovered, Spread
+from workbench.gui.widgets.distribution import Recovered
 from workbench.gui.widgets.formatting import plain, rounded
 from workbench.jobs import Job
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit, Progress
+from workbench.signals.events import Emit
+from workbench.studies.spreads_and_pairs import PAIR_COLUMNS, Pairs, Spread, bar_width, spread_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from workbench.sanitize.plan import Column, Plan
     from workbench.studies.association import Variable
 
-BARS = 30
-PAIR_COLUMNS = 40
 LONG_COLUMNS = 20
 """Columns beyond which comparing them takes seconds, so that it is listed among the jobs and can be cancelled."""
 
@@ -166,32 +165,21 @@ def draw_column(table: Table, plan: Plan, name: str, number: int, cancel: Cancel
     from workbench.sanitize.realisation import Realisation
 
     drawn = Realisation(table, plan, number, cancel).all_rows(name)
-    grid, numeric = drawn.grid, bool(plan.column(name).numeric)
-    total = grid.cells.total
-    counts = [np.bincount(cells, minlength=total) for cells in (drawn.before, drawn.after)]
-    labels = [*grid.labels, "missing"][:total]
-    if numeric:
-        bars = _ranges(grid.cells.size, total, labels)
-    else:
-        common = np.argsort(-counts[0], kind="stable")[:BARS]
-        bars = [(labels[i], [int(i)]) for i in (sorted(common) if total <= BARS else common)]
+    grid = drawn.grid
+    before, after = (np.bincount(cells, minlength=grid.cells.total) for cells in (drawn.before, drawn.after))
     return PreviewColumn(
-        name=name,
-        numeric=numeric,
-        labels=tuple(words for words, _ in bars),
-        original=tuple(int(counts[0][cells].sum()) for _, cells in bars),
-        sanitised=tuple(int(counts[1][cells].sum()) for _, cells in bars),
+        **vars(spread_of(grid, range(grid.cells.size + 1), before, after)),
         changed=int(np.count_nonzero(drawn.before != drawn.after)),
         rows=drawn.before.size,
-        original_cells=counts[0],
-        drawn_cells=counts[1],
+        original_cells=before,
+        drawn_cells=after,
     )
 
 
 def draw_pairs(table: Table, plan: Plan, number: int, emit: Emit, cancel: CancelToken) -> Pairs:
     """Return the associations of the columns before and after one draw; runs in a worker."""
     from workbench.sanitize.realisation import Realisation
-    from workbench.studies.association import associations, variable
+    from workbench.studies.association import variable
 
     leaving = [c for c in plan.columns if c.action != "drop"]
     chosen = sorted(leaving, key=lambda c: c.action != "protect")[:PAIR_COLUMNS]  # those that change come first
@@ -206,18 +194,7 @@ def draw_pairs(table: Table, plan: Plan, number: int, emit: Emit, cancel: Cancel
         else:
             before.append(_kept_variable(drawn.spaced, column))
             after.append(before[-1])
-    emit(Progress(0, 2, tr("correlations")))
-    original = associations(before, cancel)
-    emit(Progress(1, 2, tr("correlations")))
-    return Pairs(
-        names=tuple(v.name for v in before),
-        numeric=tuple(v.numeric for v in before),
-        original=original,
-        sanitised=associations(after, cancel),
-        rows=drawn.spaced.rows,
-        of_rows=drawn.table.rows,
-        left_out=len(leaving) - len(chosen),
-    )
+    return Pairs.of(before, after, (drawn.spaced.rows, drawn.table.rows), len(leaving) - len(chosen), emit, cancel)
 
 
 def _leaving(table: Table, plan: Plan) -> list[str]:
@@ -241,23 +218,6 @@ def _kept_variable(table: Table, column: Column) -> Variable:
             pass  # nobody has to be able to read a column that is copied: its texts are compared
     codes = table.column(column.name).rank("dense").cast(pl.Int64).fill_null(0) - 1
     return Variable(column.name, codes.to_numpy(), numeric=False)
-
-
-def bar_width(size: int) -> int:
-    """Return how many neighbouring cells of ``size`` are in one bar."""
-    return -(-size // BARS)
-
-
-def _ranges(size: int, total: int, labels: list[str]) -> list[tuple[str, list[int]]]:
-    """Return at most BARS ranges of neighbouring cells, and one bar for the missing cell where there is one."""
-    # Every bar holds equally many cells (the last may hold fewer), so that heights compare.
-    width = bar_width(size)
-    made = []
-    for start in range(0, size, width):
-        stop = min(start + width, size)
-        words = labels[start] if stop - start == 1 else f"{labels[start]} – {labels[stop - 1]}"
-        made.append((words, list(range(start, stop))))
-    return [*made, ("missing", [size])] if total > size else made
 
 
 KEY_RECOVERED = "preview-recovered"

@@ -33,7 +33,7 @@ FEW, MANY = 4, 12
 """Candidates shown in a low card, and in a tall one."""
 
 NARROW = 300
-"""Pixels from which a line tells both errors; the tooltip always does."""
+"""Pixels from which a line has both errors; the tooltip always does."""
 
 LINE = 40
 CLOSE = 25

@@ -67,7 +67,7 @@ class ShareModel(PlanModel):
                 tr("Share of ε"),
                 self._share,
                 tr("What the column takes of the plan's ε; a share that is typed is locked"),
-                width=88,
+                width=92,
                 right=True,
                 field="share_editor",
                 spoken=tr("Share of ε"),
@@ -117,7 +117,7 @@ class ShareModel(PlanModel):
         return of_one_row(self.session, self._split[name], name) if name in self._split else None
 
     def outlook_at(self, at: int) -> Outlook | None:
-        """Return the newest outlook of an attribute; :meth:`current` tells whether it is up to date."""
+        """Return the newest outlook of an attribute; :meth:`current` says whether it is up to date."""
         column = self.column_at(at)
         return self._outlooks.get(column.name) if column.protected and not column.problems() else None
 

@@ -75,7 +75,7 @@ def _both_errors(outlook: Outlook, used: Candidate) -> str:
 
 
 def warning(column: DraftColumn, outlook: Outlook | None, *, high: bool) -> str:
-    """Return the warning about a column with its ways out, or nothing; ``high`` tells that ε is high already."""
+    """Return the warning about a column with its ways out, or nothing; ``high`` says that ε is high already."""
     if column.action == "keep":
         return tr(KEPT)
     relations = f"{outlook.faded_words} " if outlook is not None and outlook.faded else ""

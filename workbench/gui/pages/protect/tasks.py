@@ -141,7 +141,7 @@ class Outlook:
 
     @property
     def two_answers(self) -> bool:
-        """Whether a number is released as one of its two bounds, which tells of its mean and of nothing else."""
+        """Whether a number is released as one of its two bounds, which shows its mean and nothing else."""
         chances = self.example.chances if self.example is not None and self.column.numeric else ()
         return len(chances) > 3 and all(c == 0 for c in chances[1:-2])
 

@@ -33,10 +33,5 @@ PAGE = Page(
             "same plan again costs again; to copy the files is free."
         )
     ),
-    keys=(
-        tr_later(
-            "Ctrl+Return releases, after you confirm. Esc cancels what is running. Verify recomputes "
-            "every checksum of a release and compares it with the certificate."
-        )
-    ),
+    keys=tr_later("Ctrl+Return releases, after you confirm. Esc cancels what is running."),
 )

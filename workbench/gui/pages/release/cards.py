@@ -191,7 +191,7 @@ FIGURE_MEANS = tr_later("The most that anyone can learn about one row, compared 
 PERSON_MEANS = tr_later(
     "The most that anyone can learn about one person, compared with a table in which their rows are"
 )
-"""Stands below the ε and is ended by each of the two lines that follow: … blanked, … replaced."""
+"""Shown below the ε and ended by each of the two lines that follow: … blanked, … replaced."""
 
 ZERO_OUT = tr_later(
     "Zero-out neighbours: somebody's row is blanked, and the number of rows is public. The ledger counts this ε."
@@ -208,7 +208,7 @@ SECOND_NEEDS = tr_later("A second draw needs {cost}, but {left}.")
 LEAVES = tr_later(
     "Only a trained network can be released of a set of images. Models, Train makes one with "
     "noise, charges it to the budget, and writes its folder: the weights and a card that states "
-    "its ε. It is then listed below and can be verified."
+    "its ε. It is then listed in Released, where it can be verified."
 )
 STAYS = tr_later(
     "No image and no label is ever released, and no copy of the set, not even with noise: noisy "
@@ -395,6 +395,7 @@ class OnlyModelsCard(Card):
             self._facts,
         ):
             self.body.addWidget(part)
+        self.body.addStretch(1)
         session.account_changed.connect(self.refresh)
         session.table_changed.connect(self.refresh)
         self.refresh()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 
 from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QResizeEvent, QShowEvent
@@ -38,10 +37,9 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
-from workbench.gui.widgets.basic import button, caption, label, look, panel, row, stack
+from workbench.gui.widgets.basic import button, label, look, panel, row, stack
 from workbench.gui.widgets.declared import ColumnsCard
 from workbench.gui.widgets.empty_state import NothingYet
-from workbench.gui.widgets.release_card import ReleasedCard
 from workbench.gui.widgets.way_bar import MODEL, WayBar
 from workbench.jobs import Job
 from workbench.params import WorkbenchError
@@ -92,8 +90,7 @@ class SettingsPage(ReleasePage):
         self._typed: dict[str, str] = {}
         self._foreseen: Foreseen | None = None
         self._problem_found: WorkbenchError | None = None
-        self._asked_early = self._at_newest = False
-        self._card: ReleasedCard | None = None
+        self._asked_early = self._at_results = False
         self._version, self._account = VersionCard(session, jobs), AccountName(session, jobs)
         self._cost, self._outside = CostCard(session), OutsideCard()
         self._cost.use_rest.clicked.connect(self._use_what_remains)
@@ -114,11 +111,10 @@ class SettingsPage(ReleasePage):
         session.plan_changed.connect(self.in_sight(self._follow))
         session.questions_changed.connect(self.in_sight(self._follow))
         session.way_changed.connect(self.in_sight(self._follow))
-        session.account_changed.connect(self._show_released)
-        session.released_changed.connect(self._show_newest)
+        session.account_changed.connect(self._show_results)
+        session.released_changed.connect(self._show_released)
         session.release_asked.connect(self._take_up)
         self._start_over()
-        self._show_released()
         self._take_up()
 
     # -- its parts ------------------------------------------------------------------------------------------------
@@ -136,17 +132,8 @@ class SettingsPage(ReleasePage):
         self._of_model = NothingYet(self.session, "release_of_model", tr("A model"), "train", tr("Train →"))
         self._of_model.say(tr(A_MODEL))
         self._of_images = OnlyModelsCard(self.session)
-        self._released = stack(spacing=12)
-        all_of_them = button(
-            tr("All releases →"), "release_to_released", "link", tip=tr("Released lists everything that left")
-        )
-        all_of_them.clicked.connect(lambda: self.session.go("released"))
-        self._released_title = caption(tr("JUST RELEASED"), all_of_them)
-        past = look(QWidget(), "clear")
-        lines = stack(self._released_title, self._released, spacing=12)
-        past.setLayout(lines)
         self._columns = ColumnsCard(self.session, "release_columns")
-        self._sections = Sections(self._version, self._cost, self._outside, self._columns, past)
+        self._sections = Sections(self._version, self._cost, self._outside, self._columns)
         self._area = QScrollArea()
         self._area.setObjectName("release_area")
         self._area.setWidget(self._sections)
@@ -154,7 +141,7 @@ class SettingsPage(ReleasePage):
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.body.addWidget(self._empty, 1)
-        self.body.addWidget(self._of_images)
+        self.body.addWidget(self._of_images, 1)
         self.body.addWidget(self._of_model, 1)
         self.body.addWidget(self._area, 1)
         self.body.addWidget(self._stopped)
@@ -200,9 +187,9 @@ class SettingsPage(ReleasePage):
             self._columns.follow()
             if pane.results is not None:
                 pane.results.show_newest()
-        if other or self._at_newest:  # what will be published, above what was
+        if other or self._at_results:  # what will be published, above what was
             self._area.verticalScrollBar().setValue(0)
-            self._at_newest = False
+            self._at_results = False
         if other:
             self._sections.show_pane(pane)
             for known in self._panes.values():
@@ -280,8 +267,7 @@ class SettingsPage(ReleasePage):
         self._bar.setVisible(images is None)
         self._empty.setVisible(opened is None and images is None)
         self._of_model.setVisible(opened is not None and pane is None)
-        self._area.setVisible(pane is not None or images is not None)
-        self._sections.show_only_past(only=pane is None)
+        self._area.setVisible(pane is not None)
         for part in (self._account, self._into, self._release):
             part.setVisible(pane is not None)
         done = self._done
@@ -399,53 +385,23 @@ class SettingsPage(ReleasePage):
 
     # -- what was released ----------------------------------------------------------------------------------------
 
-    def _show_released(self) -> None:
-        """Show what was just released of this table; the room Released lists all that was released."""
-        step = self.session.released[-1] if self.session.released else None
-        if step != (None if self._card is None else self._card.step):
-            if self._card is not None:
-                self._card.hide()
-                self._card.deleteLater()
-            self._card = None
-            if step is not None:
-                number = len(self.session.released)
-                self._card = ReleasedCard(step, number, self.jobs, self._learn, self._look_at)
-                self._released.addWidget(self._card)
-        self._released_title.setVisible(step is not None)
+    def _show_results(self) -> None:
+        """Show what the newest release of this way holds; its files and their checks are in Released."""
         if self._pane is not None and self._pane.results is not None:
             self._pane.results.show_newest()
         self.refresh()
 
-    def _learn(self, release: Path) -> None:
-        self.session.to_learn_from.make(release)
-        self.session.go("predict")
-
-    def _look_at(self, release: Path) -> None:
-        self.session.to_estimate_from.make(release)
-        self.session.go("estimate")
-
-    def _show_newest(self) -> None:
-        self._show_released()
+    def _show_released(self) -> None:
+        self._at_results = True
+        self._show_results()
         if self._pane is not None:
             self._pane.show_foreseen(self._foreseen)
-        if self.session.released:
-            QTimer.singleShot(0, self, self._scroll_to_newest)
-
-    def _scroll_to_newest(self) -> None:
-        if self._card is not None:
-            laid_out = self._sections.layout()
-            assert laid_out is not None
-            laid_out.activate()
-            self._area.ensureWidgetVisible(self._card, 0, 0)
-            self._at_newest = True
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         """Ask the ledger again where it could not be read: whoever held it may be done."""
         super().showEvent(event)
         if self.session.opened is not None and self.session.account.problem:
             read_account(self.session, self.jobs)
-        if self._model_is_newest:  # who comes from Train looks for its files, not for what noisy rows would cost
-            QTimer.singleShot(0, self, self._scroll_to_newest)
 
     # -- what it does ---------------------------------------------------------------------------------------------
 
@@ -494,15 +450,14 @@ class SettingsPage(ReleasePage):
 
 
 class Sections(QWidget):
-    """The fields of a way beside what every release has, and below them what was just released."""
+    """The fields of a way beside what every release has, and below them what its newest release holds."""
 
-    def __init__(self, version: QWidget, cost: QWidget, outside: QWidget, columns: QWidget, past: QWidget) -> None:
+    def __init__(self, version: QWidget, cost: QWidget, outside: QWidget, columns: QWidget) -> None:
         super().__init__()
         look(self, "clear")
-        self._cost, self._outside, self._past = cost, outside, look(QWidget(), "clear")
+        self._cost, self._outside = cost, outside
         self._columns = columns  # for a high window: there is room to look once more at what leaves
         self._columns.hide()
-        self._past.setLayout(stack(past, None, spacing=0))
         self._below = look(QWidget(), "clear")
         self._holder = stack(spacing=12)
         self._below.setLayout(self._holder)
@@ -511,24 +466,18 @@ class Sections(QWidget):
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(12)
         self._grid.addWidget(version, 0, 0, 1, 2)
-        self._grid.setRowStretch(6, 1)
+        self._grid.setRowStretch(5, 1)
         self._wide = self._narrow = self._high = False
         self._soon = QTimer(self, singleShot=True, interval=0)  # Qt does not bear another layout while it makes one
         self._soon.timeout.connect(self._fit)
         self._arrange()
-
-    def show_only_past(self, *, only: bool) -> None:
-        """Show what was released before ``only``, where there is nothing to release."""
-        for part in (self._cost, self._outside):
-            part.setVisible(not only)
-        self._columns.setVisible(not only and self._high)
 
     def show_pane(self, pane: WayPane | None) -> None:
         """Show the fields of another way."""
         if self._pane is not None:
             for part in (self._pane, *self._pane.below):
                 part.hide()
-                part.setParent(self._past if part is self._pane else self._below)
+                part.setParent(self if part is self._pane else self._below)
             self._grid.removeWidget(self._pane)
         self._pane = pane
         if pane is not None:
@@ -564,7 +513,7 @@ class Sections(QWidget):
 
     def _arrange(self) -> None:
         grid, pane, wide = self._grid, self._pane, self._wide
-        for part in (self._cost, self._outside, self._columns, self._below, self._past):
+        for part in (self._cost, self._outside, self._columns, self._below):
             grid.removeWidget(part)
         self._columns.setVisible(self._high and pane is not None)
         grid.setRowStretch(3, 100 if self._high and pane is not None else 0)
@@ -576,6 +525,5 @@ class Sections(QWidget):
         grid.addWidget(self._outside, *((2, 1) if across or wide else (2, 0)), 1, 1 if across or wide else 2)
         grid.addWidget(self._columns, 3, 0, 1, 2)
         grid.addWidget(self._below, 4, 0, 1, 2)
-        grid.addWidget(self._past, 5, 0, 1, 2)
         grid.setColumnStretch(0, 1 if wide or across else 3)
         grid.setColumnStretch(1, 1 if wide or across else 2)

@@ -28,5 +28,8 @@ PAGE = Page(
             "anything."
         )
     ),
-    keys=tr_later("Up and Down select a release, Ctrl+F filters, Ctrl+C copies the selected lines."),
+    keys=tr_later(
+        "Up and Down select a release, Ctrl+F filters, Ctrl+C copies the selected lines. Verify recomputes every "
+        "checksum of a release and compares it with the certificate."
+    ),
 )

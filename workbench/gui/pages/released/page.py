@@ -177,7 +177,7 @@ class ReleasedPage(PageFrame):
         line = self._lines[at]
         self._chosen = line.step.release_id
         ways = (self._learn, self._estimate, self._open, self._attack)
-        card = ReleasedCard(line.step, 1, self.jobs, *ways, name="shown_release")
+        card = ReleasedCard(line.step, self.jobs, "shown_release", *ways)
         parts: list[QWidget] = [card]
         if line.step.files and line.step.dataset == self._original():
             rows = not line.step.model and line.step.central in ROWS

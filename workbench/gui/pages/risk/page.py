@@ -117,7 +117,7 @@ def _range(low: int, high: int | None) -> str:
 
 
 class _Detail(Standing):
-    """Stands beside the columns or below them, alike."""
+    """Said beside the columns and below them."""
 
     def arrange(self, *, beside: bool) -> None:
         """Nothing in it depends on the place."""

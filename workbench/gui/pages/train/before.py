@@ -60,7 +60,7 @@ class BeforeCard(Card):
 
         Args:
             explain: is beside its title.
-            expected: tells the accuracy to expect.
+            expected: shows the accuracy to expect.
             test: says what the accuracy is measured on.
         """
         super().__init__()

@@ -261,7 +261,7 @@ class TrainPage(RunPage):
         quiet = quiet or answer == "quiet"
         if self._watched_first() and not quiet:
             figures_first.agree(self.session)
-        if what != self._what():  # other work has ended while the question stood
+        if what != self._what():  # other work has ended while the question was open
             self.session.notify(
                 "warning", tr("The table or its plan changed while the question was open: nothing was trained.")
             )

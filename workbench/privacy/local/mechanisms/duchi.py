@@ -6,7 +6,7 @@ their plain mean is unbiased. Those lie outside the declared bounds; here the bo
 estimate multiplies by that factor, which it knows from the table. The noise is the same:
 Var = ((e^ε + 1)/(e^ε − 1))² − x².
 
-The table has rank 2: it tells the mean as well as any mechanism can at small ε, and nothing else of the distribution.
+The table has rank 2: it gives the mean as well as any mechanism can at small ε, and nothing else of the distribution.
 A missing value is a third answer (randomised response over three).
 """
 

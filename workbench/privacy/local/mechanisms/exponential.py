@@ -3,7 +3,7 @@
 P(j | i) ∝ e^(−s·d(i, j)/2), d the distance in parts of the range, its root or its square: each has sensitivity 1. The
 textbook takes s = ε, which is right for the worst table and spends less than ε on most: here s is calibrated until the
 exact ε of the table is the share. With the distance itself that is the bounded Laplace mechanism. The root, the
-default, tells a value from its neighbours better, and from ε = 2 on errs less on average.
+default, separates a value from its neighbours better, and from ε = 2 on errs less on average.
 """
 
 from __future__ import annotations

@@ -17,19 +17,22 @@ from workbench.gui.widgets.correlation_matrix import Correlations
 from workbench.gui.widgets.distribution import Distribution
 from workbench.gui.widgets.fast_table import RowsTable
 from workbench.gui.widgets.fast_table_model import RowsModel
-from workbench.gui.widgets.formatting import count
+from workbench.gui.widgets.formatting import first_rows, plain
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from workbench.gui.pages.release.synthetic.comparing import Compared
     from workbench.gui.pages.release.synthetic.tasks import ReleasedRows
+    from workbench.studies.spreads_and_pairs import Pairs
+    from workbench.studies.synthetic_comparison import Compared
 
 SPREAD, PAIRS, ROWS = "distribution", "correlations", "rows"
 HIGH = {SPREAD: 210, PAIRS: 350, ROWS: 260}
 """Pixels that each picture needs at least."""
 
 WIDEST_CHOICE = 220
+INVENTED = 0.1
+"""A correlation that is stronger than the original's by more than this is reported."""
 ADVICE = tr_later("Raise ε, or choose another method.")
 LOOKS = {
     SPREAD: (
@@ -136,22 +139,16 @@ class ComparisonCard(Card):
         """Show another comparison, or none; ``stated`` says of which draw."""
         self._found = found
         names = [] if found is None else [spread.name for spread in found.spreads]
-        if names != [self._choice.itemText(i) for i in range(self._choice.count())]:
-            self._choice.clear()
-            self._choice.addItems(names)
-        if self._column not in names:
-            self._column = names[0] if names else ""
-        self._choice.setCurrentText(self._column)
+        self._choice.offer([(name, name) for name in names], self._column)
+        self._column = self._choice.currentText()
         pairs = self.correlations.show_pairs(None if found is None else found.pairs)
         self._stated[SPREAD], self._stated[PAIRS] = stated, pairs
         self._choose(self._column)
         if found is not None:
-            from workbench.gui.pages.release.synthetic.comparing import percent
-
-            self.figure.setText(percent(found.quality.mean))
-            self.words.setText(found.words)
+            self.figure.setText(_percent(found.quality.mean))
+            self.words.setText(_figure_words(found))
             self.learned.setText("" if found.learned is None else tr_sentence(found.learned.words))
-            self.invented.setText(found.invented)
+            self.invented.setText(_invented(found.pairs))
             for part in self._beside:
                 part.setVisible(bool(part.text()) and not self._segments_checked(ROWS))
         self._facts.setText(next(self._stated[key] for key, one in self._segments.items() if one.isChecked()))
@@ -172,14 +169,63 @@ class ComparisonCard(Card):
     def show_rows(self, frame: pl.DataFrame | None, rows: int = 0) -> None:
         """Show the first rows of a released table of ``rows`` rows, or none."""
         self._model.show_frame(frame)
-        seen = 0 if frame is None else frame.height
-        self._stated[ROWS] = (
-            tr("the first {seen} of {rows} rows", seen=tr_number(seen, ","), rows=tr_number(rows, ","))
-            if seen < rows
-            else count(rows, "row")
-        )
+        self._stated[ROWS] = first_rows(0 if frame is None else frame.height, rows)
 
     def _choose(self, name: str) -> None:
         self._column = name
         spreads = () if self._found is None else self._found.spreads
         self.distribution.show_column(next((spread for spread in spreads if spread.name == name), None))
+
+
+def _figure_words(found: Compared) -> str:
+    quality, worst, distance = found.quality, found.worst, _percent(found.quality.worst_distance)
+    if not quality.of_pairs:
+        return tr(
+            "of the rows, on average, would have to move for the tables to agree: {worst} is farthest off, by "
+            "{distance}.",
+            worst=worst,
+            distance=distance,
+        )
+    one, two = _percent(quality.one_way), _percent(quality.two_way)
+    if quality.pairs == quality.of_pairs:
+        return tr(
+            "of the rows, on average, would have to move for the tables to agree: {one} for one column, {two} for "
+            "two; {worst} is farthest off, by {distance}.",
+            one=one,
+            two=two,
+            worst=worst,
+            distance=distance,
+        )
+    return tr(
+        "of the rows, on average, would have to move for the tables to agree: {one} for one column, {two} for two "
+        "({pairs} pairs were counted); {worst} is farthest off, by {distance}.",
+        one=one,
+        two=two,
+        pairs=tr_number(quality.pairs, ","),
+        worst=worst,
+        distance=distance,
+    )
+
+
+def _invented(pairs: Pairs) -> str:
+    """Return a pair that goes together in these rows and not in the original; empty where there is none."""
+    size = len(pairs.names)
+    found = [(pairs.sanitised[i][j], pairs.original[i][j], i, j) for i in range(size) for j in range(i)]
+    odd = [(abs(after) - abs(before), before, after, i, j) for after, before, i, j in found]
+    odd = [one for one in odd if one[0] > INVENTED]
+    if not odd:
+        return ""
+    _, before, after, i, j = max(odd)
+    return tr(
+        "⚠ {one} and {other} go together more in these rows ({after}) than in the original "
+        "({before}): a table of both may not have been counted. Another method may count it.",
+        one=pairs.names[j],
+        other=pairs.names[i],
+        after=tr_number(after, ".2f"),
+        before=tr_number(before, ".2f"),
+    )
+
+
+def _percent(share: float) -> str:
+    """Return a share of rows with two significant digits."""
+    return f"{plain(float(f'{100 * share:.2g}'))} %"

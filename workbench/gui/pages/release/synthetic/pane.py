@@ -36,8 +36,8 @@ from workbench.synth import synthesiser
 from workbench.synth.parameters import SynthesisParameters
 
 if TYPE_CHECKING:
-    from workbench.gui.pages.release.synthetic.comparing import Compared
     from workbench.sanitize.plan import Plan
+    from workbench.studies.synthetic_comparison import Compared
 
 FREE = tr_later("The preview is private, costs nothing and is never released.")
 NEEDS_TIP = tr_later("Estimated from the numbers of rows, columns and values; Cancel stops it within a second")
@@ -143,7 +143,7 @@ class SyntheticPane(WayPane):
         if chosen not in names:
             self._own.discard("target")
             chosen = session.target if session.target in names else None
-        # A plan with a target always tells the method of it.
+        # The method always knows the target of a plan that has one.
         entries = [*([] if session.target in names else [None]), *names]
         self.target.offer([(tr(NO_TARGET) if name is None else name, name) for name in entries], chosen)
         if session.opened is not None and "rows" not in self._own:

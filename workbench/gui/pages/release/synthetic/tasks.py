@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from workbench.data.table import Table
-    from workbench.gui.pages.release.synthetic.comparing import Compared
     from workbench.sanitize.plan import Plan
+    from workbench.studies.synthetic_comparison import Compared
     from workbench.synth.columns import CoarseColumn
     from workbench.synth.needs import Needs
 
@@ -134,9 +134,10 @@ def drawn_preview(
     opened: OpenTable, plan: Plan, chosen: Chosen, number: int, emit: Emit, cancel: CancelToken
 ) -> Compared:
     """Return the comparison of one private draw; runs in a worker. Nothing is charged and nothing can be released."""
-    from workbench.gui.pages.release.synthetic.comparing import coded_rows, compared
     from workbench.release.ledger.study_note import note_study
     from workbench.sanitize.engine import check_columns
+    from workbench.studies.synthetic_comparison import compared
+    from workbench.synth.columns import coded
     from workbench.synth.synthesis import cost_of_synthesis, synthesised
     from workbench.work.noise import Study
 
@@ -152,7 +153,7 @@ def drawn_preview(
     seed = [int(word) for word in KeyedEntropy(_KEY, b"noise", name).words(4)]
     entropy = KeyedEntropy(_KEY, b"rows", name)
     ask = Study(np.random.default_rng(seed), entropy).ask(cost_of_synthesis(method, setting))
-    original = coded_rows(setting.columns, table, cancel)
+    original = coded(setting.columns, table, cancel)
     drawn = synthesised(method, setting, original, chosen.request.rows or table.rows, ask, emit, cancel)
     places = {column.name: place for place, column in enumerate(setting.columns)}
 
@@ -180,10 +181,10 @@ def _certified(path: Path, cancel: CancelToken) -> tuple[dict[str, Any], Plan, T
 
 def released_beside(opened: OpenTable, path: Path, plan: Plan | None, emit: Emit, cancel: CancelToken) -> Compared:
     """Return the comparison of a released table with the original, which is private; runs in a worker."""
-    from workbench.gui.pages.release.synthetic.comparing import compared
     from workbench.release.ledger.study_note import note_study
     from workbench.release.open_release import released_cells
     from workbench.sanitize.engine import check_columns
+    from workbench.studies.synthetic_comparison import compared
 
     document, certified, released = _certified(path, cancel)
     if plan is not None and any(certified.column(c.name).cells != c.cells for c in plan.protected if c.numeric):

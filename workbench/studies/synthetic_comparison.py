@@ -1,0 +1,120 @@
+"""Synthetic rows beside the original: each column's spread, how columns go together, and one figure. All private."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.data.table import Table
+from workbench.privacy.local.cells import CellArray
+from workbench.sanitize.plan import Plan
+from workbench.sanitize.realisation import SPACED_ROWS
+from workbench.signals import Progress
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+from workbench.studies.association import variable
+from workbench.studies.learned_from import LearnedFrom, learned_from
+from workbench.studies.spreads_and_pairs import PAIR_COLUMNS, Pairs, Spread, spread_of
+from workbench.studies.table_quality import TableQuality, table_quality
+from workbench.synth.columns import CoarseColumn, Codes, coded
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """A synthetic table beside the original. Private.
+
+    Attributes:
+        quality: one figure for all tables of one and two columns.
+        worst: the column that is farthest off.
+        spreads: each column's rows by coarse cell.
+        pairs: how columns go together.
+        rows: rows that were drawn.
+        learned: what a model of the target learns from them; ``None`` without a target.
+    """
+
+    quality: TableQuality
+    worst: str
+    spreads: tuple[Spread, ...]
+    pairs: Pairs
+    rows: int
+    learned: LearnedFrom | None = None
+
+
+def compared(
+    columns: Sequence[CoarseColumn],
+    table: Table,
+    fine: Callable[[CoarseColumn], CellArray],
+    target: str | None,
+    plan: Plan,
+    emit: Emit,
+    cancel: CancelToken,
+) -> Compared:
+    """Compare synthetic rows with the original.
+
+    Args:
+        columns: the columns with the cuts that both are counted on, which do not depend on how the rows were made.
+        table: the original rows.
+        fine: the (m,) fine cells of a column of the synthetic rows.
+        target: is among the columns whose correlations are compared, and is what a model of the rows predicts.
+        plan: the public facts of the columns.
+        emit: receives progress.
+        cancel: looked at between tables.
+
+    Raises:
+        CancelledError: ``cancel`` was set.
+    """
+    sizes = [column.size for column in columns]
+    original = coded(columns, table, cancel).codes
+    cells = []
+    for column in columns:
+        cancel.check()
+        cells.append(fine(column))
+    drawn = np.column_stack([column.coarse(found) for column, found in zip(columns, cells, strict=True)])
+
+    def stated(done: int, of: int) -> None:
+        if done % 20 == 0:
+            emit(Progress(done, of, "comparing pairs of columns"))
+
+    quality = table_quality(original, drawn, sizes, cancel, stated)
+    spreads = []
+    for place, column in enumerate(columns):
+        cancel.check()
+        spreads.append(_spread(column, original[:, place], drawn[:, place]))
+    return Compared(
+        quality,
+        columns[quality.worst].name,
+        tuple(spreads),
+        _pairs(columns, table, cells, target, emit, cancel),
+        len(drawn),
+        learned_from(plan, table, target, {c.name: one for c, one in zip(columns, cells, strict=True)}, cancel),
+    )
+
+
+def _spread(column: CoarseColumn, original: Codes, drawn: Codes) -> Spread:
+    before, after = (np.bincount(codes, minlength=column.size) for codes in (original, drawn))
+    return spread_of(column.grid, column.firsts().tolist(), before, after)
+
+
+def _pairs(
+    columns: Sequence[CoarseColumn],
+    table: Table,
+    cells: Sequence[CellArray],
+    target: str | None,
+    emit: Emit,
+    cancel: CancelToken,
+) -> Pairs:
+    chosen = sorted(sorted(range(len(columns)), key=lambda place: columns[place].name != target)[:PAIR_COLUMNS])
+    step, drawn_step = (max(1, -(-rows // SPACED_ROWS)) for rows in (table.rows, len(cells[0])))
+    spaced = table
+    if step > 1:
+        spaced = dataclasses.replace(table, frame=table.frame.gather_every(step), first_line=None)
+    before, after = [], []
+    for place in chosen:
+        cancel.check()
+        grid = columns[place].grid
+        before.append(variable(grid, grid.encode(spaced)))
+        after.append(variable(grid, cells[place][::drawn_step]))
+    return Pairs.of(before, after, (spaced.rows, table.rows), len(columns) - len(chosen), emit, cancel)
