@@ -32,8 +32,8 @@ NEAR = 0.02
 """How near a figure must be where nobody typed a margin: a mean or median in parts of its column's range, a share in
 parts of all rows. Tables of a survey are printed with two digits."""
 
-NEAR_PAIR = 0.1
-"""The same of a correlation: 0.2 is told from 0.3."""
+NEAR_PAIR = 0.3
+"""The same of a correlation: a strong one, 0.5, is told from none."""
 
 MOST_PAIRS = 3
 """The most pairs of numbers that are asked about where nobody named one."""
