@@ -19,7 +19,7 @@ from workbench.release.statistics.statistics_work import statistics_work
 from workbench.release.synthetic.synthesis_work import synthesis_work
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
-from workbench.statistics import queries
+from workbench.statistics import bins, queries
 from workbench.statistics.asked import Request, Statistic
 from workbench.statistics.release_file import decode
 from workbench.synth import mst, synthesis, tree_fit
@@ -122,8 +122,8 @@ def without_noise(form: str) -> Fault:
 
 def counted_twice(patch: pytest.MonkeyPatch) -> None:
     """Each row adds twice what the sensitivity says."""
-    sound = queries.Query.answer
-    patch.setattr(queries.Query, "answer", lambda query, rows: [2 * v for v in sound(query, rows)])
+    sound = queries.Query.of_part
+    patch.setattr(queries.Query, "of_part", lambda query, rows, held: 2 * sound(query, rows, held))
 
 
 def not_clamped(patch: pytest.MonkeyPatch) -> None:
@@ -134,7 +134,7 @@ def not_clamped(patch: pytest.MonkeyPatch) -> None:
         return np.rint((values - centre) / half * size).astype(np.int64)
 
     patch.setattr(queries, "on_grid", on_grid)
-    patch.setattr(queries, "numbers", lambda rows, column: rows.column(column.name).cast(pl.Float64).to_numpy())
+    patch.setattr(bins, "numbers", lambda rows, column: rows.column(column.name).cast(pl.Float64).to_numpy())
 
 
 TWICE = Fault("sensitivity 1 where it is 2", plant=counted_twice)

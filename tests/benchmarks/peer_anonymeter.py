@@ -6,6 +6,7 @@ import time
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from anonymeter.evaluators import InferenceEvaluator, LinkabilityEvaluator, SinglingOutEvaluator
 from anonymeter.stats.confidence import residual_success
@@ -17,8 +18,9 @@ def told(evaluator, **how):
     seconds = time.process_time() - begun
     found = evaluator.risk(confidence_level=0.95)
     rates = evaluator.results(confidence_level=0.95)
-    uncut = residual_success(rates.attack_rate, rates.control_rate)
-    return {"risk": found.value, "low": found.ci[0], "high": found.ci[1], "uncut": uncut, "seconds": seconds}
+    value, error = residual_success(rates.attack_rate, rates.control_rate)
+    shown, uncut = (found.ci[0], found.value, found.ci[1]), (value - error, value, value + error)
+    return {"shown": shown, "uncut": uncut, "seconds": seconds}
 
 
 def main() -> None:
@@ -29,14 +31,19 @@ def main() -> None:
     every = {}
     for name in task["releases"]:
         given = {"ori": original, "syn": pd.read_csv(folder / f"{name}.csv"), "control": control}
-        every[name] = {}
-        for mode, count in (("univariate", task["univariate"][name]), ("multivariate", task["multivariate"][name])):
-            one = SinglingOutEvaluator(**given, n_attacks=count, max_attempts=50 * attacks, seed=0)
-            every[name][mode] = told(one, mode=mode)
-        link = LinkabilityEvaluator(**given, aux_cols=task["files"], n_attacks=attacks)
-        every[name]["linkability"] = told(link, n_jobs=1)
         known = {"aux_cols": task["known"], "secret": task["secret"]}
-        every[name]["inference"] = told(InferenceEvaluator(**given, **known, n_attacks=attacks), n_jobs=1)
+        found = {mode: [] for mode in ("univariate", "multivariate", "linkability", "inference")}
+        for seed in range(task["draws"]):
+            np.random.seed(seed)  # the people whom it draws
+            for mode in ("univariate", "multivariate"):
+                one = SinglingOutEvaluator(
+                    **given, n_attacks=task[mode][name][seed], max_attempts=50 * attacks, seed=seed
+                )
+                found[mode].append(told(one, mode=mode))
+            link = LinkabilityEvaluator(**given, aux_cols=task["files"], n_attacks=attacks)
+            found["linkability"].append(told(link, n_jobs=1))
+            found["inference"].append(told(InferenceEvaluator(**given, **known, n_attacks=attacks), n_jobs=1))
+        every[name] = found
     json.dump(every, sys.stdout)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+
 import numpy as np
 import polars as pl
 import pytest
@@ -10,6 +12,38 @@ from PySide6.QtWidgets import QFileDialog
 from workbench.data.samples.sample_tables import sample_table
 from workbench.params import InputError
 from workbench.release.attacked import hold_out
+
+
+def hold_out_of_iris(hands, monkeypatch, kept):
+    hands.click("sample_iris")
+    hands.idle()
+    hands.click("tab_attack")
+    page = hands.window.page
+    page.attack.setCurrentIndex(page.attack.findData("membership"))
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(kept), ""))
+    hands.answer("20")
+    hands.click("attack_hold_out")
+    hands.idle()
+    return page
+
+
+def test_a_project_names_the_rows_that_were_held_out_and_no_other_table_has_them(hands, tmp_path, monkeypatch):
+    kept, held, project = (tmp_path / name for name in ("kept.csv", "kept-held-out.csv", "kept.workbench.toml"))
+    page, window = hold_out_of_iris(hands, monkeypatch, kept), hands.window
+    assert page.form.given()["nonmembers"] == held
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(project), ""))
+    window.project.save()
+    hands.idle()
+    assert tomllib.loads(project.read_text("utf-8"))["held_out"] == "kept-held-out.csv"
+    window.open("sample:clinic")
+    hands.idle()
+    assert window.session.held_out == ""
+    assert "nonmembers" not in page.form.given()
+    window.open(str(project))
+    hands.idle()
+    assert window.session.held_out == str(held)
+    assert page.form.given()["nonmembers"] == held
+    assert not window.project.unsaved
 
 
 def test_rows_are_held_out_and_a_model_of_the_rest_is_attacked_with_them(hands, tmp_path, monkeypatch):

@@ -245,6 +245,7 @@ def test_a_line_is_attacked_on_request_and_only_then(compare, press, idle, qtbot
     assert tip.startswith("ε = 1 allows a membership of 0.88 at the most.")
     assert compare.page._note.text().endswith("ε = 1 allows a membership of 0.88 at the most.")
     assert "Private" in tip
+    assert re.search(r"trained 5 times .*: (0\.\d\d, ){4}0\.\d\d\.", tip)
     choose = compare.findChild(QComboBox, "compare_epsilon")
     choose.setFocus()
     qtbot.keyClick(choose, Qt.Key.Key_Down)

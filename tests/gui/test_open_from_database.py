@@ -101,7 +101,7 @@ def test_a_table_of_postgresql_is_opened_planned_released_and_verified(
     assert (opened.title, opened.table.rows, opened.table.names) == ("people", 400, ("age", "sex"))
     assert PASSWORD not in opened.source + repr(hands.window.session.recent.paths)
     assert not hands.window._database_dialog._text("password")
-    assert hands.text("questions_count").startswith("2 of 2 columns")
+    assert hands.text("questions_count") == "2 columns: all are needed"
     hands.click("tab_data")
     declare(hands, {"age": ("0", "120"), "sex": ("f, m", "")})
     released = confirmed_and_released(hands, tmp_path / "out.csv")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QBuffer
-from PySide6.QtGui import QColor, QImage, QPainter, QPdfWriter
+from PySide6.QtGui import QColor, QImage, QPainter, QPdfWriter, QTextCursor
 
 from workbench.params import InputError
 from workbench.release.documents.written_document import check_document_path, study_report
@@ -158,3 +158,38 @@ def test_no_heading_stands_at_the_foot_of_a_page(qapp):
     assert alone == []
     assert text.pageCount() > 2
     assert [line for line in seen if line.startswith("Head")] == [f"Head {k}" for k in range(60)]
+
+
+def test_no_row_of_a_table_is_on_two_pages_and_no_heading_without_it(qapp):
+    grids = [
+        part
+        for k in range(30)
+        for part in (
+            Paragraph(f"Table {k}", "strong"),
+            Grid(
+                ("name", "one", "other"), tuple((f"row {i}", "word " * 9 * (i % 7), "word " * k) for i in range(k + 1))
+            ),
+        )
+    ]
+    facts = FactList(tuple((f"fact {i}", "word " * 20 * (i % 4)) for i in range(99)))
+    memory = QBuffer()
+    memory.open(QBuffer.OpenModeFlag.WriteOnly)
+    writer = QPdfWriter(memory)
+    writer.setResolution(RESOLUTION)
+    text = laid_out(Document("Title", "", (Section("All", (*grids, facts)),)), writer, 2000, 2900)
+    layout, block = text.documentLayout(), text.begin()
+    pages: dict[tuple[int, int], set[int]] = {}
+    headings = []
+    while block.isValid():
+        box, table = layout.blockBoundingRect(block), QTextCursor(block).currentTable()
+        here = {int(box.top() + 1) // 2900, int(box.bottom() - 1) // 2900}
+        if table is not None:
+            pages.setdefault((table.firstPosition(), table.cellAt(block.position()).row()), set()).update(here)
+        elif block.text().startswith("Table"):
+            table = QTextCursor(block.next().next()).currentTable()  # Qt puts an empty block before a table
+            headings.append((here, table.firstPosition()))
+        block = block.next()
+    assert [row for row, on in pages.items() if len(on) > 1] == []
+    assert [at for here, at in headings if pages[at, 0] != here or pages[at, 1] != here] == []
+    assert (len(headings), len(pages)) == (30, sum(k + 2 for k in range(30)) + 99)
+    assert text.pageCount() > 10

@@ -223,6 +223,7 @@ def test_a_project_whose_table_is_gone_is_told_of_and_can_be_pointed_to(
         ("project = 1", ParameterError, "does not name its table"),
         ("project = 1\ntable = 'a.csv'\nspeed = 3", ParameterError, "'speed' is not known"),
         ("project = 1\ntable = 'a.csv'\nepsilon = 'much'", ParameterError, "not a number"),
+        ("project = 1\ntable = 'a.csv'\nheld_out = 3", ParameterError, "held_out is not a path"),
         ("project = 1\ntable = 'a.csv'\ncolumn = 3", ParameterError, "not a list of columns"),
         ("project = 1\ntable = 'a.csv'\ncolumn = [3]", ParameterError, "not a table of keys"),
         ("project = 1\ntable = 'a.csv'\n[[reading]]\nencoding = 'klingon'", ParameterError, "klingon"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from mishaps import Heard, retype, statuses, text_of
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QComboBox, QTableView, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QTableView, QWidget
 
 from workbench.gui.session.account_task import read_account
 from workbench.release.verify_any import verify_any
@@ -141,6 +142,57 @@ def test_a_standard_deviation_is_ticked_forecast_and_released(ready, press, idle
         (row,) = csv.DictReader(file)
     assert (row["statistic"], row["column"]) == ("std", "age")
     assert 0 < float(row["estimate"]) < 41  # half the range
+
+
+def test_correlations_ranges_top_values_and_a_table_go_with_the_ticks(ready, press, idle, target, release, hands):
+    press(ready, "statistics_none")
+    for column, title in (("age", "Mean"), ("income", "Mean"), ("age", "Quantiles"), ("sex", "Most frequent")):
+        hands.click_cell(TABLE, column, title)
+    for name in ("correlation", "ranges", "top"):
+        hands.click(f"statistics_{name}")
+    idle(ready)
+    assert {("correlation", "age"), ("ranges", "age"), ("top", "sex")} < set(asked(ready))
+    box = ready.findChild(QCheckBox, "statistics_correlation")
+    assert box.text().startswith("correlations ± 0.")
+    assert "Half of the 95 % interval: " in box.toolTip()
+    assert ready.findChild(QCheckBox, "statistics_ranges").text().endswith(" rows")
+    pick(ready, "statistics_by_1", "sex")
+    pick(ready, "statistics_by_2", "label")
+    idle(ready)
+    assert ("table", None) in asked(ready)  # its margins cost nothing more than the counts of groups
+    assert text_of(ready, "statistics_count_expected").startswith("± ")
+    hands.click_cell(TABLE, "age", "Quantiles")
+    idle(ready)
+    assert "correlation of age and income ± " in text_of(ready, "statistics_group_sizes")
+    hands.click_cell(TABLE, "age", "Quantiles")
+    idle(ready)
+    assert ("top", "sex") not in asked(ready)  # it makes the groups
+    release()
+    assert verify_any(target) == []
+    with target.open(encoding="utf-8", newline="") as file:
+        found = {row["statistic"] for row in csv.DictReader(file)}
+    assert {"correlation", "rows up to", "table", "margin"} <= found
+
+
+def test_dates_make_groups_of_months(window, press, idle, qtbot, tmp_path):
+    path = tmp_path / "visits.csv"
+    path.write_text("day,stay\n" + "".join(f"2026-0{1 + i % 3}-1{i % 7},{i % 9}\n" for i in range(60)), "utf-8")
+    Hands(window, qtbot).drop(path)
+    first, last = (float(datetime.date(2026, month, day).toordinal()) for month, day in ((1, 1), (3, 31)))
+    day = {"kind": "date", "lower": first, "upper": last}
+    facts = {"day": day, "stay": {"kind": "integer", "lower": 0.0, "upper": 9.0}}
+    columns = {name: {"action": "protect", **own} for name, own in facts.items()}
+    window.session.edit("declare", window.session.plan.with_columns(columns))
+    press(window, "tab_statistics")
+    idle(window)
+    box = window.findChild(QComboBox, "statistics_by_1")
+    assert [box.itemText(i) for i in range(box.count()) if ", by " in box.itemText(i)] == [
+        f"day, by {period}" for period in ("day", "week", "month", "quarter", "year")
+    ]
+    pick(window, "statistics_by_1", "day, by month")
+    idle(window)
+    assert {one.by for one in window.page._pane.request().figures} == {("day:month",)}
+    assert all(one.column != "day" for one in window.page._pane.request().figures)
 
 
 def test_bins_are_typed_and_a_wrong_number_is_refused(ready, hands, idle):

@@ -64,5 +64,14 @@ EVERYTHING = (
     {"statistic": "quantiles", "column": "age", "by": ("city",), "at": (0.5,)},
     {"statistic": "variance", "column": "pay"},
     {"statistic": "std", "column": "age", "by": ("city",)},
+    {"statistic": "correlation", "column": "age", "other": "pay"},
+    {"statistic": "covariance", "column": "stars", "other": "pay", "by": ("city",)},
+    {"statistic": "ranges", "column": "pay", "bins": 40},
+    {"statistic": "ranges", "column": "born", "bins": 9, "by": ("city",)},
+    {"statistic": "histogram", "column": "city"},
+    {"statistic": "top", "column": "city", "places": 2},
+    {"statistic": "table", "by": ("city", "stars")},
+    {"statistic": "mean", "column": "age", "by": ("born:quarter",)},
+    {"statistic": "count", "by": ("city", "stars", "born:quarter")},
 )
 """One of each kind."""

@@ -27,6 +27,17 @@ from workbench.statistics.sql import asked_in_sql
         ('select sum("my pay"), variance(age), count(age), mode(city)', None),
         ("select median(age) from t", ["quantiles of age"]),
         ("SELECT MODE() WITHIN GROUP (ORDER BY city) FROM main.t AS x", ["mode of city"]),
+        (
+            "SELECT sex, city, CORR(age, pay), COVAR_POP(pay, age) FROM t GROUP BY sex, city",
+            ["correlation of age and pay by sex and city", "covariance of pay and age by sex and city"],
+        ),
+        (
+            "SELECT DATE_TRUNC('month', born), AVG(pay) FROM t GROUP BY DATE_TRUNC('MONTH', born)",
+            ["mean of pay by born:month"],
+        ),
+        ("SELECT DATE_TRUNC('week', born) AS w, COUNT(*) FROM t GROUP BY w", ["count by born:week"]),
+        ("SELECT city AS c, COUNT(*) FROM t GROUP BY c", ["count by city"]),
+        ("SELECT APPROX_TOP_K(city, 5), APPROX_TOP_K(sex) FROM t", ["top of city", "top of sex"]),
     ],
 )
 def test_aggregates_become_statistics(query: str, asked: list[str] | None) -> None:
@@ -79,6 +90,12 @@ def test_quantiles_of_a_column_are_one_statistic() -> None:
         ("SELECT RANK(0.5) WITHIN GROUP (ORDER BY age) FROM t", "no figure"),
         ("SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age, pay) FROM t", "no figure"),
         (f"SELECT {'(' * 3000}AVG(age){')' * 3000} FROM t", "nested too deeply"),
+        ("SELECT COUNT(*) FROM t GROUP BY DATE_TRUNC('hour', born)", "name one of day, week, month"),
+        ("SELECT COUNT(*) FROM t GROUP BY DATE_TRUNC('month', born, 'UTC')", "only SELECT, FROM and GROUP BY"),
+        ("SELECT DATE_TRUNC('day', born), COUNT(*) FROM t GROUP BY DATE_TRUNC('month', born)", "no figure"),
+        ("SELECT CORR(age + 1, pay) FROM t", "no declared bounds"),
+        ("SELECT CORR(age, age) FROM t", "is of two columns"),
+        ("SELECT APPROX_TOP_K(city, age) FROM t", "no number of values"),
         ("", "not one SELECT"),
         ("SELECT AVG(age FROM t", "cannot be read"),
     ],

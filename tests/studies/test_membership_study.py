@@ -13,8 +13,9 @@ from workbench.params import InputError
 from workbench.risk.attacks.outcome import Outcome
 from workbench.risk.membership import Allowed
 from workbench.sanitize.plan import Column, Plan
+from workbench.signals.events import Event, Progress
 from workbench.studies.curve import CurvePlan
-from workbench.studies.membership import of_study
+from workbench.studies.membership import REPEATS, of_study, repeated
 from workbench.studies.regimes import Regime, StudyData
 
 ROWS = 300
@@ -68,3 +69,22 @@ def test_an_epsilon_of_each_prediction_bounds_nothing_of_many() -> None:
 def test_too_few_rows_are_refused() -> None:
     with pytest.raises(InputError, match="39 rows"):
         attacked("naive-bayes", "none", data(39))
+
+
+def test_a_line_is_attacked_on_several_halves_and_its_interval_is_that_of_their_mean() -> None:
+    of, plan, regime = data(120), CurvePlan(model="naive-bayes", regimes=("private",)), Regime.parse("private")
+    seen: list[Event] = []
+    found = repeated(lambda seed: of_study(plan, regime, 1.0, of, seed), seen.append)
+    once = of_study(plan, regime, 1.0, of, 0).attacked()
+    assert found.outcomes[0].figures["guesses"] == once.figures["guesses"]
+    areas = [one["auc"] for one in found.each]
+    assert (len(areas), len({one["guess"] for one in found.each})) == (REPEATS, 1)
+    assert len(set(areas)) > 1, "another half is another model"
+    assert found.auc.value == pytest.approx(np.mean(areas))
+    assert found.auc.low == pytest.approx(np.mean([one["auc_low"] for one in found.each]))
+    assert found.auc.high == pytest.approx(np.mean([one["auc_high"] for one in found.each]))
+    means = [np.mean([one.figures["guesses"][at]["auc"] for one in found.outcomes]) for at in range(4)]
+    assert found.auc.value == pytest.approx(max(means))
+    done = [event.done / event.total for event in seen if isinstance(event, Progress)]
+    assert done == sorted(done)
+    assert done[-1] == 1

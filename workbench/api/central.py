@@ -104,14 +104,15 @@ def statistics(
     engine: str = LOCAL,
     scheduler: str | None = None,
 ) -> pd.DataFrame:
-    """Return counts, histograms, means, sums and quantiles of ``frame``, each with its 95 % interval.
+    """Return counts, means, sums, quantiles, pairs, ranges and tables of ``frame``, each with its 95 % interval.
 
     Args:
         frame: the rows. The plan names all of its columns.
         plan: declares the columns.
-        figures: what is asked for, such as ``{"statistic": "mean", "column": "age", "by": ["sex"]}``; keys as in a
-            ``[[figure]]`` of ``workbench statistics --request``; or a ``SELECT``, as of ``workbench sql``. By default
-            a histogram of every protected column and the mean of every number.
+        figures: what is asked for, such as ``{"statistic": "mean", "column": "age", "by": ["sex", "born:month"]}`` or
+            ``{"statistic": "correlation", "column": "age", "other": "pay"}``; keys as in a
+            ``[[figure]]`` of ``workbench statistics --request``; or a ``SELECT``, as of ``workbench sql``. By default a
+            histogram of every protected column and the mean of every number.
         epsilon: ε of one row for all figures together; the plan's by default.
         delta: δ of one row, below 1/rows: noise is then discrete Gaussian. By default there is none.
         account: as for :func:`release`.

@@ -15,8 +15,9 @@ class _Sql(StatisticsCommand):
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         stated = (
-            "a SELECT of COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE(column, 0.9) or MODE, of all rows or "
-            "GROUP BY one or two columns; what no declared bound limits is refused with its reason"
+            "a SELECT of COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE(column, 0.9), MODE, CORR(a, b), "
+            "COVAR_POP(a, b) or APPROX_TOP_K(column, 3), of all rows or GROUP BY columns and "
+            "DATE_TRUNC('month', column); what no declared bound limits is refused with its reason"
         )
         parser.add_argument("query", metavar="SELECT", help=stated)
         super().configure(parser)

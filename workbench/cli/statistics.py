@@ -1,4 +1,4 @@
-"""``workbench statistics``: private counts, histograms, means, sums, spreads, quantiles, modes, of all or groups."""
+"""``workbench statistics``: private counts, means, spreads, quantiles, pairs, ranges, tables, of all or groups."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ KINDS: tuple[Kind, ...] = (
         work="workbench.release.statistics.statistics_work:asked_work",
         again="workbench.release.statistics.statistics_work:repeated",
         formats=("csv", "json"),
-        help="release private counts, histograms, means, sums, spreads, quantiles and modes with their intervals",
+        help="release private counts, means, spreads, quantiles, correlations, ranges and tables with their intervals",
     ),
     Kind(
         "values",

@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from workbench.params import WorkbenchError
@@ -22,7 +23,7 @@ from workbench.render.palette import LIGHT, THEMES
 from workbench.render.values import kind_of
 
 if TYPE_CHECKING:
-    from PySide6.QtGui import QFont, QPainter, QPdfWriter, QTextDocument
+    from PySide6.QtGui import QFont, QPainter, QPdfWriter, QTextBlock, QTextDocument, QTextTable
 
 RESOLUTION = 288
 """Dots per inch in which the text is laid out."""
@@ -193,28 +194,81 @@ def laid_out(document: Document, device: Any, width: float, height: float) -> QT
         text.addResource(QTextDocument.ResourceType.ImageResource.value, QUrl(f"figure:{place}"), image)
     text.setHtml(f"<body>{_head(document)}{body}</body>")
     text.setPageSize(QSizeF(width, height))
-    _keep_headings(text)
+    _keep_together(text)
     return text
 
 
-def _keep_headings(text: QTextDocument) -> None:
-    """Let no heading stand at the foot of a page, away from what it is about."""
-    from PySide6.QtGui import QTextCursor, QTextFormat
+def _keep_together(text: QTextDocument) -> None:
+    """Let no heading stand at the foot of a page, away from what it is about, and no row of a table on two pages."""
+    from PySide6.QtGui import QTextBlock, QTextCursor
 
     layout, block = text.documentLayout(), text.begin()
     high = text.pageSize().height()
-    while (below := block.next()).isValid():
+    while (below := _filled(block, QTextBlock.next)).isValid():  # what is moved moves only what is below it
         if _heads(block):
             pages = [int((layout.blockBoundingRect(one).bottom() - 1) // high) for one in (block, below)]
             if pages[0] != pages[1]:
-                first = block
-                while _heads(first.previous()):
-                    first = first.previous()
-                kept = first.blockFormat()
-                kept.setPageBreakPolicy(QTextFormat.PageBreakFlag.PageBreak_AlwaysBefore)
-                QTextCursor(first).setBlockFormat(kept)
-                text.markContentsDirty(0, text.characterCount())  # Qt would lay out a part of it only
+                _break_before(text, block)
+        elif (table := QTextCursor(block).currentTable()) is not None:
+            cell = table.cellAt(block.position())
+            if cell.column() == 0 and cell.firstCursorPosition().block() == block:
+                _keep_row(text, table, cell.row())
         block = below
+
+
+def _keep_row(text: QTextDocument, table: QTextTable, row: int) -> None:
+    """Move a row that begins on one page and ends on another to the next page; one longer than a page stays.
+
+    Qt breaks the lines of each cell by themselves. A page break in a cell would leave a page empty, so that the row
+    above is made as high as the page has room.
+    """
+    layout, high = text.documentLayout(), text.pageSize().height()
+    rects = [
+        layout.blockBoundingRect(table.cellAt(row, at).firstCursorPosition().block()) for at in range(table.columns())
+    ]
+    top, bottom = min(rect.top() for rect in rects), max(rect.bottom() for rect in rects)
+    page, left = int((top + 1) // high), high - top % high
+    if int((bottom - 1) // high) == page or bottom - top > high / 2:
+        return
+    if row <= table.format().headerRowCount():
+        _break_before(text, table.firstCursorPosition().block())
+        return
+    # Less than a line is left, so that Qt itself moves the row.
+    room = (left - _points(4)) * 96 / layout.paintDevice().logicalDpiY()
+    for at in range(table.columns()):
+        above = table.cellAt(row - 1, at)
+        kept = above.format().toTableCellFormat()
+        kept.setBottomPadding(table.format().cellPadding() + room)
+        above.setFormat(kept)
+    text.markContentsDirty(0, text.characterCount())
+
+
+def _break_before(text: QTextDocument, block: QTextBlock) -> None:
+    """Begin a page with a block, or the table that it is in, and with the headings above it."""
+    from PySide6.QtGui import QTextBlock, QTextCursor, QTextFormat
+
+    table, first = QTextCursor(block).currentTable(), block
+    while _heads(above := _filled(first, QTextBlock.previous)):
+        first = above
+    if table is not None and first == block:
+        framed = table.format()
+        framed.setPageBreakPolicy(QTextFormat.PageBreakFlag.PageBreak_AlwaysBefore)
+        table.setFormat(framed)
+    else:
+        kept = first.blockFormat()
+        kept.setPageBreakPolicy(QTextFormat.PageBreakFlag.PageBreak_AlwaysBefore)
+        QTextCursor(first).setBlockFormat(kept)
+    text.markContentsDirty(0, text.characterCount())  # Qt would lay out a part of it only
+
+
+def _filled(block: QTextBlock, step: Callable[[QTextBlock], QTextBlock]) -> QTextBlock:
+    """Return the block before or after another, without the empty ones that Qt puts around a table."""
+    from PySide6.QtGui import QTextCursor
+
+    found = step(block)
+    while found.isValid() and not found.text() and QTextCursor(found).currentTable() is None:
+        found = step(found)
+    return found
 
 
 def _heads(block: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -13,11 +14,18 @@ from workbench.params.nested import records
 from workbench.sanitize.plan import Column, Plan
 
 COUNT, HISTOGRAM, MEAN, SUM, QUANTILES, MODE = ("count", "histogram", "mean", "sum", "quantiles", "mode")
-VARIANCE, STD = "variance", "std"
-STATISTICS = (COUNT, HISTOGRAM, MEAN, SUM, QUANTILES, MODE, VARIANCE, STD)
-OF_AMOUNTS = (MEAN, SUM, VARIANCE, STD)
+VARIANCE, STD, COVARIANCE, CORRELATION = "variance", "std", "covariance", "correlation"
+RANGES, TOP, TABLE = "ranges", "top", "table"
+STATISTICS = (COUNT, HISTOGRAM, MEAN, SUM, QUANTILES, MODE, VARIANCE, STD, COVARIANCE, CORRELATION, RANGES, TOP, TABLE)
+OF_PAIRS = (COVARIANCE, CORRELATION)
+"""Statistics of two columns."""
+OF_AMOUNTS = (MEAN, SUM, VARIANCE, STD, *OF_PAIRS)
 """Statistics of integers and reals only."""
 QUARTERS = (0.25, 0.5, 0.75)
+PERIODS = ("day", "week", "month", "quarter", "year")
+"""What a column of dates can be grouped by, behind a colon."""
+PLACES = 3
+"""How many of the most frequent values are shown where nobody said."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,9 +33,15 @@ class Statistic(Parameters):
     """One statistic of a column, of all rows or by groups."""
 
     statistic: str = choice(choices=STATISTICS, help="which figure")
-    column: str | None = text(default=None, help="of which column; a count by groups needs none")
-    by: tuple[str, ...] | None = texts(default=None, shortest=1, help="columns whose declared cells make the groups")
-    bins: int | None = integer(default=None, at_least=2, upto=4096, help="bins of a histogram of numbers")
+    column: str | None = text(default=None, help="of which column; a count by groups, or a table, needs none")
+    other: str | None = text(default=None, help="the second column of a covariance or correlation")
+    by: tuple[str, ...] | None = texts(
+        default=None, shortest=1, help="columns whose declared cells make the groups; born:month for months of dates"
+    )
+    bins: int | None = integer(
+        default=None, at_least=2, upto=4096, help="bins of a histogram, or of ranges, of numbers"
+    )
+    places: int | None = integer(default=None, at_least=2, upto=1000, help="how many of the most frequent values")
     at: tuple[float, ...] | None = levels(
         default=None, at_least=0.0001, upto=0.9999, most=99, help="which quantiles, 0.5 being the median"
     )
@@ -36,20 +50,35 @@ class Statistic(Parameters):
     def __post_init__(self) -> None:
         """Check the values, then that they fit the statistic."""
         super().__post_init__()
-        if self.column is None and (self.statistic != COUNT or not self.by):
+        counts = self.statistic == COUNT and self.by
+        if self.statistic == TABLE and (self.column is not None or len(self.by or ()) < 2):
+            raise ParameterError("a table is of two or more columns", hint='name them as by = ["city", "sex"]')
+        if self.column is None and not counts and self.statistic != TABLE:
             raise ParameterError(f"the {self.statistic} names no column", hint="name one; a count may name groups")
-        if self.bins is not None and self.statistic != HISTOGRAM:
+        if self.statistic in OF_PAIRS and self.other in (None, self.column):
+            raise ParameterError(f"a {self.statistic} is of two columns", self.called, "name another one as other")
+        if self.statistic not in OF_PAIRS and self.other is not None:
+            raise ParameterError(f"a {self.statistic} is of one column", self.called, "leave the other one out")
+        if self.bins is not None and self.statistic not in (HISTOGRAM, RANGES):
             raise ParameterError(f"a {self.statistic} has no bins", self.called, "leave them out")
+        if self.places is not None and self.statistic != TOP:
+            raise ParameterError(f"a {self.statistic} has no places", self.called, "leave them out")
         if self.at is not None and self.statistic != QUANTILES:
             raise ParameterError(f"a {self.statistic} is at no quantile", self.called, "leave it out")
-        if self.by is not None and (len(self.by) > 2 or self.column in self.by):
-            raise ParameterError("groups are made by one or two other columns", self.called, "name one or two")
+        if self.by is not None and {self.column, self.other} & set(self.by):
+            raise ParameterError("groups are made by other columns", self.called, "name others")
 
     @property
     def called(self) -> str:
         """Its name in messages: ``mean of Pay by City``."""
         of = f" of {self.column}" if self.column is not None else ""
+        of += f" and {self.other}" if self.other is not None else ""
         return f"{self.statistic}{of}" + (f" by {' and '.join(self.by)}" if self.by else "")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it is of, without those that make groups."""
+        return tuple(name for name in (self.column, self.other) if name is not None)
 
     @property
     def quantiles(self) -> tuple[float, ...]:
@@ -76,16 +105,32 @@ class Request(Parameters):
         """
         if not self.figures:
             raise ParameterError("no statistic was asked for", hint="ask for one")
-        seen: set[tuple[str, str | None, tuple[str, ...] | None]] = set()
+        names = [column.name for column in plan.columns]
+        seen: set[tuple[str, frozenset[str], tuple[str, ...] | None]] = set()
         for ask in self.figures:
-            if (ask.statistic, ask.column, ask.by) in seen:
+            key = (ask.statistic, frozenset(ask.columns), ask.by)
+            if key in seen:
                 raise ParameterError(f"the {ask.called} is asked for twice", hint="ask once")
-            seen.add((ask.statistic, ask.column, ask.by))
-            for name in (*(ask.by or ()), *((ask.column,) if ask.column is not None else ())):
+            seen.add(key)
+            named = [*(without_period(name, names)[0] for name in ask.by or ()), *ask.columns]
+            for at, name in enumerate(named):
                 protected(plan, name)
-            if ask.column is not None:
-                _check_kind(ask, plan.column(ask.column))
+                if name in named[:at]:
+                    raise ParameterError(f"the column {name!r} is named twice", ask.called, "name others")
+            for name in ask.columns:
+                _check_kind(ask, plan.column(name))
         return self
+
+
+def without_period(named: str, names: Collection[str]) -> tuple[str, str | None]:
+    """Return the column that makes groups, and the period behind its colon; the whole name of a column goes first.
+
+    Args:
+        named: as it is asked for.
+        names: of the plan's columns.
+    """
+    name, _, period = named.rpartition(":")
+    return (name, period) if period in PERIODS and name and named not in names else (named, None)
 
 
 def protected(plan: Plan, name: str) -> Column:
@@ -114,11 +159,13 @@ def _check_kind(ask: Statistic, column: Column) -> None:
     if ask.statistic in OF_AMOUNTS and column.kind not in ("integer", "real"):
         hint = "ask for its quantiles or its histogram" if column.kind == "date" else "ask for its histogram"
         raise ParameterError(f"a {column.kind} has no {ask.statistic}", f"column {column.name}", hint)
-    if ask.statistic == QUANTILES and not column.numeric:
-        raise ParameterError(f"a {column.kind} has no quantiles", f"column {column.name}", "ask for its histogram")
-    if ask.statistic == MODE and column.numeric:
+    if ask.statistic in (QUANTILES, RANGES) and not column.numeric:
+        raise ParameterError(
+            f"a {column.kind} has no {ask.statistic}", f"column {column.name}", "ask for its histogram"
+        )
+    if ask.statistic in (MODE, TOP) and column.numeric:
         hint = "ask for its histogram, whose largest bins it shows"
-        raise ParameterError("there is a most frequent value only of columns of names", f"column {column.name}", hint)
+        raise ParameterError("there are most frequent values only of columns of names", f"column {column.name}", hint)
     if ask.bins is not None and not column.numeric:
         raise ParameterError(f"a {column.kind} has a bin for each value", f"column {column.name}", "leave bins out")
     if ask.statistic == COUNT and column.missing != "own-value" and not ask.by:
@@ -137,11 +184,19 @@ def usual_request(plan: Plan) -> Request:
     return Request(figures=(*histograms, *means))
 
 
+_BEHIND_COLON = {HISTOGRAM: "bins", RANGES: "bins", QUANTILES: "at", TOP: "places"}
+
+
 def _typed(statistic: str, word: str, by: tuple[str, ...] | None) -> Statistic:
     keys: dict[str, Any] = {"statistic": statistic, "column": word, "by": by}
+    if statistic == TABLE:
+        return Statistic(statistic=statistic, by=tuple(part.strip() for part in word.split(",")))
+    if statistic in OF_PAIRS:
+        keys["column"], _, other = (part.strip() for part in word.partition(","))
+        return Statistic(**keys, other=other or None)
     name, colon, rest = word.rpartition(":")
-    if colon and statistic in (HISTOGRAM, QUANTILES) and rest.replace(",", "").replace(".", "").isdigit():
-        field = "bins" if statistic == HISTOGRAM else "at"
+    if colon and statistic in _BEHIND_COLON and rest.replace(",", "").replace(".", "").isdigit():
+        field = _BEHIND_COLON[statistic]
         keys |= {"column": name, field: Statistic.declared()[field].parse(rest, f"--{statistic} {word}")}
     return Statistic(**keys)
 
@@ -162,8 +217,18 @@ class Asked(Parameters):
     variance: tuple[str, ...] | None = _columns("COL", "variance of COL: mean squared distance from the mean")
     std: tuple[str, ...] | None = _columns("COL", "standard deviation of COL: the root of its variance")
     mode: tuple[str, ...] | None = _columns("COL", "the most frequent value of COL, a column of names")
+    covariance: tuple[str, ...] | None = _columns("COL,COL", "covariance of two columns")
+    correlation: tuple[str, ...] | None = _columns("COL,COL", "correlation of two columns")
+    ranges: tuple[str, ...] | None = _columns(
+        "COL[:BINS]", "how many rows are up to each value of COL: of any range, the difference of two of them"
+    )
+    top: tuple[str, ...] | None = _columns("COL[:3]", "the most frequent values of COL, with their counts")
+    table: tuple[str, ...] | None = _columns("COL,COL,…", "counts of all combinations, and the sums at its margins")
     by: tuple[str, ...] | None = texts(
-        default=None, repeated=True, symbol="COL", help="of each group that COL makes; twice at most"
+        default=None,
+        repeated=True,
+        symbol="COL[:PERIOD]",
+        help="of each group that COL makes, or each day, week, month, quarter or year of dates (born:month)",
     )
     request: str | None = text(
         default=None, file="request", symbol="FILE", help="what is asked for, as [[figure]] tables (TOML)"
@@ -178,8 +243,8 @@ class Asked(Parameters):
             ParameterError: a key or a value is refused, or as :meth:`Request.checked`.
         """
         figures = [_typed(name, word, self.by) for name in STATISTICS for word in getattr(self, name) or ()]
-        if not figures and self.by:
-            figures = [Statistic(statistic=COUNT, by=self.by)]
+        if self.by and all(one.statistic == TABLE for one in figures):
+            figures.append(Statistic(statistic=COUNT, by=self.by))
         if sum((bool(figures), self.request is not None, self.figure is not None)) > 1:
             raise ParameterError("--request names everything that is asked for", hint="leave the other options out")
         if self.request is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,6 +106,11 @@ class Bins:
         return values
 
     @property
+    def called(self) -> str:
+        """What it is called in the names of queries."""
+        return self.column.name
+
+    @property
     def optional(self) -> bool:
         """Whether a row may have no value here."""
         return self.column.missing == "own-value"
@@ -160,7 +164,7 @@ class Bins:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The groups that one or two columns make; without a column all rows are one group.
+    """The groups that columns make together; without a column all rows are one group.
 
     Attributes:
         by: the bins of these columns.
@@ -168,18 +172,10 @@ class Groups:
 
     by: tuple[Bins, ...]
 
-    @classmethod
-    def of(cls, columns: Sequence[Column]) -> Groups:
-        """Return the groups by ``columns``."""
-        return cls(tuple(Bins.of(c, None, GROUPING) for c in columns))
-
     @property
     def count(self) -> int:
         """Number of groups."""
-        total = 1
-        for bins in self.by:
-            total *= bins.count
-        return total
+        return math.prod(bins.count for bins in self.by)
 
     @property
     def optional(self) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +16,12 @@ from numpy.typing import NDArray
 from workbench.params import ParameterError
 from workbench.privacy.central.quantile_choice import simple
 from workbench.signals.cancel import CancelToken
-from workbench.statistics.asked import COUNT, HISTOGRAM, MEAN, MODE, QUANTILES, SUM, VARIANCE
+from workbench.statistics.asked import COUNT, HISTOGRAM, MEAN, MODE, PLACES, QUANTILES, SUM, TABLE, TOP, VARIANCE
+from workbench.statistics.contingency import table_figures
+from workbench.statistics.figure import Figure, within
+from workbench.statistics.products import summed
 from workbench.statistics.queries import CENTRED, CHOICE, DRAWN, PAIR, SPREAD, Query
+from workbench.statistics.top import top_figures
 from workbench.statistics.widths import Widths, ratio_interval
 
 SHARE, CUMULATIVE, MISSING = "share of all rows", "cumulative share of all rows", "missing"
@@ -27,34 +30,7 @@ SHARE, CUMULATIVE, MISSING = "share of all rows", "cumulative share of all rows"
 _OF_ALL = " of all rows"
 _POINTS = 33
 _FINE = 401
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One figure.
-
-    Attributes:
-        statistic: ``count``, ``histogram``, ``share of all rows``, ``cumulative share of all rows``, ``mean``, ``sum``,
-            ``quantile``, ``mode``, ``variance``, ``std`` or ``missing`` (rows that have no value, or are in no group).
-        column: of which column; empty of a count of groups.
-        group: of which rows; empty for all.
-        value: the bin, which quantile, or the most frequent value; else empty.
-        estimate: the figure; text of a date. Of a mode 0, with how many rows it may be behind as its interval.
-        low: lower end of its interval.
-        high: upper end.
-        sparse: whether there are too few rows to say: the number of rows behind it cannot be distinguished from none.
-        source: the query it was read from.
-    """
-
-    statistic: str
-    column: str
-    group: str
-    value: str
-    estimate: float | str
-    low: float | str
-    high: float | str
-    sparse: bool
-    source: str
+_RISK = 0.025
 
 
 def figures(
@@ -90,7 +66,9 @@ def figures_of(query: Query, answer: Sequence[int], cancel: CancelToken | None =
 
 
 def _read(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
-    if query.form == COUNT:
+    if query.own is not None:
+        yield from query.own.figures(query, answer)
+    elif query.form == COUNT:
         yield from _counts(query, answer)
     elif query.form == CENTRED:
         yield from _centred(query, float(answer[0]))
@@ -106,35 +84,20 @@ def _read(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
         yield from _histograms(query, answer.reshape(query.groups.count, -1))
 
 
-def _figure(
-    query: Query,
-    statistic: str,
-    group: str,
-    value: str,
-    estimate: float,
-    width: float,
-    limits: tuple[float, float],
-    *,
-    sparse: bool,
-) -> Figure:
-    """Return the figure ``estimate`` ± ``width``, within what it can be."""
-    column = "" if query.bins is None else query.bins.column.name
-    low, mid, high = (float(np.clip(v, *limits)) for v in (estimate - width, estimate, estimate + width))
-    return Figure(statistic, column, group, value, mid, low, high, sparse, query.label)
-
-
 def _remainder(query: Query, answer: NDArray[np.float64], noises: Sequence[tuple[float, int]]) -> Iterator[Figure]:
     """Yield how many rows count nowhere: n is public, so that they cost nothing more."""
     if not query.complete:
         left, width = query.rows - float(answer.sum()), query.widths.sum(tuple(noises))
         where = "in no group, or without a value" if query.groups.by else ""
-        yield _figure(query, MISSING, "", where, left, width, (0, query.rows), sparse=left <= width)
+        yield within(query, MISSING, "", where, left, width, (0, query.rows), sparse=left <= width)
 
 
 def _counts(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
-    width, labels = query.widths.count(), query.groups.labels()
-    for group, value in zip(labels, answer, strict=True):
-        yield _figure(query, COUNT, group, "", float(value), width, (0, query.rows), sparse=value <= width)
+    width, labels, wanted = query.widths.count(), query.groups.labels(), [ask.statistic for ask in query.asks]
+    for group, value in zip(labels, answer, strict=True) if COUNT in wanted else ():
+        yield within(query, COUNT, group, "", float(value), width, (0, query.rows), sparse=value <= width)
+    if TABLE in wanted:
+        yield from table_figures(query, answer)
     yield from _remainder(query, answer, ((1.0, len(answer)),))
 
 
@@ -160,10 +123,10 @@ def _centred(query: Query, total: float) -> Iterator[Figure]:
     off, width = half * total / query.size, half * query.widths.smooth(((1.0, 1),))
     for ask in query.asks:
         if ask.statistic == SUM:
-            yield _figure(query, SUM, "", "", n * centre + off, width, (n * lower, n * upper), sparse=n == 0)
+            yield within(query, SUM, "", "", n * centre + off, width, (n * lower, n * upper), sparse=n == 0)
         else:
             rows = max(n, 1)
-            yield _figure(query, MEAN, "", "", centre + off / rows, width / rows, (lower, upper), sparse=n == 0)
+            yield within(query, MEAN, "", "", centre + off / rows, width / rows, (lower, upper), sparse=n == 0)
 
 
 def _pairs(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
@@ -177,11 +140,11 @@ def _pairs(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
         sparse = count <= counted
         for ask in query.asks:
             if ask.statistic == COUNT:
-                yield _figure(query, COUNT, group, "", count, counted, (0, n), sparse=sparse)
+                yield within(query, COUNT, group, "", count, counted, (0, n), sparse=sparse)
             elif ask.statistic == SUM:
                 width = query.widths.smooth(((abs(upper), 1), (abs(lower), 1)))
                 limits = (min(0.0, n * lower), max(0.0, n * upper))
-                yield _figure(query, SUM, group, "", upper * above + lower * below, width, limits, sparse=sparse)
+                yield within(query, SUM, group, "", upper * above + lower * below, width, limits, sparse=sparse)
             else:
                 low, high = ratio_interval(float(above), count, 0.0, 1.0, widths)
                 part = float(np.clip(above / count, low, high)) if count > 0 else (low + high) / 2
@@ -194,8 +157,8 @@ def _spreads(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
     lower, upper = query.bins.column.bounds()
     counted = query.widths.smooth(((1.0, 3),))
     for group, parts in zip(query.groups.labels(), (answer / query.size).T, strict=True):
-        rows = float(query.rows) if _known_total(query) else float(parts.sum())
-        sparse = query.rows == 0 if _known_total(query) else rows <= counted
+        rows = float(query.rows) if query.known_total else float(parts.sum())
+        sparse = query.rows == 0 if query.known_total else rows <= counted
         found = _variance(query, parts, rows)
         for ask in query.asks:
             mid, low, high = (v if ask.statistic == VARIANCE else math.sqrt(v) for v in found)
@@ -209,23 +172,15 @@ def _variance(query: Query, parts: NDArray[np.float64], rows: float) -> tuple[fl
 
     The variance is the mean of (t−m)² at the true mean m, a weighted sum of the three. Both m's interval (by Fieller)
     and that of the sum at every m of it hold together in 95 % of releases. Where the number of rows is public, what the
-    three noises have in common is taken off.
+    three noises have in common is taken off (:func:`summed`).
     """
-    known = _known_total(query)
-
-    def sums(weights: NDArray[np.float64], ratio: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        """Return a weighted sum, and how far the noise of (the sum − ratio·rows) reaches at each ratio."""
-        common = weights.mean() if known else 0.0
-        left = weights - common - (0 if known else 1) * ratio[:, None]
-        return float((weights - common) @ parts + common * rows), query.widths.joint(np.linalg.norm(left, axis=1))
-
     shares, spreads = np.linspace(0, 1, _FINE), np.linspace(0, 0.25, _FINE)
-    total, reach = sums(np.array([0.0, 0.5, 1.0]), shares)
+    total, reach = summed(query, parts, rows, np.array([0.0, 0.5, 1.0]), shares, _RISK)
     least, most = ratio_interval(total, rows, 0.0, 1.0, reach)
     mean = float(np.clip(total / rows, least, most)) if rows > 0 else (least + most) / 2
     ends, middle = [], 0.125
     for m in sorted({mean, *np.linspace(least, most, _POINTS).tolist()}):
-        total, reach = sums(np.array([m * m, m * m - m, (1 - m) ** 2]), spreads)
+        total, reach = summed(query, parts, rows, np.array([m * m, m * m - m, (1 - m) ** 2]), spreads, _RISK)
         ends.append(ratio_interval(total, rows, 0.0, 0.25, reach))
         if m == mean and rows > 0:
             middle = total / rows
@@ -243,12 +198,14 @@ def _histograms(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
         if HISTOGRAM in wanted:
             for label, value in zip(labels, counts, strict=True):
                 sparse = value <= width
-                yield _figure(query, HISTOGRAM, group, label, float(value), width, (0, n), sparse=sparse)
+                yield within(query, HISTOGRAM, group, label, float(value), width, (0, n), sparse=sparse)
             for label, value in zip(labels, counts, strict=True):
                 at = float(value) / max(n, 1), width / max(n, 1)
-                yield _figure(query, _share(query, SHARE), group, label, *at, (0, 1), sparse=value <= width)
+                yield within(query, _share(query, SHARE), group, label, *at, (0, 1), sparse=value <= width)
             if query.bins.column.numeric:
                 yield from _cumulative(query, group, counts)
+        if TOP in wanted:
+            yield from top_figures(query, group, counts, wanted[TOP].places or PLACES)
         if QUANTILES in wanted:
             yield from _quantiles(query, group, counts, wanted[QUANTILES].quantiles, sparse=few)
         if MEAN in wanted:
@@ -257,22 +214,17 @@ def _histograms(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
         yield from _remainder(query, answer, ((1.0, answer.size),))
 
 
-def _known_total(query: Query) -> bool:
-    """Whether the numbers of a group's bins sum to n, which is public."""
-    return query.complete and not query.groups.by
-
-
 def _cumulative(query: Query, group: str, counts: NDArray[np.float64]) -> Iterator[Figure]:
     assert query.bins is not None
     n, k, labels = max(query.rows, 1), len(counts), query.bins.labels()
     below = np.cumsum(counts)
     for j in range(k - 1):  # the last one is of all rows
         value, weights = float(below[j]), ((1.0, j + 1),)
-        if _known_total(query):
+        if query.known_total:
             part = (j + 1) / k
             value, weights = value + part * (n - float(below[-1])), ((1 - part, j + 1), (part, k - j - 1))  # type: ignore[assignment]
         width = query.widths.sum(weights)
-        yield _figure(
+        yield within(
             query, _share(query, CUMULATIVE), group, labels[j], value / n, width / n, (0, 1), sparse=value <= width
         )
 
@@ -333,7 +285,7 @@ def _plausible(query: Query, widths: Widths, counts: NDArray[np.float64], q: flo
     k = len(counts)
     below, total = np.cumsum(counts), float(counts.sum())
     up = range(1, k + 1)
-    if _known_total(query):
+    if query.known_total:
         gain = below + np.array(up) / k * (query.rows - total) - q * query.rows
         reach = np.array([widths.sum(((1 - j / k, j), (j / k, k - j))) for j in up])
     else:
@@ -359,11 +311,11 @@ def _mean(query: Query, group: str, counts: NDArray[np.float64], *, sparse: bool
     assert query.bins is not None
     values = query.bins.numbers
     lower, upper = float(values[0]), float(values[-1])
-    if _known_total(query):
+    if query.known_total:
         centre, n = (lower + upper) / 2, max(query.rows, 1)
         weights = tuple((abs(float(v) - centre), 1) for v in values)
         off, width = float(((values - centre) * counts).sum()), query.widths.sum(weights)
-        return _figure(query, MEAN, group, "", centre + off / n, width / n, (lower, upper), sparse=query.rows == 0)
+        return within(query, MEAN, group, "", centre + off / n, width / n, (lower, upper), sparse=query.rows == 0)
     total, summed = float(counts.sum()), float((values * counts).sum())
     widths = np.array(
         [query.widths.sum(tuple((abs(float(v) - m), 1) for v in values)) for m in np.linspace(lower, upper, _POINTS)]

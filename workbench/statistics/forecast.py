@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
-from workbench.statistics.asked import COUNT, MEAN, MODE, QUANTILES, STD, SUM, VARIANCE, Statistic
+from workbench.statistics.asked import (
+    COUNT,
+    MEAN,
+    MODE,
+    OF_PAIRS,
+    PLACES,
+    QUANTILES,
+    STD,
+    SUM,
+    TABLE,
+    TOP,
+    VARIANCE,
+    Statistic,
+)
 from workbench.statistics.queries import CENTRED, MOMENTS, PAIR, SPREAD, Query
 
 GROUP_PARTS = (0.01, 0.1)
@@ -79,13 +93,18 @@ def _of(query: Query) -> Iterator[FigureForecast]:
         equal = 1 / query.groups.count
         width, unit, assumes = _width(query, ask, equal)
         sizes: tuple[GroupSize, ...] = ()
-        if query.groups.by and ask.statistic in (MEAN, QUANTILES, VARIANCE, STD):
+        if query.groups.by and ask.statistic in (MEAN, QUANTILES, VARIANCE, STD, *OF_PAIRS):
             parts = sorted({*GROUP_PARTS, equal})
             sizes = tuple(GroupSize(p, p * query.rows, _width(query, ask, p)[0], p == equal) for p in parts)
         many = query.length if query.form not in MOMENTS else query.groups.count
-        if ask.statistic in (MEAN, QUANTILES):
-            many = query.groups.count * (len(ask.quantiles) if ask.statistic == QUANTILES else 1)
-        column = ask.column or ""
+        if query.own is not None and query.form not in MOMENTS:
+            many = query.counted
+        if ask.statistic == TABLE:
+            many = math.prod(b.count + 1 for b in query.groups.by) - 1  # the cells and their margins
+        if ask.statistic in (MEAN, QUANTILES, TOP):
+            each = {QUANTILES: len(ask.quantiles), TOP: _shown(query, ask)}.get(ask.statistic, 1)
+            many = query.groups.count * each
+        column = " and ".join(ask.columns)
         yield FigureForecast(
             ask.statistic, column, ask.by or (), many, width, unit, assumes, query.label, query.share, sizes
         )
@@ -96,6 +115,11 @@ def _width(query: Query, ask: Statistic, part: float) -> tuple[float, str, str]:
     if ask.statistic == MODE:
         return float(query.lead), "rows", ""
     rows = max(query.rows * part, 1.0)
+    if query.own is not None:
+        return *query.own.expected(query, ask, rows), _even(query) if query.form in MOMENTS else ""
+    if ask.statistic == TOP:
+        assert query.bins is not None
+        return float(query.widths.count(together=query.bins.count)), "rows", ""
     equal = "" if query.complete and not query.groups.by else "every row has a value"
     if query.groups.by:
         equal = "groups of equal size"
@@ -131,6 +155,10 @@ def _width(query: Query, ask: Statistic, part: float) -> tuple[float, str, str]:
         values = tuple((abs(float(v) - centre), 1) for v in query.bins.numbers)
         width = query.widths.sum(values) / rows
     return min(width, half), unit, equal or ""
+
+
+def _shown(query: Query, ask: Statistic) -> int:
+    return min(ask.places or PLACES, query.bins.count if query.bins is not None else 0)
 
 
 def _even(query: Query) -> str:

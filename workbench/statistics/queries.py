@@ -16,6 +16,9 @@ bin of one group:
   price of one: (Σa + Σb)/K is how many rows there are, and Σa/(Σa + Σb) where their mean lies between the bounds.
 * ``spread``: (Σa, Σb, Σc) of each group with a + b + c = K: K times (1−t)², 2t(1−t) and t², rounded, where t is 0 at
   the lower bound and 1 at the upper one. One row adds K, and the three say how many rows there are, Σt and Σt².
+* ``products``: the same of two columns together (:mod:`workbench.statistics.products`); one row adds K.
+* ``ranges``: counts of a tree of ranges (:mod:`workbench.statistics.ranges`); one row adds 1 to each level, and each
+  of h levels is paid with 1/h of the share.
 """
 
 from __future__ import annotations
@@ -34,35 +37,44 @@ from numpy.typing import NDArray
 
 from workbench.data.columns.grid import Grid
 from workbench.data.table import Table
-from workbench.learners.sums import grid_size, on_grid, scaled
+from workbench.learners.sums import grid_size, on_grid
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.central.noisy_max import clear_lead
 from workbench.privacy.central.quantile_choice import Held
-from workbench.privacy.central.share import Budget, QueryEvent, Share
+from workbench.privacy.central.share import Budget, Share
 from workbench.sanitize.budget_split import shares
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import CancelToken
 from workbench.statistics.asked import (
+    CORRELATION,
     COUNT,
     HISTOGRAM,
     MEAN,
     MODE,
     QUANTILES,
+    RANGES,
     STD,
     SUM,
+    TOP,
     VARIANCE,
     Request,
     Statistic,
     protected,
+    without_period,
 )
-from workbench.statistics.bins import FINE, NOBODY, Bins, Groups, ReadRows, require_countable
+from workbench.statistics.bins import FINE, GROUPING, NOBODY, Bins, Groups, ReadRows, require_countable
 from workbench.statistics.drawn_quantiles import DrawnQuantiles, HeldByGroups, drawn_error
-from workbench.statistics.widths import Widths, laplace_width
+from workbench.statistics.figure import Source
+from workbench.statistics.periods import Periods
+from workbench.statistics.products import Products, bernstein, whole_parts
+from workbench.statistics.ranges import MOST_LEAVES, Ranges
+from workbench.statistics.widths import laplace_width
 from workbench.work.ask import Ask
 from workbench.work.work import ReadByColumns
 
 CENTRED, PAIR, SPREAD, CHOICE, DRAWN = "centred", "pair", "spread", "choice", "quantiles"
-MOMENTS = (CENTRED, PAIR, SPREAD)
+PRODUCTS = "products"
+MOMENTS = (CENTRED, PAIR, SPREAD, PRODUCTS)
 """Forms whose answers are sums of numbers, on a grid of K steps."""
 _NO_DELTA = Decimal(0)
 
@@ -80,6 +92,9 @@ _CLEARLY = 0.75
 _MOST_DRAWN = 1000
 """Cells that are drawn by one query at most; more quantiles of groups are read from histograms."""
 
+Own = Products | Ranges
+"""A form that has a file of its own."""
+
 Exact = list[int] | list[Held]
 """What is exact in an answer: whole numbers, of a ``choice`` the counts, (groups, values); of quantiles the values."""
 
@@ -88,64 +103,38 @@ MOST_FIGURES = 50_000
 
 
 @dataclass(frozen=True, eq=False)
-class Query:
+class Query(Source):
     """One query.
 
     Attributes:
-        label: its name in events and certificates.
-        form: ``histogram``, ``count``, ``centred``, ``pair``, ``spread``, ``choice`` or ``quantiles``.
-        bins: of its column; ``None`` of a count of groups alone.
-        groups: the groups.
-        asks: the statistics that are read from it.
-        paid: its share of the budget.
-        size: K of a moment query, else 1: its sensitivity, L1 and L2.
-        rows: n, which is public.
         drawn: how quantiles are drawn, of a ``quantiles`` query.
         former: whether its figures are made by :data:`FORMER_RULES`.
+        own: what a ``products`` or ``ranges`` query is beyond that; such a form has a file of its own.
     """
 
-    label: str
-    form: str
-    bins: Bins | None
-    groups: Groups
-    asks: tuple[Statistic, ...]
-    paid: Share
-    size: int
-    rows: int
     drawn: DrawnQuantiles | None = None
     former: bool = False
-
-    @property
-    def event(self) -> QueryEvent:
-        """Its cost."""
-        return self.paid.event(self.label)
-
-    @property
-    def share(self) -> Decimal:
-        """Its share of ε, or of ρ where there is a δ."""
-        return self.paid.amount
-
-    @property
-    def widths(self) -> Widths:
-        """How wide the intervals of its figures are."""
-        return Widths(self.paid)
+    own: Own | None = None
 
     @property
     def length(self) -> int:
         """How many whole numbers it releases."""
         each = {CHOICE: 1, DRAWN: 0 if self.drawn is None else self.drawn.length}.get(self.form)
+        each = self.own.length if self.own is not None else each
         return _length(self.form, self.bins, self.groups) if each is None else each * self.groups.count
+
+    @property
+    def counted(self) -> int:
+        """How many whole numbers are exact in its answer; of quantiles none."""
+        if isinstance(self.own, Products):
+            return self.own.length * self.groups.count
+        return _length(self.form, self.bins, self.groups)
 
     @property
     def lead(self) -> int:
         """Rows by which a value of a ``choice`` has to lead so that 95 % of draws are right."""
         assert self.bins is not None
         return clear_lead(self.bins.count, self.paid.pure_epsilon)
-
-    @property
-    def complete(self) -> bool:
-        """Whether every row counts somewhere, so that all numbers sum to n."""
-        return not self.groups.optional and (self.bins is None or not self.bins.optional)
 
     def answer(self, rows: Table) -> Exact:
         """Return what is exact in the answer, as :class:`Counted` does of several queries.
@@ -158,19 +147,23 @@ class Query:
     def of_part(self, rows: ReadRows, held: HeldByGroups | None) -> NDArray[Any]:
         """Return what some rows add to the exact answer; of quantiles the cells of their values."""
         groups = self.groups.codes(rows) if self.groups.by else None
-        if self.form in (COUNT, HISTOGRAM, CHOICE):
+        if self.form in (COUNT, HISTOGRAM, CHOICE, RANGES):
             return self._counted(groups, rows)
         assert self.bins is not None
-        x = rows.numbers(self.bins.grid)
-        here = ~np.isnan(x) if groups is None else (groups != NOBODY) & ~np.isnan(x)
+        x = [rows.numbers(bins.grid) for bins in (self.bins, self.other) if bins is not None]
+        here = ~np.isnan(x).any(axis=0) if groups is None else (groups != NOBODY) & ~np.isnan(x).any(axis=0)
         if not here.all():
-            x, groups = x[here], None if groups is None else groups[here]
+            x, groups = [one[here] for one in x], None if groups is None else groups[here]
         if held is not None:
-            return held.of(x, groups)
+            return held.of(x[0], groups)
         lower, upper = self.bins.column.bounds()
         if self.form == CENTRED:
-            return np.array([on_grid(x, lower, upper, self.size).sum()])
-        parts = _thirds(x, lower, upper, self.size) if self.form == SPREAD else _halves(x, lower, upper, self.size)
+            return np.array([on_grid(x[0], lower, upper, self.size).sum()])
+        if self.form == PAIR:
+            parts = _halves(x[0], lower, upper, self.size)
+        else:
+            own = self.own.parts(*x) if isinstance(self.own, Products) else bernstein(x[0], self.bins, 2)
+            parts = whole_parts(own, self.size)
         if groups is None:
             return np.asarray(parts.sum(axis=1))
         sums = np.zeros((len(parts), self.groups.count), dtype=np.int64)
@@ -190,13 +183,15 @@ class Query:
             own = self.bins.codes(rows)
             here = (groups != NOBODY) & (own != NOBODY)
             cells = groups if self.form == COUNT else groups * self.bins.count + own
-        return np.bincount(cells[here], minlength=_length(self.form, self.bins, self.groups))
+        return np.bincount(cells[here], minlength=self.counted)
 
     def noisy(self, ask: Ask, exact: Exact) -> list[int]:
         """Return what may be released of what is exact: with noise, or what is drawn."""
         if self.drawn is not None:
             return self.drawn.noisy(ask, self.label, exact)  # type: ignore[arg-type]  # of quantiles
         numbers: list[int] = exact  # type: ignore[assignment]  # of all others
+        if isinstance(self.own, Ranges):
+            return self.own.noisy(self, ask, numbers)
         if self.form != CHOICE:
             return ask(self.label, numbers, self.size)
         assert self.bins is not None
@@ -214,8 +209,7 @@ class Counted(ReadByColumns):
             queries: what is asked.
             columns: in which order values are refused; others come after these.
         """
-        used = [b for q in queries for b in (*(() if q.bins is None else (q.bins,)), *q.groups.by)]
-        grids = {b.column.name: b.grid for b in used}
+        grids = {b.column.name: b.grid for q in queries for b in q.columns}
         order = dict.fromkeys([*columns, *grids])
         super().__init__([partial(_cells, grids[name]) for name in order])
         self._queries = tuple(queries)
@@ -245,9 +239,7 @@ class Counted(ReadByColumns):
             if query.label in self._held:
                 found[query.label] = self._held[query.label].held()
             else:
-                found[query.label] = self._sums.get(
-                    query.label, np.zeros(_length(query.form, query.bins, query.groups), np.int64)
-                ).tolist()
+                found[query.label] = self._sums.get(query.label, np.zeros(query.counted, np.int64)).tolist()
         return found
 
 
@@ -272,14 +264,6 @@ def _halves(x: NDArray[np.float64], lower: float, upper: float, size: int) -> ND
     return np.stack([size // 2 + cells, size // 2 - cells])
 
 
-def _thirds(x: NDArray[np.float64], lower: float, upper: float, size: int) -> NDArray[np.int64]:
-    """Return (3, rows): what each row adds to a spread, which sums to ``size`` and is nowhere below 0."""
-    t = (scaled(x, lower, upper) + 1) / 2
-    # Rounded as sums from the top: each is at least the one before, so that no difference is below 0.
-    top, upon = (np.clip(np.rint(size * part), 0, size).astype(np.int64) for part in (t * t, t * (2 - t)))
-    return np.stack([size - upon, np.maximum(upon - top, 0), np.minimum(top, upon)])
-
-
 def _length(form: str, bins: Bins | None, groups: Groups) -> int:
     each = {COUNT: 1, CENTRED: 1, PAIR: 2, SPREAD: 3}.get(form)
     if each is None:
@@ -298,6 +282,11 @@ class _Open:
     groups: Groups
     asks: tuple[Statistic, ...]
     epsilon: Decimal | None = None
+    own: Own | None = None
+
+    @property
+    def length(self) -> int:
+        return _length(self.form, self.bins, self.groups) if self.own is None else self.own.length * self.groups.count
 
     @property
     def weight(self) -> float:
@@ -334,14 +323,18 @@ def queries_paid(request: Request, plan: Plan, budget: Budget, rows: int, *, rul
     found: list[_Open] = []
     unit = budget.share(1 / math.fsum(a.weight for a in request.figures))
     for by in dict.fromkeys(a.by for a in request.figures):
-        groups = Groups.of([protected(plan, name) for name in by or ()])
-        for column in dict.fromkeys(a.column for a in request.figures if a.by == by):
-            asks = [a for a in request.figures if (a.by, a.column) == (by, column)]
+        groups = Groups(tuple(_group_bins(plan, name) for name in by or ()))
+        for columns in dict.fromkeys(frozenset(a.columns) for a in request.figures if a.by == by):
+            asks = [a for a in request.figures if (a.by, frozenset(a.columns)) == (by, columns)]
+            named = [plan.column(name) for name in asks[0].columns]
+            if len(named) == 2:
+                found.append(_of_pair(asks, named, groups))
+                continue
             source = _source_of_quantiles if rules == RULES else _former_source
-            found += _of_column(asks, None if column is None else plan.column(column), groups, rows, unit, source)
+            found += _of_column(asks, named[0] if named else None, groups, rows, unit, source)
     cells = 0
     for query in found:
-        cells += _length(query.form, query.bins, query.groups)  # of a choice one draw for each
+        cells += query.length  # of a choice one draw for each
         require_countable(cells, MOST_FIGURES, query.name)
     found = _distinct(found)
     split = _split(budget, found)
@@ -374,7 +367,34 @@ def _query(query: _Open, share: Share, rows: int) -> Query:
     if query.form == DRAWN:
         assert query.bins is not None
         drawn = DrawnQuantiles.of(query.bins.column, query.asks[0].quantiles, share, rows / query.groups.count)
-    return Query(query.name, query.form, query.bins, query.groups, query.asks, share, size, rows, drawn)
+    other = query.own.other if isinstance(query.own, Products) else None
+    facts = Query(query.name, query.form, query.bins, query.groups, query.asks, share, size, rows, other)
+    return dataclasses.replace(facts, drawn=drawn, own=query.own)
+
+
+def _group_bins(plan: Plan, named: str) -> Bins:
+    name, period = without_period(named, [column.name for column in plan.columns])
+    column = protected(plan, name)
+    return Bins.of(column, None, GROUPING) if period is None else Periods.between(column, period)
+
+
+def _by(groups: Groups) -> str:
+    return f" by {' and '.join(b.called for b in groups.by)}" if groups.by else ""
+
+
+def _of_pair(asks: Sequence[Statistic], columns: Sequence[Column], groups: Groups) -> _Open:
+    """Return the query for all that is asked of two columns by the same groups."""
+    one, other = (Bins.of(column, None) for column in columns)
+    own = Products(one, other, 2 if any(a.statistic == CORRELATION for a in asks) else 1)
+    name = f"products of {one.column.name} and {other.column.name}{_by(groups)}"
+    return _Open(name, PRODUCTS, one, groups, tuple(asks), own=own)
+
+
+def _of_ranges(ask: Statistic, column: Column, groups: Groups, unit: Share) -> _Open:
+    bins = Bins.of(column, ask.bins, FINE)
+    require_countable(bins.count, MOST_LEAVES, f"{ask.called}: bins")
+    own = Ranges.of(bins.count, gaussian=unit.gaussian, known=not (groups.by or bins.optional))
+    return _Open(f"ranges of {column.name}{_by(groups)}", RANGES, bins, groups, (ask,), own=own)
 
 
 def _of_column(
@@ -386,7 +406,7 @@ def _of_column(
     source_of: Callable[..., str],
 ) -> list[_Open]:
     """Return the queries for all that is asked of one column by the same groups."""
-    by = f" by {' and '.join(b.column.name for b in groups.by)}" if groups.by else ""
+    by = _by(groups)
     if column is None:
         return [_Open(f"rows{by}", COUNT, None, groups, tuple(asks))]
     named = {a.statistic: a for a in asks}
@@ -403,7 +423,10 @@ def _of_column(
         moments.append(named[COUNT])
     elif COUNT in named:
         out.append(_Open(f"count of {column.name}{by}", COUNT, usual, groups, (named[COUNT],)))
-    counted = [named[HISTOGRAM]] if HISTOGRAM in named else []
+    if RANGES in named:
+        out.append(_of_ranges(named[RANGES], column, groups, unit))
+    # The most frequent values are those of the histogram: all counts cost what one does.
+    counted = [named[s] for s in (HISTOGRAM, TOP) if s in named]
     bins = Bins.of(column, counted[0].bins) if counted else usual
     if QUANTILES in named:
         fine = Bins.of(column, FINE)

@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.params import InputError
 from workbench.params.codec import parse_json
-from workbench.statistics.figures import Figure
+from workbench.statistics.figure import Figure
 
 FIELDS = ("statistic", "column", "group", "value", "estimate", "low", "high", "sparse", "source")
 FORMATS = {".csv": "csv", ".json": "json"}

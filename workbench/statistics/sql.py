@@ -5,7 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from workbench.params import ParameterError, WorkbenchError
-from workbench.statistics.asked import COUNT, MEAN, MODE, QUANTILES, STD, SUM, VARIANCE, Statistic
+from workbench.statistics.asked import (
+    CORRELATION,
+    COUNT,
+    COVARIANCE,
+    MEAN,
+    MODE,
+    PERIODS,
+    QUANTILES,
+    STD,
+    SUM,
+    TOP,
+    VARIANCE,
+    Statistic,
+)
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -13,7 +26,11 @@ if TYPE_CHECKING:
 _OF_COLUMN = {"Avg": MEAN, "Sum": SUM, "Variance": VARIANCE, "VariancePop": VARIANCE, "Mode": MODE, "Count": COUNT}
 _OF_COLUMN |= dict.fromkeys(("Stddev", "StddevPop", "StddevSamp"), STD)
 _QUANTILES = ("PercentileCont", "PercentileDisc", "Quantile", "ApproxQuantile")
-_NAMES = "COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE(column, 0.9), MODE"
+_OF_PAIRS = {"Corr": CORRELATION, "CovarPop": COVARIANCE, "CovarSamp": COVARIANCE}
+_NAMES = (
+    "COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE(column, 0.9), MODE, CORR(a, b), COVAR_POP(a, b) or "
+    "APPROX_TOP_K(column, 3)"
+)
 
 _CLAUSES = {
     "with_": "a WITH has no declared columns",
@@ -30,9 +47,10 @@ _CLAUSES = {
 
 
 def asked_in_sql(query: str) -> tuple[Statistic, ...]:
-    """Return the statistics that a ``SELECT`` of aggregates asks for, of all rows or by one or two columns.
+    """Return the statistics that a ``SELECT`` of aggregates asks for, of all rows or by columns.
 
-    The name of the table is not looked at: there is one. Variances are those of these very rows (divided by n).
+    The name of the table is not looked at: there is one. Variances and covariances are those of these very rows
+    (divided by n). ``DATE_TRUNC('month', born)`` makes groups of months, under its name in the query, too.
 
     Raises:
         ParameterError: it is no such query, or asks for something that no public bound limits.
@@ -68,21 +86,35 @@ def asked_in_sql(query: str) -> tuple[Statistic, ...]:
         _require_only(source.this, "this", "alias", "db", "catalog")
         if not isinstance(source.this.this, exp.Identifier):
             raise _refused(f"{source.this.sql()} is no table that is named", "name the table, or leave FROM out")
-    by = tuple(_column(one) for one in (group.expressions if group is not None else ()))
-    asked: dict[tuple[str, str | None], dict[str, Any]] = {}
+    called = {one.alias: one.this for one in tree.expressions if isinstance(one, exp.Alias)}
+    by = tuple(_group(called.get(one.name, one)) for one in (group.expressions if group is not None else ()))
+    asked: dict[tuple[str, str | None, str | None], dict[str, Any]] = {}
     for selected in tree.expressions:
         whole = selected.unalias()
-        if isinstance(whole, exp.Column) and whole.name in by:
+        if isinstance(whole, exp.Column | exp.DateTrunc) and _group(whole) in by:
             continue
         keys = _statistic(whole)
-        former = asked.setdefault((keys["statistic"], keys["column"]), keys)
+        former = asked.setdefault((keys["statistic"], keys["column"], keys.get("other")), keys)
         if "at" in keys:
             former["at"] = tuple(sorted({*former["at"], *keys["at"]}))
     if not asked:
         raise _refused("the query asks for no figure", f"ask for {_NAMES}")
-    if (COUNT, None) in asked and not by:
+    if (COUNT, None, None) in asked and not by:
         raise _refused("COUNT(*) is known: the number of rows is public", "ask for it by groups, or leave it out")
     return tuple(Statistic(**keys, by=by or None) for keys in asked.values())
+
+
+def _group(named: exp.Expression) -> str:
+    """Return what a ``GROUP BY`` names: a column, or a period of one of dates."""
+    from sqlglot import exp
+
+    if not isinstance(named, exp.DateTrunc):
+        return _column(named)
+    _require_only(named, "this", "unit")
+    period = named.text("unit").lower()
+    if period not in PERIODS:
+        raise _refused(f"{named.sql()} is no group that is declared", f"name one of {', '.join(PERIODS)}")
+    return f"{_column(named.this)}:{period}"
 
 
 def _require_only(part: exp.Expression, *known: str) -> None:
@@ -106,6 +138,12 @@ def _statistic(whole: exp.Expression) -> dict[str, Any]:
     if isinstance(whole, exp.Min | exp.Max):
         hint = f"ask for QUANTILE({whole.this.sql()}, {'0.01' if isinstance(whole, exp.Min) else '0.99'})"
         raise _refused(f"{stated} cannot be released: it is the value of one person", hint)
+    if name in _OF_PAIRS:
+        return {"statistic": _OF_PAIRS[name], "column": _column(whole.this), "other": _column(whole.expression)}
+    if isinstance(whole, exp.ApproxTopK):
+        _require_only(whole, "this", "expression")
+        places = whole.args.get("expression")
+        return {"statistic": TOP, "column": _column(whole.this), "places": None if places is None else _whole(places)}
     if isinstance(whole.this, exp.Distinct):
         raise _refused(f"{stated} cannot be released: {_CLAUSES['distinct']}", "ask for a histogram")
     if whole.args.get("expressions"):
@@ -148,6 +186,12 @@ def _number(stated: exp.Expression) -> float:
         return float(stated.sql().strip("'"))
     except ValueError:
         raise _refused(f"{stated.sql()} is no share of the rows", "write a number between 0 and 1") from None
+
+
+def _whole(stated: exp.Expression) -> int:
+    if not stated.sql().isdigit():
+        raise _refused(f"{stated.sql()} is no number of values", "write a whole number such as 3")
+    return int(stated.sql())
 
 
 def _refused(what: str, hint: str = "") -> ParameterError:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,6 @@ Weights = tuple[tuple[float, int], ...]
 
 _RISK = 1 - CONFIDENCE
 _NORMAL = 1.959963984540054
-_NORMAL_OF_TWO = 2.241402727604947
 _NEARLY_NORMAL = 0.15
 """Excess kurtosis up to which the Cornish–Fisher quantile is exact to a thousandth."""
 
@@ -36,10 +36,10 @@ _GRID = 401
 _ZOOMS = 4
 
 
-def count_width(epsilon: float) -> int:
-    """Return the least t with P(|noise| ≤ t) ≥ 95 % of one noisy count: P(|noise| > t) = 2b^(t+1)/(1+b)."""
+def count_width(epsilon: float, risk: float = _RISK) -> int:
+    """Return the least t with P(|noise| > t) = 2b^(t+1)/(1+b) ≤ ``risk`` of one noisy count."""
     log_b = -epsilon
-    needed = math.log(_RISK * (1 + math.exp(log_b)) / 2) / log_b - 1
+    needed = math.log(risk * (1 + math.exp(log_b)) / 2) / log_b - 1
     return max(0, math.ceil(needed - 1e-12))
 
 
@@ -130,9 +130,12 @@ class Widths:
 
     share: Share
 
-    def count(self) -> int:
-        """Return the half-width of one noisy count."""
-        return gaussian_count_width(self.share.scale) if self.share.gaussian else count_width(self.share.loss)
+    def count(self, together: int = 1) -> int:
+        """Return the half-width of one noisy count, or of each of so many that all stay within theirs together."""
+        risk = _RISK / together
+        if self.share.gaussian:
+            return gaussian_count_width(self.share.scale, risk)
+        return count_width(self.share.loss, risk)
 
     def sum(self, weights: Weights) -> float:
         """Return the half-width of Σ weight·noise of counts."""
@@ -151,16 +154,18 @@ class Widths:
             return laplace_width(weights) * self.share.scale
         return _NORMAL * self.share.scale * math.sqrt(math.fsum(w * w * c for w, c in weights))
 
-    def joint(self, norm: NDArray[np.float64] | float) -> Any:
-        """Return the half-widths of weighted sums of noise, which two such sums keep together in 95 % of releases.
+    def joint(self, norm: NDArray[np.float64] | float, risk: float = _RISK / 2) -> Any:
+        """Return the half-widths of weighted sums of noise; each fails in the part ``risk`` of releases at most.
 
-        Each fails in 2.5 %. Of all sums of Laplace noise of one variance a single draw has the widest interval: it
-        exceeds ln(1/0.025) times its scale in 2.5 %.
+        Two such sums keep theirs together in 95 % of releases. Of all sums of Laplace noise of one variance a single
+        draw has the widest interval: it exceeds ln(1/risk) times its scale in that part of them (risk ≤ 5 %).
 
         Args:
             norm: the L2 norms of the weights, in units of the sensitivity.
+            risk: of each sum.
         """
-        return (_NORMAL_OF_TWO if self.share.gaussian else math.log(2 / _RISK)) * self.share.scale * norm
+        reach = NormalDist().inv_cdf(1 - risk / 2) if self.share.gaussian else -math.log(risk)
+        return reach * self.share.scale * norm
 
     def shares_of_pair(self) -> NDArray[np.float64]:
         """Return the half-widths of (1−p)·e₁ − p·e₂ for p on an even grid over [0, 1], in units of the sensitivity."""
@@ -171,10 +176,10 @@ class Widths:
 
 
 @lru_cache(maxsize=4096)
-def gaussian_count_width(sigma: float) -> int:
-    """Return the least t with P(|noise| ≤ t) ≥ 95 % of one count with discrete Gaussian noise."""
+def gaussian_count_width(sigma: float, risk: float = _RISK) -> int:
+    """Return the least t with P(|noise| > t) ≤ ``risk`` of one count with discrete Gaussian noise."""
     if sigma > 1e4:
-        return math.ceil(_NORMAL * sigma + 0.5)
+        return math.ceil(NormalDist().inv_cdf(1 - risk / 2) * sigma + 0.5)
     terms = np.exp(-(np.arange(math.ceil(12 * sigma) + 2) ** 2) / (2 * sigma * sigma))
     inside = (2 * np.cumsum(terms) - 1) / (2 * terms.sum() - 1)
-    return int(np.argmax(inside >= CONFIDENCE))
+    return int(np.argmax(inside >= 1 - risk))

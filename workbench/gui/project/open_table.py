@@ -96,7 +96,8 @@ def open_table(
 
 
 def _take_table(session: Session, jobs: JobCenter, opened: OpenTable, plan: DraftPlan, *, same: bool) -> None:
-    session.open(opened, plan, generalised=session.generalised if same else None)
+    generalised, held_out = (session.generalised, session.held_out_of(opened.source)) if same else (None, "")
+    session.open(opened, plan, generalised=generalised, held_out=held_out)
     if not same:
         session.go("questions")
     rows, columns = count(opened.table.rows, "row"), count(len(opened.table.names), "column")

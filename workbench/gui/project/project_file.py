@@ -30,7 +30,7 @@ SUFFIX = ".workbench.toml"
 VERSION = 1
 _OF_TABLES = (*WHOLE, "column")
 _OF_IMAGES = ("epsilon", "account")
-_BESIDE_PLAN = ("table", "way", "reading", "generalise", "hierarchy")
+_BESIDE_PLAN = ("table", "way", "reading", "generalise", "hierarchy", "held_out")
 _KEYS = ("project", *_BESIDE_PLAN, "images", "declared", "network")
 _COMMENT = (
     "A project of the privacy workbench: where the table is, how it is read, and the plan.\nIt "  # not translated
@@ -61,6 +61,7 @@ class Planned:
         network: the training that is planned for images.
         way: to release a table; empty where none was chosen.
         generalised: what was set on the page Generalise; ``None`` where nothing was.
+        held_out: the file of the rows that were held out of the table; empty for none.
     """
 
     source: str
@@ -70,6 +71,7 @@ class Planned:
     network: DpSgdPlan | None = None
     way: str = ""
     generalised: GeneraliseDraft | None = None
+    held_out: str = ""
 
     @classmethod
     def of(cls, session: Session) -> Planned:
@@ -78,7 +80,8 @@ class Planned:
         if isinstance(opened, OpenImages):
             return cls(opened.source, session.plan, declared=opened.options, network=session.network.plan)
         source, options = ("", None) if opened is None else (opened.source, opened.options)
-        return cls(source, session.plan, options, way=session.chosen_way, generalised=session.generalised)
+        way, generalised = session.chosen_way, session.generalised
+        return cls(source, session.plan, options, way=way, generalised=generalised, held_out=session.held_out)
 
     @property
     def is_sample(self) -> bool:
@@ -110,9 +113,8 @@ def project_raw(planned: Planned, folder: Path) -> dict[str, Any]:
         raw |= {"declared": [declared]} if declared else {}
         return raw | ({} if network is None else {"network": [_with_weights(network.to_plain(), folder, _beside)]})
     reading = {} if planned.options is None else planned.options.to_plain()
-    raw |= (
-        {"table": source} | ({"way": planned.way} if planned.way else {}) | ({"reading": [reading]} if reading else {})
-    )
+    raw |= {"table": source} | ({"held_out": _beside(planned.held_out, folder)} if planned.held_out else {})
+    raw |= ({"way": planned.way} if planned.way else {}) | ({"reading": [reading]} if reading else {})
     drafted = {} if planned.generalised is None else planned.generalised.to_raw(lambda file: _beside(file, folder))
     return raw | drafted | stated
 
@@ -174,7 +176,12 @@ def project_of(raw: dict[str, Any], path: Path) -> Planned:
     if of_images:
         return _of_images(source, plan, parts, path)
     generalised = _generalised(parts.get("generalise"), raw, path) if {"generalise", "hierarchy"} & set(raw) else None
-    return Planned(source, plan, options, way=_way(raw.get("way", ""), path), generalised=generalised)
+    held_out = raw.get("held_out", "")
+    if not isinstance(held_out, str):
+        raise ParameterError(tr("held_out is not a path"), str(path), tr('write held_out = "FILE", or remove it'))
+    held_out = _found(held_out, path.absolute().parent) if held_out else ""
+    way = _way(raw.get("way", ""), path)
+    return Planned(source, plan, options, way=way, generalised=generalised, held_out=held_out)
 
 
 def _generalised(settings: dict[str, Any] | None, raw: dict[str, Any], path: Path) -> GeneraliseDraft:

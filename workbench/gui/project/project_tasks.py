@@ -150,7 +150,7 @@ def open_as(
 
     def apply(result: tuple[OpenTable | OpenImages, DraftPlan, Planned, str]) -> None:
         opened, plan, project, digest = result
-        session.open(opened, plan, project.network, project.way, project.generalised)
+        session.open(opened, plan, project.network, project.way, project.generalised, project.held_out)
         done(Saved(opened, replace(project, plan=plan), digest))
         differences = _differences(project.plan, plan) if isinstance(opened, OpenTable) else []
         if differences:

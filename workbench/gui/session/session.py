@@ -156,6 +156,7 @@ class Session(QObject):
         to_learn_from: the released table that Predict is to train a model on.
         to_estimate_from: the released table that Estimates is to read.
         to_attack: the released file, or folder of a model, that Attack is to attack.
+        held_out: the file of the rows that were held out of the open table, to attack with; empty for none.
         part_of_open: a file of some rows of the open table, which takes over its plan; empty for none.
         network: the training that is planned for the images that are open.
         release_wanted: whether a release was asked for that no page has taken up yet.
@@ -222,7 +223,7 @@ class Session(QObject):
         self.release_wanted = False
         self.to_train, self.to_run, self.to_draw, self.to_compare = (Offer(self) for _ in range(4))
         self.to_learn_from, self.to_estimate_from, self.to_attack = (Offer(self) for _ in range(3))
-        self.part_of_open = ""
+        self.held_out = self.part_of_open = self._rest_of_part = ""
         self.paused: tuple[Any, ...] = ()
         self._explained: tuple[Decimal, Decimal] | None = None
         self.help_topic = ""
@@ -251,6 +252,7 @@ class Session(QObject):
         network: DpSgdPlan | None = None,
         way: str = "",
         generalised: GeneraliseDraft | None = None,
+        held_out: str = "",
     ) -> None:
         """Replace the table or images and the plans, or close them; what belonged to the former ones goes.
 
@@ -260,6 +262,7 @@ class Session(QObject):
             network: the training that is planned for images.
             way: to release, as it was chosen before; empty where none was.
             generalised: what was set on the page Generalise.
+            held_out: the file of the rows that were held out of it; empty for none.
         """
         self._opened = opened if isinstance(opened, OpenTable) else None
         self._images = opened if isinstance(opened, OpenImages) else None
@@ -271,17 +274,21 @@ class Session(QObject):
         self.release_wanted = False
         for offer in self.findChildren(Offer):
             offer.value = None
-        self.part_of_open = ""
+        self.held_out, self.part_of_open, self._rest_of_part = held_out, "", ""
         self.undo_stack.clear()
         for signal in (self.table_changed, self.plan_changed, self.questions_changed, self.account_changed):
             signal.emit()
         self.runs_changed.emit()
         self.released_changed.emit()
 
-    def open_part(self, path: Path) -> None:
-        """Open a file of some rows of the open table in its place; the plan stays."""
-        self.part_of_open = str(path)
+    def open_part(self, path: Path, rest: Path) -> None:
+        """Open a file of some rows of the open table in its place; the plan stays, and ``rest`` was held out of it."""
+        self.part_of_open, self._rest_of_part = str(path), str(rest)
         self.open_asked.emit(self.part_of_open)
+
+    def held_out_of(self, source: str) -> str:
+        """Return the file of what was held out of the open table, or of the part of it that is to be opened."""
+        return self._rest_of_part if source == self.part_of_open else self.held_out
 
     # -- the plan -------------------------------------------------------------------------------------------------
 

@@ -313,7 +313,7 @@ def _queries(stated: Mapping[str, Any], people: int) -> Section:
         if made.local:
             rows.append((query["label"], "every row randomised by itself", query[key], "–"))
             continue
-        size, share = more.get("sensitivity", 1), float(query[key])
+        size, share = more.get("sensitivity", 1), float(query[key]) / more.get("levels", 1)
         numbers = more.get("numbers") or math.prod(more.get("cells") or [1])
         what = f"{numbers:,} number{'' if numbers == 1 else 's'} with discrete {noise} noise"
         error = (expected_gaussian_error if gaussian else expected_error)(share, size) / size

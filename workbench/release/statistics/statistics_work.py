@@ -25,6 +25,7 @@ from workbench.signals.events import Emit
 from workbench.statistics.asked import Asked, Request
 from workbench.statistics.figures import figures
 from workbench.statistics.queries import CHOICE, DRAWN, FORMER_RULES, RULES, Counted, Query, counted, queries_of
+from workbench.statistics.ranges import Ranges
 from workbench.statistics.release_file import FORMATS, decode, encode, written
 from workbench.work.ask import Ask
 from workbench.work.work import Made, Work
@@ -79,7 +80,7 @@ def statistics_work(
 
 def work_of(request: Request, queries: Sequence[Query], kind: str, budget: Budget | None = None) -> Work:
     """Return the release of a request's ``queries``; verification makes its files again, by former rules, too."""
-    columns = columns_of(request)
+    columns = tuple(dict.fromkeys(b.column.name for query in queries for b in query.columns))
     reader = Counted(queries, columns)
 
     def asked(table: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> Answers:
@@ -118,12 +119,6 @@ def repeated(asked: Mapping[str, Any], plan: Plan) -> Repeated:
     return {"request": "@request.toml"}, {"request.toml": write_toml(dict(asked))}
 
 
-def columns_of(request: Request) -> tuple[str, ...]:
-    """Return the columns that a request reads, each once."""
-    named = (name for a in request.figures for name in (*(() if a.column is None else (a.column,)), *(a.by or ())))
-    return tuple(dict.fromkeys(named))
-
-
 FORMER_INTERVALS = (
     "Each interval covers the statistic of these very rows, as the plan reads them (numbers clamped to their bounds, "
     "quantiles on the public grid), in 95 % of releases: it allows for the noise, and says nothing of a larger "
@@ -154,14 +149,14 @@ def _noise_text(queries: Sequence[Query]) -> str:
 
 def described(query: Query) -> dict[str, Any]:
     """Return the public facts of a query."""
-    return {"label": query.label, "form": query.form, "numbers": query.length, "sensitivity": query.size}
+    levels = {"levels": len(query.own.sizes)} if isinstance(query.own, Ranges) else {}
+    return {"label": query.label, "form": query.form, "numbers": query.length, "sensitivity": query.size, **levels}
 
 
 def _room(queries: Sequence[Query]) -> int:
     longest = 1
     for query in queries:
-        parts = [*query.groups.by, *(() if query.bins is None else (query.bins,))]
-        names = sum(2 * len(f"{b.column.name}{max(b.grid.labels, key=len)}".encode()) * 2 for b in parts)
+        names = sum(2 * len(f"{b.column.name}{max(b.grid.labels, key=len)}".encode()) * 2 for b in query.columns)
         longest = max(longest, names + 2 * len(query.label.encode()))
     return sum(q.length for q in queries) * 3 * (_ROOM_OF_A_FIGURE + 2 * longest) + (1 << 16)
 

@@ -71,12 +71,17 @@ def beyond(main: Rate, base: Rate | None) -> Rate:
         return Rate(main.value, main.low, main.high)
     if base.value >= 1:
         return Rate(0.0, 0.0, 1.0)
+    low, value, high = (min(max(v, 0.0), 1.0) for v in uncut(main, base))
+    return Rate(value, low, high)
+
+
+def uncut(main: Rate, base: Rate) -> tuple[float, float, float]:
+    """Return lower end, value and upper end of :func:`beyond` before they are kept in [0, 1]; ``base`` is below 1."""
     left = 1 - base.value
     value, by_base = (main.value - base.value) / left, (1 - main.value) / left**2
     down = math.hypot((main.value - main.low) / left, by_base * (base.high - base.value))
     up = math.hypot((main.high - main.value) / left, by_base * (base.value - base.low))
-    low, value, high = (min(max(v, 0.0), 1.0) for v in (value - down, value, value + up))
-    return Rate(value, low, high)
+    return value - down, value, value + up
 
 
 def bounded(guarantee: Guarantee, control: Rate | None, chance: Rate | None = None) -> float | None:

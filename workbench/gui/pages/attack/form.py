@@ -41,6 +41,7 @@ class AttackForm(QWidget):
         self.attack, self._session = attack, session
         self.setObjectName(f"attack_{attack.name}")
         self._target: ChoiceBox | None = None
+        self._held_out = ""
         self._paths: dict[str, PathField] = {}
         self._open_line = Elided(name=f"attack_{attack.name}_open")
         self._places, self._line, self._pairs = stack(), lines(), 0
@@ -138,11 +139,12 @@ class AttackForm(QWidget):
         """Whether people who were not used are asked for, and none are given."""
         return any(name in OTHERS and not path.text().strip() for name, path in self._paths.items())
 
-    def give_others(self, held: Path) -> None:
-        """Take rows that were held out for people who were not used, where none are given."""
+    def give_others(self, held_out: str) -> None:
+        """Take a file of rows that were held out, or none, for people who were not used; one that was typed stays."""
         for name, path in self._paths.items():
-            if name in OTHERS and not path.text().strip():
-                path.choose(str(held))
+            if name in OTHERS and path.text().strip() in ("", self._held_out):
+                path.choose(held_out)
+        self._held_out = held_out
 
     def _say_open(self) -> None:
         opened = self._session.opened

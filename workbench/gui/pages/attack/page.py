@@ -130,7 +130,6 @@ class AttackPage(RunPage):
         self._done: list[Attacked] = []
         self._releases: tuple[ReleasedStep, ...] = ()
         self._forms: dict[str, AttackForm] = {}
-        self._held: Path | None = None
         self.attack = named(ChoiceBox(), "attack_kind", tr("Attack"), tr("What the attacker tries"))
         for known in attacks.ATTACKS:
             self.attack.addItem(tr_sentence(known.title), known.name)
@@ -163,6 +162,7 @@ class AttackPage(RunPage):
         self.foot.insertWidget(1, self._hold)
         self.set_onward(tr("Releases →"), "attack_to_releases", "released", tr("Everything that was released"))
         self.attack.currentIndexChanged.connect(self._choose)
+        session.table_changed.connect(self._take_others)
         session.table_changed.connect(self.in_sight(self.refresh))
         session.released_changed.connect(self.in_sight(self._read))
         self._choose()
@@ -205,10 +205,12 @@ class AttackPage(RunPage):
             hold_out(self.session, self.jobs, int(chosen), Path(path), self._take_held)
 
     def _take_held(self, kept: Path, held: Path) -> None:
-        self._held = held
+        self.session.open_part(kept, held)
+
+    def _take_others(self) -> None:
+        """Take the rows that were held out of the open table for people who were not used."""
         for form in self._forms.values():
-            form.give_others(held)
-        self.session.open_part(kept)
+            form.give_others(self.session.held_out)
 
     def _reported(self) -> Reported | None:
         """Return the release that is chosen with its original, and the control set where one is given."""
@@ -260,8 +262,7 @@ class AttackPage(RunPage):
             aimed = self.session.to_attack.value
             if aimed is not None and made.takes(attacks.MODEL if is_model(aimed) else attacks.RELEASE):
                 made.choose(aimed)
-            if self._held is not None:
-                made.give_others(self._held)
+            made.give_others(self.session.held_out)
             made.changed.connect(self.refresh)
             self._fields.addWidget(made)
         for form in self._forms.values():  # those that are hidden ask for no room, which would be scrolled to

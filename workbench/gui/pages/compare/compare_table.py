@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
@@ -21,6 +22,9 @@ from workbench.risk.attacks.outcome import Outcome
 from workbench.studies.curve import MOST_REGIMES
 from workbench.studies.metrics import ACCURACY, Metric
 
+if TYPE_CHECKING:  # it loads the learners
+    from workbench.studies.membership import Repeated
+
 TOO_MANY = tr_later("At most {most} lines can be drawn together: untick one of them first.")
 PIN_HELP = tr_later("Tick a line to draw it in the picture; at most seven are drawn together")
 NOT_DRAWN = tr_later("This model cannot be drawn, because its card states no accuracy on a public test table")
@@ -35,7 +39,8 @@ COLUMNS = (
     Column(
         tr_later("Membership"),
         help=tr_later(
-            "How often an attacker names the one of two people who was used (0.5: by chance), with its 95 % interval"
+            "How often an attacker names the one of two people who was used (0.5: by chance): a mean with its 95 % "
+            "interval"
         ),
         width=140,
         right=True,
@@ -93,7 +98,7 @@ class RunsModel(EditedModel):
         pin = Column(tr("Pin"), self._pin, tr(PIN_HELP), width=58, tick=self._take_pin)
         super().__init__(session, (pin, *COLUMNS))
         self.lines: tuple[Line, ...] = ()
-        self.attacked: Mapping[Point, Outcome] = {}
+        self.attacked: Mapping[Point, Repeated] = {}
         self.pins: dict[str, str] = {}
 
     def show_runs(self, lines: tuple[Line, ...], metric: Metric | None, epsilon: float | None) -> None:
@@ -214,7 +219,7 @@ def point_of(line: Line, epsilon: float | None) -> Point:
 
 
 def cells(
-    line: Line, metric: Metric | None, epsilon: float | None, attacked: Outcome | None = None
+    line: Line, metric: Metric | None, epsilon: float | None, attacked: Repeated | None = None
 ) -> tuple[Cell, ...]:
     """Return the cells of a line, its figure of ``metric`` at ``epsilon``; that of the first column is the pin's."""
     model, way, dataset = (Cell(text, tip=text, key=text.casefold()) for text in (line.model, line.way, line.dataset))
@@ -319,18 +324,23 @@ def bound_words(attacked: Outcome) -> str:
     return tr("ε = {epsilon} allows a membership of {most} at the most.", epsilon=at_most(epsilon), most=most)
 
 
-def _membership(line: Line, attacked: Outcome | None) -> Cell:
+def _membership(line: Line, attacked: Repeated | None) -> Cell:
     if attacked is None:
         return NONE._replace(tip=tr("Not attacked at this ε: select the line and press Attack"))
-    found = attacked.figures
-    value, low, high = (tr_number(found[key], ".2f") for key in ("auc", "auc_low", "auc_high"))
+    found = attacked.auc
+    value, low, high = (tr_number(figure, ".2f") for figure in (found.value, found.low, found.high))
     whose = tr(MADE_UP) if line.made_up else tr(PRIVATE)
-    trained = tr("It was trained again on one half of the rows, and the others were not used.")
+    trained = tr(
+        "It was trained {times} times on one half of the rows, another one each time, and attacked with the other "
+        "half: {figures}.",
+        times=len(attacked.outcomes),
+        figures=", ".join(tr_number(one["auc"], ".2f") for one in attacked.each),
+    )
     return Cell(
         f"{value} ({low}–{high})",
-        tip=f"{bound_words(attacked)} {trained} {whose}",
-        exact=repr(found["auc"]),
-        key=found["auc"],
+        tip=f"{bound_words(attacked.outcomes[0])} {trained} {whose}",
+        exact=repr(found.value),
+        key=found.value,
     )
 
 

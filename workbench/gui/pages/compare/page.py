@@ -42,8 +42,8 @@ LOWEST = 290
 
 HINT = tr_later("Tick lines in the table to draw them together: at most seven.")
 ATTACK_TIP = tr_later(
-    "Train the selected line again on one half of the rows, and see how well an attacker distinguishes them from the "
-    "others"
+    "Train the selected line again on one half of the rows, several times, and see how well an attacker distinguishes "
+    "them from the others"
 )
 EMPTY = tr_later(
     "The studies that you run in Curves and the models that you release in Train are listed here "
@@ -209,7 +209,7 @@ class ComparePage(PageFrame):
         self._draw()
 
     def _show_lines(self, lines: tuple[Line, ...]) -> None:
-        self.runs.attacked = {run.result.point: run.result.outcome for run in self.session.runs if run.kind == ATTACKED}
+        self.runs.attacked = {run.result.point: run.result.found for run in self.session.runs if run.kind == ATTACKED}
         self.table.setColumnHidden(self._membership, not self.runs.attacked)
         self.runs.show_runs(lines, self._metric(), self.epsilon.currentData())
         self.table.sort_again()
@@ -287,7 +287,7 @@ class ComparePage(PageFrame):
         self._attack.setToolTip("" if running else hindered or tr(ATTACK_TIP))
         found = None if line is None else self.runs.attacked.get(point_of(line, self.epsilon.currentData()))
         if found is not None:
-            stated = f"{stated} {bound_words(found)}"
+            stated = f"{stated} {bound_words(found.outcomes[0])}"
         elif line is not None:
             stated = f"{stated} {hindered}".rstrip()
         self.set_note(stated if self.runs.lines else "", wrapped=True)

@@ -19,8 +19,8 @@ from workbench.signals.events import Emit
 
 if TYPE_CHECKING:  # these load numpy
     from workbench.gui.pages.compare.lines import Line
-    from workbench.risk.attacks.outcome import Outcome
     from workbench.studies.grid.runs_file import FinishedRun
+    from workbench.studies.membership import Repeated
 
 SWEEP, ATTACKED = "compare_sweep", "membership"
 
@@ -30,7 +30,7 @@ class AttackedLine:
     """What an attack on a line found at an ε; the line by its key."""
 
     point: tuple[str, float | None]
-    outcome: Outcome
+    found: Repeated
 
 
 def hindrance(session: Session, line: Line) -> str:
@@ -54,7 +54,7 @@ def learner_names() -> set[str]:
 
 
 def attack_line(session: Session, jobs: JobCenter, line: Line, epsilon: float | None) -> JobHandle:
-    """Train a line again on one half of the rows and attack it; the outcome is a run of the session.
+    """Train a line again on halves of the rows and attack it; the outcome is a run of the session.
 
     The ledger notes it first, unless it is of made-up rows.
     """
@@ -65,7 +65,7 @@ def attack_line(session: Session, jobs: JobCenter, line: Line, epsilon: float | 
     point, bounds = point_of(line, epsilon), session.plan.plan() if line.study is not None else None
     rows = opened.rows_under(session.plan)
 
-    def work(emit: Emit, cancel: CancelToken) -> Outcome:
+    def work(emit: Emit, cancel: CancelToken) -> Repeated:
         from workbench.release.ledger.study_note import note_study
 
         if not line.made_up:
@@ -73,30 +73,33 @@ def attack_line(session: Session, jobs: JobCenter, line: Line, epsilon: float | 
         if line.release is not None:
             from workbench.release.attacked import guarantee_of
             from workbench.release.model.open_model import open_model
-            from workbench.studies.membership import of_model
+            from workbench.studies.membership import of_model, repeated
 
             folder = Path(line.release.output)
-            return of_model(open_model(folder), opened.table, guarantee_of(folder)).attacked(emit, cancel)
+            model, promised = open_model(folder), guarantee_of(folder)
+            return repeated(lambda seed: of_model(model, opened.table, promised, seed), emit, cancel)
         from workbench.learners import learner
         from workbench.studies.comparison import StudyLine
         from workbench.studies.made_up_table import made_up_table
-        from workbench.studies.membership import of_study
+        from workbench.studies.membership import of_study, repeated
         from workbench.studies.regimes import StudyData
 
-        assert isinstance(line.study, StudyLine)
+        study = line.study
+        assert isinstance(study, StudyLine)
         assert bounds is not None
         assert target is not None
-        plan, task = line.study.result.plan, learner(line.name).task
+        plan, task = study.result.plan, learner(line.name).task
         table = made_up_table(bounds, target, task, rows) if line.made_up else opened.table
         data = StudyData.read(table, bounds, target, task)
-        return of_study(plan, line.study.way, epsilon or plan.epsilons[0], data).attacked(emit, cancel)
+        at = epsilon or plan.epsilons[0]
+        return repeated(lambda seed: of_study(plan, study.way, at, data, seed), emit, cancel)
 
     title = tr("Attack on {model}", model=line.model)
 
-    def apply(outcome: Outcome) -> None:
+    def apply(found: Repeated) -> None:
         if session.opened is opened:
-            found = AttackedLine(point, outcome)
-            session.add_run(RunRecord(ATTACKED, title, None, found, line.dataset, made_up=line.made_up))
+            attacked = AttackedLine(point, found)
+            session.add_run(RunRecord(ATTACKED, title, None, attacked, line.dataset, made_up=line.made_up))
 
     return follow_note(session, jobs, jobs.start(Job(title, work), key="compare_attack", on_result=apply))
 

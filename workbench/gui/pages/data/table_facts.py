@@ -10,6 +10,7 @@ from workbench.gui.session.blocking import FOUND
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence, typed
 from workbench.gui.widgets.basic import Elided, hold, label, lines, mark_wrong, named, row, stack
+from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import listed
 from workbench.params import ParameterError
 
@@ -56,7 +57,7 @@ class WholeTable(QWidget):
         self._session = session
         self.rows = named(QLineEdit(), "rows_per_person", tr("Maximum rows per person"), tr(PERSON))
         hold(self.rows, 64)
-        self.unit = named(QComboBox(), "unit", tr("Column that identifies a person"), tr(UNIT))
+        self.unit = named(ChoiceBox(), "unit", tr("Column that identifies a person"), tr(UNIT))
         self.unit.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.unit.setMinimumContentsLength(7)
         self.order = named(QCheckBox(tr("keep the order of rows")), "keep_order", tip=tr(ORDER))

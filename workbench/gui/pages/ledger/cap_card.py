@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from workbench.gui.pages.ledger.tasks import AccountLine, join_group, set_cap, set_count
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, typed
 from workbench.gui.widgets.basic import Card, button, hold, label, lines, mark_wrong, named
+from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import Entry, choose, confirm
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.formatting import at_least, entered, in_full, percent
@@ -82,7 +83,7 @@ class OtherAccount(Entry):
 
     def __init__(self, others: Sequence[tuple[str, str]]) -> None:
         super().__init__()
-        self._box = named(QComboBox(), "ledger_group_with", tr("The account of the same people"))
+        self._box = named(ChoiceBox(), "ledger_group_with", tr("The account of the same people"))
         for dataset, title in others:
             self._box.addItem(title, dataset)
         layout = QVBoxLayout(self)

@@ -84,6 +84,8 @@ class ClassChart(Chart):
     margins = QMarginsF(SCALE + 12, 26, 8, 22)
     usual = QSize(360, 220)
     least = QSize(220, 120)
+    highest = 440
+    """Pixels: a higher bar says no more."""
 
     def show_found(self, found: Found | None) -> None:
         """Show the bars, or nothing."""
@@ -178,7 +180,9 @@ class RiskPage(PageFrame):
 
     def _card(self) -> Standing:
         figures = QWidget()
-        beside = row((self.figures, 3), (self.chart, 2), spacing=16)
+        self.chart.setMaximumHeight(ClassChart.highest)
+        at_the_top = panel(stack((self.chart, 100), None))  # what is below it has what is beyond its greatest height
+        beside = row((self.figures, 3), (at_the_top, 2), spacing=16)
         figures.setLayout(beside)
         alone = panel(stack(self.listed, self.rows, spacing=4))
         titles = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,7 @@ from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, typed
 from workbench.gui.widgets.table_model import Cell, Column, EditedModel
-from workbench.statistics.asked import OF_AMOUNTS, Statistic
+from workbench.statistics.asked import CORRELATION, OF_AMOUNTS, RANGES, TOP, Statistic, without_period
 
 BINS_HELP = tr_later(
     "Into how many bins a range of numbers is cut; auto: every value by itself where there are few, else 20 bins"
@@ -146,6 +147,15 @@ class FiguresModel(EditedModel):
             if self._ticked(column, statistic)
         )
 
+    def further(self, statistic: str) -> tuple[Statistic, ...]:
+        """Return what goes with ticks: correlations with means, ranges with quantiles, top values with the mode."""
+        ticked = {CORRELATION: "mean", RANGES: "quantiles", TOP: "mode"}[statistic]
+        names = [column.name for column in self._columns if self._ticked(column, ticked)]
+        if statistic == CORRELATION:
+            pairs = itertools.combinations(names, 2)
+            return tuple(Statistic(statistic=statistic, column=a, other=b, by=self.groups or None) for a, b in pairs)
+        return tuple(Statistic(statistic=statistic, column=name, by=self.groups or None) for name in names)
+
     def show_checked(self, checked: Checked | None) -> None:
         """Show what to expect, or that it is not known yet."""
         self._checked = checked
@@ -156,7 +166,11 @@ class FiguresModel(EditedModel):
         return len(self._columns)
 
     def _can(self, column: DraftColumn, what: str) -> bool:
-        return column.name not in self.groups and _fits(column, what)
+        return not self._makes_groups(column) and _fits(column, what)
+
+    def _makes_groups(self, column: DraftColumn) -> bool:
+        names = [one.name for one in self._columns]
+        return column.name in (without_period(named, names)[0] for named in self.groups)
 
     def _ticked(self, column: DraftColumn, statistic: str) -> bool:
         return statistic in self._ticks[column.name] and self._can(column, statistic)
@@ -225,7 +239,7 @@ class FiguresModel(EditedModel):
         return Cell(str(bins or tr(AUTO)), look, key=bins, value=str(bins or ""))
 
     def _why_not(self, column: DraftColumn) -> str:
-        return tr(MAKES_GROUPS) if column.name in self.groups else tr(NOT_FOR)
+        return tr(MAKES_GROUPS) if self._makes_groups(column) else tr(NOT_FOR)
 
 
 def _fits(column: DraftColumn, what: str) -> bool:

@@ -30,7 +30,7 @@ from workbench.gui.widgets.formatting import count, plain
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_view import TableFilter
 from workbench.signals.cancel import CancelToken
-from workbench.statistics.asked import COUNT, Request, Statistic
+from workbench.statistics.asked import CORRELATION, COUNT, PERIODS, RANGES, TABLE, TOP, Request, Statistic
 
 if TYPE_CHECKING:
     from workbench.gui.pages.release.statistics.tasks import Released
@@ -198,7 +198,29 @@ BY = tr_later("First column that makes groups"), tr_later("Second column that ma
 BY_HELP = tr_later(
     "Every figure is released for each group that the declared values of this column make, also empty ones"
 )
-COUNT_HELP = tr_later("How many rows each group has")
+COUNT_HELP = tr_later("How many rows each group has; of two columns also the sums at the margins of their table")
+FURTHER = {
+    CORRELATION: (tr_later("correlations"), tr_later("The correlation of every two columns whose mean is ticked")),
+    RANGES: (
+        tr_later("ranges"),
+        tr_later(
+            "Of columns whose quantiles are ticked, how many rows are up to each value: the rows of any range are the "
+            "difference of two of these, with less noise than sums of a histogram"
+        ),
+    ),
+    TOP: (
+        tr_later("top 3"),
+        tr_later("Of columns whose most frequent value is ticked, the three most frequent ones, with their counts"),
+    ),
+}
+"""What goes with ticks of the table: its title and its help."""
+BY_PERIOD = {
+    "day": tr_later("{column}, by day"),
+    "week": tr_later("{column}, by week"),
+    "month": tr_later("{column}, by month"),
+    "quarter": tr_later("{column}, by quarter"),
+    "year": tr_later("{column}, by year"),
+}
 WIDEST = 170
 
 
@@ -207,7 +229,12 @@ class StatisticsPane(WayPane):
 
     facts = (("figures", tr_later("spent on"), "", lambda found: count(found.queries, "noisy query", "noisy queries")),)
     wide = True
-    titles: Mapping[str, str] = {**WayPane.titles, "groups": tr_later("groups by"), "count": tr_later("count rows")}
+    titles: Mapping[str, str] = {
+        **WayPane.titles,
+        "groups": tr_later("groups by"),
+        "count": tr_later("count rows"),
+        **{statistic: title for statistic, (title, _) in FURTHER.items()},
+    }
 
     def __init__(self, page: ReleasePage) -> None:
         session = page.session
@@ -238,6 +265,7 @@ class StatisticsPane(WayPane):
         )
         self._count.toggled.connect(lambda _on: self.chose("count"))
         self._expected = label("", "muted", name="statistics_count_expected")
+        self._further = self._made_further()
         self._sizes = label("", "muted", wrap=True, name="statistics_group_sizes")
         self._sizes.hide()
         head = lines(label(tr("WHAT IS RELEASED"), "caption"), None, self._filter, row(usual, none))
@@ -249,6 +277,7 @@ class StatisticsPane(WayPane):
             groups.addWidget(part)
         groups.addStretch(1)
         self.body.addLayout(groups)
+        self.body.addLayout(row(*self._further.values(), None))
         self._steps = label("", "muted", wrap=True, name="statistics_steps")
         for below in (self._sizes, self._steps, DeltaLine(self.delta)):
             self.body.addWidget(below)
@@ -266,10 +295,25 @@ class StatisticsPane(WayPane):
         self.model.changed.connect(self.changed)
         self.model.refused.connect(self.say)
 
+    def _made_further(self) -> dict[str, QCheckBox]:
+        made = {
+            statistic: named(QCheckBox(tr(title)), f"statistics_{statistic}", tr(title), tr(help_text))
+            for statistic, (title, help_text) in FURTHER.items()
+        }
+        for statistic, further in made.items():
+            further.toggled.connect(lambda _on, statistic=statistic: self.chose(statistic))
+        return made
+
     def request(self) -> Request:
         """Return what is ticked, of the groups that are chosen."""
-        counted = (Statistic(statistic=COUNT, by=self._groups()),) if self._groups() and self._count.isChecked() else ()
-        return Request(figures=(*self.model.wanted(), *counted))
+        groups = self._groups()
+        counted = (Statistic(statistic=self._of_groups(), by=groups),) if groups and self._count.isChecked() else ()
+        further = (one for name, box in self._further.items() if box.isChecked() for one in self.model.further(name))
+        return Request(figures=(*self.model.wanted(), *further, *counted))
+
+    def _of_groups(self) -> str:
+        """Return what counts the rows of groups: of two columns a table, which has its margins for the same cost."""
+        return TABLE if len(self._groups()) > 1 else COUNT
 
     def hindrance(self) -> tuple[str, str]:
         """Return that there is no protected column."""
@@ -288,23 +332,28 @@ class StatisticsPane(WayPane):
     def title(self, chosen: Chosen) -> str:
         """Return of how many columns."""
         figures = chosen.request.figures  # type: ignore[union-attr]
-        columns = {name for one in figures for name in (one.column, *(one.by or ())) if name}
+        columns = {name for one in figures for name in (*one.columns, *(one.by or ()))}
         return tr("statistics of {columns}", columns=count(len(columns), "column"))
 
     def start_over(self) -> None:
         """Take everything from another table and its plan."""
         for box in self._by:
             box.clear()
-        self._tick_count(on=True)
+        self._tick(self._count, on=True)
+        for part in self._further.values():
+            self._tick(part, on=False)
         self.model.start_over()
         super().start_over()
 
     def follow(self) -> None:
         """Show what follows from table and plan, but for what a person has chosen here."""
         self.model.follow()
-        names = [column.name for column in self.session.plan.protected]
+        names = [(column.name, column.name) for column in self.session.plan.protected]
+        for column in self.session.plan.protected:
+            for period in PERIODS if column.kind == "date" else ():
+                names.append((tr(BY_PERIOD[period], column=column.name), f"{column.name}:{period}"))
         for box, nothing in zip(self._by, (NO_GROUPS, NO_SECOND), strict=True):
-            box.offer([(tr(nothing), None), *((name, name) for name in names)], box.currentData())
+            box.offer([(tr(nothing), None), *names], box.currentData())
         self._show_groups()
         steps = steps_of(self.session)
         self._steps.setText(tr(STEPS, steps=steps) if steps else "")
@@ -316,9 +365,16 @@ class StatisticsPane(WayPane):
         checked = None if found is None else found.facts
         self.model.show_checked(checked)
         self.table.make_room()
-        groups = checked.expected.get((COUNT, "")) if checked is not None else None
+        found_here = {} if checked is None else checked.expected
+        groups = found_here.get((self._of_groups(), ""))
         self._expected.setText(groups.words if groups is not None else "")
         self._expected.setToolTip(groups.stated if groups is not None else "")
+        for name, box in self._further.items():
+            title, help_text = FURTHER[name]
+            own = [one for (statistic, _), one in found_here.items() if statistic == name]
+            worst = max(own, key=lambda one: one.half_width, default=None)
+            box.setText(tr(title) if worst is None else f"{tr(title)} {worst.words}")
+            box.setToolTip(tr(help_text) if worst is None else f"{tr(help_text)}. {worst.stated}")
         say(self._sizes, checked.sizes if checked is not None else "")
 
     def fields(self) -> tuple[QWidget, ...]:
@@ -346,20 +402,23 @@ class StatisticsPane(WayPane):
     def state(self) -> dict[str, Any]:
         """Return the groups, too, and whether their rows are counted."""
         groups = tuple(box.currentData() for box in self._by)
-        return {**super().state(), "groups": groups, "count": self._count.isChecked()}
+        ticked = {name: box.isChecked() for name, box in {"count": self._count, **self._further}.items()}
+        return {**super().state(), "groups": groups, **ticked}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Show groups of which the columns are still protected."""
         super().restore(state)
         for box, name in zip(self._by, state["groups"], strict=True):
             box.setCurrentIndex(max(box.findData(name), 0) if name is not None else 0)
-        self._tick_count(on=state["count"])
+        for name, part in {"count": self._count, **self._further}.items():
+            self._tick(part, on=state[name])
         self._show_groups()
 
-    def _tick_count(self, *, on: bool) -> None:
-        self._count.blockSignals(True)
-        self._count.setChecked(on)
-        self._count.blockSignals(False)
+    @staticmethod
+    def _tick(box: QCheckBox, *, on: bool) -> None:
+        box.blockSignals(True)
+        box.setChecked(on)
+        box.blockSignals(False)
 
     def _show_groups(self) -> None:
         groups = self._groups()

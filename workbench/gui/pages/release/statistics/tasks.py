@@ -28,9 +28,12 @@ OF_GROUPS = {
     "mean": tr_later("mean of {column} ± {width}"),
     "quantiles": tr_later("quantiles of {column} ± {width}"),
     "std": tr_later("standard deviation of {column} ± {width}"),
+    "correlation": tr_later("correlation of {column} ± {width}"),
 }
 """What is said of the figures of groups, by statistic."""
 
+_RANGES = 4
+"""Ranges are taken to hold one part in so many of the rows, where their noise is weighed."""
 _SIZED = 3
 """Figures of which is said what to expect of groups of stated sizes."""
 
@@ -43,11 +46,13 @@ class Expected:
         words: half of its 95 % interval: ``± 21 rows``.
         stated: the same in full, with its share of ε.
         noisy: whether it will say next to nothing.
+        half_width: half of the interval, in its unit.
     """
 
     words: str
     stated: str
     noisy: bool
+    half_width: float
 
 
 @dataclass(frozen=True)
@@ -166,15 +171,18 @@ def _expected(stated: FigureForecast, plan: Plan, rows: int, unit: str) -> Expec
             epsilon=epsilon,
         )
         words = tr("lead ≥ {width}", width=width)
-        return Expected(words, f"{whole} {tr('Mostly chance.')}" if noisy else whole, noisy)
+        return Expected(words, f"{whole} {tr('Mostly chance.')}" if noisy else whole, noisy, stated.half_width)
     words = tr(HALVES[stated.unit], width=width) if stated.unit in HALVES else f"± {width}"
     length = (
         tr(LENGTHS[stated.unit], width=width)
         if stated.unit in LENGTHS
         else tr("{width} units of {column}", width=width, column=stated.column)
     )
-    if stated.unit == "rows":
-        noisy = stated.half_width >= rows / max(stated.figures, 1)
+    if stated.statistic == "correlation":
+        length, noisy = width, stated.half_width >= 0.99
+    elif stated.unit == "rows":
+        many = _RANGES if stated.statistic == "ranges" else max(stated.figures, 1)
+        noisy = stated.half_width >= rows / many
     else:
         lower, upper = plan.column(stated.column).bounds()
         reach = max(abs(lower), abs(upper)) * rows if stated.statistic == "sum" else (upper - lower) / 2
@@ -192,7 +200,7 @@ def _expected(stated: FigureForecast, plan: Plan, rows: int, unit: str) -> Expec
         figures=tr_number(stated.figures, ","),
     )
     more = [tr("Mostly noise: nothing much can be learnt.")] if noisy else []
-    return Expected(words, " ".join((half, source, *more)), noisy)
+    return Expected(words, " ".join((half, source, *more)), noisy, stated.half_width)
 
 
 def released(path: Path, cancel: CancelToken) -> Released:

@@ -1,0 +1,117 @@
+"""One figure of a release, what is known of the query that it is read from, and what makes it of a noisy number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+
+from workbench.privacy.central.share import QueryEvent, Share
+from workbench.statistics.asked import Statistic
+from workbench.statistics.bins import Bins, Groups
+from workbench.statistics.widths import Widths
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """What figures need to know of the query that they are read from.
+
+    Attributes:
+        label: its name in events and certificates.
+        form: ``histogram``, ``count``, ``centred``, ``pair``, ``spread``, ``products``, ``choice``, ``quantiles`` or
+            ``ranges``.
+        bins: of its column; ``None`` of a count of groups alone.
+        groups: the groups.
+        asks: the statistics that are read from it.
+        paid: its share of the budget.
+        size: K of a moment query, else 1: its sensitivity, L1 and L2; of ranges that of each level.
+        rows: n, which is public.
+        other: bins of the second column of a pair.
+    """
+
+    label: str
+    form: str
+    bins: Bins | None
+    groups: Groups
+    asks: tuple[Statistic, ...]
+    paid: Share
+    size: int
+    rows: int
+    other: Bins | None = None
+
+    @property
+    def event(self) -> QueryEvent:
+        """Its cost."""
+        return self.paid.event(self.label)
+
+    @property
+    def share(self) -> Decimal:
+        """Its share of ε, or of ρ where there is a δ."""
+        return self.paid.amount
+
+    @property
+    def widths(self) -> Widths:
+        """How wide the intervals of its figures are."""
+        return Widths(self.paid)
+
+    @property
+    def columns(self) -> tuple[Bins, ...]:
+        """The bins of the columns that it is of, and of those that make its groups."""
+        return (*(bins for bins in (self.bins, self.other) if bins is not None), *self.groups.by)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row counts somewhere, so that all numbers sum to n."""
+        return not any(bins.optional for bins in self.columns)
+
+    @property
+    def known_total(self) -> bool:
+        """Whether the numbers of a group sum to n times what a row adds, and n is public."""
+        return self.complete and not self.groups.by
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure.
+
+    Attributes:
+        statistic: ``count``, ``histogram``, ``share of all rows``, ``cumulative share of all rows``, ``mean``, ``sum``,
+            ``quantile``, ``mode``, ``variance``, ``std``, ``covariance``, ``correlation``, ``rows up to`` (of ranges),
+            ``top``, ``table``, ``margin`` (of a table) or ``missing`` (rows that have no value, or are in no group).
+        column: of which column, or of which two; empty of a count of groups.
+        group: of which rows; empty for all.
+        value: the bin, which quantile, or the most frequent value; else empty.
+        estimate: the figure; text of a date. Of a mode 0, with how many rows it may be behind as its interval.
+        low: lower end of its interval.
+        high: upper end.
+        sparse: whether there are too few rows to say: the number of rows behind it cannot be distinguished from none.
+        source: the query it was read from.
+    """
+
+    statistic: str
+    column: str
+    group: str
+    value: str
+    estimate: float | str
+    low: float | str
+    high: float | str
+    sparse: bool
+    source: str
+
+
+def within(
+    query: Source,
+    statistic: str,
+    group: str,
+    value: str,
+    estimate: float,
+    width: float,
+    limits: tuple[float, float],
+    *,
+    sparse: bool,
+) -> Figure:
+    """Return the figure ``estimate`` ± ``width``, within what it can be."""
+    column = "" if query.bins is None else query.bins.column.name
+    low, mid, high = (float(np.clip(v, *limits)) for v in (estimate - width, estimate, estimate + width))
+    return Figure(statistic, column, group, value, mid, low, high, sparse, query.label)
