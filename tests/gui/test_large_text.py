@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QComboBox, QScrollArea, QTableView, QWidget
 
+from workbench.gui.pages import PAGES
+
 SCALE = 150
 
 
@@ -34,6 +36,25 @@ def test_the_settings_of_each_way_are_as_wide_as_the_page(people, press, idle, q
     press(people, "tab_synthetic")
     pane, cost = (people.findChild(QWidget, name) for name in ("pane_synthetic", "release_cost"))
     qtbot.waitUntil(lambda: cost.y() == pane.y())  # side by side again
+
+
+def test_no_page_is_scrolled_sideways_at_the_largest_text(people, press, idle, qtbot) -> None:
+    people.theme.set_scale(200)
+    people.resize(1280, 800)
+    for page in PAGES:
+        press(people, f"tab_{page.name}")
+        idle(people)
+        body = people.findChild(QScrollArea, f"body_{page.name}").horizontalScrollBar()
+        qtbot.waitUntil(lambda body=body: body.maximum() == 0)
+
+
+def test_a_job_that_comes_moves_no_room(people, qtbot) -> None:
+    enlarged(people, qtbot)
+    places = [button.y() for button in people.rail.buttons.values()]
+    people.jobs_panel.setFixedHeight(140)
+    people.jobs_panel.show()
+    qtbot.wait(50)
+    assert [button.y() for button in people.rail.buttons.values()] == places
 
 
 def test_memory_is_not_scrolled_sideways(people, press, idle, qtbot) -> None:

@@ -24,7 +24,7 @@ def hands(window, qtbot, tmp_path) -> Hands:
     """Hands at a window in which the survey was dropped."""
     window.activateWindow()
     person = Hands(window, qtbot)
-    person.drop(write_survey(tmp_path / "survey.csv", rows=600))
+    person.drop(write_survey(tmp_path / "survey.csv", rows=2000))
     return person
 
 

@@ -35,9 +35,13 @@ LATER = (
     "workbench.deep.networks",
     "workbench.deep.plan",
     "workbench.learners",
+    "workbench.studies.ways",
+    "scipy.special",
+    "scipy.optimize",
 )
-"""What the pages import when they are made, in the order in which a person comes to them. Nothing of Qt: the types of
-PySide are made when a module is imported, and a worker that makes some while the window uses others ends the program.
+"""What the pages and their first forecasts import, in the order in which a person comes to them. Nothing of Qt: the
+types of PySide are made when a module is imported, and a worker that makes some while the window uses others ends the
+program.
 """
 
 

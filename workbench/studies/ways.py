@@ -73,7 +73,7 @@ class Answer:
 
     @property
     def useful(self) -> bool:
-        """Whether it is better than no table at all, or within the margin that was wished for."""
+        """Whether it is within the margin."""
         return self.mark == YES
 
 
@@ -262,7 +262,7 @@ def _answers(name: str, inputs: _Inputs) -> Iterator[Answer]:
         else:
             half = figures(question)
             note = _pairs_note(half, inputs) if (name, question.asked) == (SYNTHETIC, "correlation") else ""
-            mark = NOT_ANSWERED if half is None else YES if _near_enough(half, question) else NO
+            mark = NOT_ANSWERED if half is None else YES if half <= question.enough else NO
             yield Answer(half, mark, note)
 
 
@@ -271,10 +271,6 @@ def _pairs_note(half: float | None, inputs: _Inputs) -> str:
     if half is None:
         return PAIRS
     return STRONGEST if inputs.target is None and len(inputs.plan.protected) > 2 else ""
-
-
-def _near_enough(half: float, question: Question) -> bool:
-    return half <= question.enough if question.wished else half < question.enough
 
 
 def _looking_answer(name: str, inputs: _Inputs) -> Answer:
@@ -464,9 +460,7 @@ def _shortfall(question: Question, answer: Answer) -> str:
         where = f" but {answer.note}" if answer.note else ""
         return f"{asked} is not answered{where}."
     near = figure_text(question.asked, answer.half_length)
-    if question.wished:
-        return f"{asked} is known to {near} only, not to {figure_text(question.asked, question.enough)}."
-    return f"{asked} is known to {near}: that is no better than having no table."
+    return f"{asked} is known to {near} only, not to {figure_text(question.asked, question.enough)}."
 
 
 def _advice(ways: tuple[Way, ...], inputs: _Inputs) -> tuple[str, str]:
@@ -503,6 +497,6 @@ def _advice(ways: tuple[Way, ...], inputs: _Inputs) -> tuple[str, str]:
     if target is not None:
         return (
             MODEL,
-            f"{why}, and figures would be mostly noise too: train a private model of {target}, or raise ε.",
+            f"{why}, and figures would be too far off as well: train a private model of {target}, or raise ε.",
         )
-    return STATISTICS, f"{why}, and figures would be mostly noise too: raise ε, or protect fewer columns."
+    return STATISTICS, f"{why}, and figures would be too far off as well: raise ε, or protect fewer columns."

@@ -28,11 +28,12 @@ from workbench.statistics.asked import (
 
 Asked = Literal["mean", "sum", "share", "count", "median", "quantile", "correlation", "model", "rows"]
 
-KNOWN = 8.0
-"""A mean or median counts as answered if its half-length is below the range divided by this."""
+NEAR = 0.02
+"""How near a figure must be where nobody typed a margin: a mean or median in parts of its column's range, a share in
+parts of all rows. Tables of a survey are printed with two digits."""
 
-WEAK = 0.5
-"""A correlation counts as answered if its half-length is below this."""
+NEAR_PAIR = 0.3
+"""The same of a correlation: a strong one, 0.5, is told from none."""
 
 MOST_PAIRS = 3
 """The most pairs of numbers that are asked about where nobody named one."""
@@ -49,9 +50,9 @@ class Question:
         asked: what kind of figure; ``model`` to train one, ``rows`` to look at them.
         columns: of which columns.
         words: the question in words.
-        enough: half-length below which an answer is better than no table at all; or, if ``wished``, the margin itself.
+        enough: the margin: the largest half-length that answers it.
         value: the value whose share or count it is, or which quantile; empty for other figures.
-        wished: whether somebody typed the margin.
+        wished: whether somebody typed the margin; else it is the usual one.
         by: the columns that make groups.
     """
 
@@ -171,26 +172,24 @@ def _two_numbers(numbers: list[Column], target: str | None) -> tuple[Column, Col
 
 def _mean(column: Column) -> Question:
     lower, upper = column.bounds()
-    return Question("mean", (column.name,), f"the mean of {column.name}", (upper - lower) / KNOWN)
+    return Question("mean", (column.name,), f"the mean of {column.name}", NEAR * (upper - lower))
 
 
 def _median(column: Column) -> Question:
     lower, upper = column.bounds()
-    return Question("median", (column.name,), f"the median of {column.name}", (upper - lower) / KNOWN)
+    return Question("median", (column.name,), f"the median of {column.name}", NEAR * (upper - lower))
 
 
 def _share(column: Column) -> Question:
     grid = column.grid()
-    size = grid.cells.size
-    value = grid.labels[size - 1]
-    # A share lies between 0 and 1; an even one is known without any table.
-    return Question("share", (column.name,), f"the share of {value} in {column.name}", 1 / size, value)
+    value = grid.labels[grid.cells.size - 1]
+    return Question("share", (column.name,), f"the share of {value} in {column.name}", NEAR, value)
 
 
 def _pair(a: Column, b: Column) -> Question:
     names = a.name, b.name
     words = f"the correlation of {a.name} and {b.name}" if b.numeric else f"how {a.name} goes with {b.name}"
-    return Question("correlation", names, words, WEAK)
+    return Question("correlation", names, words, NEAR_PAIR)
 
 
 def question_of(plan: Plan, wish: Wish) -> Question | None:

@@ -44,6 +44,9 @@ MOST_DEALT = 60_000
 """Rows times columns up to which rows are dealt evenly: above, chance associations are small and it takes long."""
 
 
+_BLOCK = 64
+"""Rows of which it is worked out together how overdue each value is."""
+
 _FEW_CODES = 1 << 16
 """Combinations of columns up to which the ones that occur are found by counting."""
 
@@ -66,7 +69,7 @@ def sampled_rows(
         model: the fitted distribution.
         rows: a public number.
         entropy: operating-system entropy for a release; a seeded stream for studies.
-        cancel: checked for each column and, where rows are dealt one by one, each thousand rows.
+        cancel: checked for each column and, where rows are dealt one by one, each few of them.
         on_column: is called with the number of finished columns.
 
     Raises:
@@ -157,19 +160,37 @@ def _dealt(
     order = permutation(len(above), entropy)
     overdue = np.zeros((int(starts[-1]), left.shape[1]))
     out = np.empty(len(above), dtype=np.int64)
-    done = 0
     # One cell of the parent after the other; what rounding left of the former ones is still overdue.
     for cell in range(len(left)):
         rows, free = order[above[order] == cell], left[cell]
         here = np.bincount(places[rows].ravel(), minlength=len(overdue))
         overdue += np.outer(here, free / max(len(rows), 1))
-        for row in rows:
-            if done % 1000 == 0:
-                cancel.check()
-            done += 1
-            wanted = np.where(free > 0, overdue[places[row]].sum(axis=0) + tie[row], -np.inf)
-            value = int(wanted.argmax())
-            out[row] = value
-            free[value] -= 1
-            overdue[places[row], value] -= 1
+        for first in range(0, len(rows), _BLOCK):
+            cancel.check()
+            block = rows[first : first + _BLOCK]
+            held = places[block]
+            out[block] = taken = _taken(overdue[held].sum(axis=1) + tie[block], free, held)
+            np.subtract.at(overdue, (held, taken[:, None]), 1)
     return out
+
+
+def _taken(wanted: Doubles, free: NDArray[np.int64], held: Codes) -> NDArray[np.int64]:
+    """Return the value that each row of a block takes, of those ``free``, which become fewer.
+
+    Args:
+        wanted: (rows, values): how overdue each value is before the block.
+        free: how many rows may still take each value.
+        held: (rows, s): what the rows have already; a value that one takes is less overdue for those that share it.
+    """
+    has = np.zeros((len(held), int(held.max()) + 1))
+    has[np.arange(len(held))[:, None], held] = 1.0
+    by_value = np.where(free > 0, wanted, -np.inf).T.copy()
+    taken = np.empty(len(held), dtype=np.int64)
+    for row, shared in enumerate(has @ has.T):
+        value = taken[row] = int(by_value[:, row].argmax())
+        free[value] -= 1
+        if free[value]:
+            by_value[value] -= shared
+        else:
+            by_value[value] = -np.inf
+    return taken

@@ -55,15 +55,17 @@ class Tree:
             nodes: θ of each column, (k,).
             edges: θ of each edge, (cells of the parent, cells of the child).
         """
-        up = [theta.copy() for theta in nodes]
+        up, below = [theta.copy() for theta in nodes], list[Doubles]()
         for (parent, child), theta in zip(reversed(self.edges), reversed(edges), strict=True):
-            up[parent] += _log_sum(theta + up[child])
-        found: dict[int, Doubles] = {self.root: _normal(up[self.root])}
+            given, sums = _normal(theta + up[child])
+            up[parent] += sums
+            below.append(given)
+        found: dict[int, Doubles] = {self.root: _normal(up[self.root])[0]}
         tables = []
-        for (parent, child), theta in zip(self.edges, edges, strict=True):
-            table = _normal(theta + up[child]) * found[parent][:, None]
+        for (parent, child), given in zip(self.edges, reversed(below), strict=True):
+            table = given * found[parent][:, None]
             tables.append(table)
-            found[child] = table.sum(axis=0)
+            found[child] = np.add.reduce(table, 0)
         return Marginals(self, tuple(found[i] for i in range(len(self.sizes))), tuple(tables))
 
 
@@ -100,13 +102,10 @@ class Marginals:
         return np.where(sums > 0, table / np.where(sums > 0, sums, 1.0), alone)
 
 
-def _log_sum(table: Doubles) -> Doubles:
-    most = table.max(axis=1)
-    out: Doubles = most + np.log(np.exp(table - most[:, None]).sum(axis=1))
-    return out
-
-
-def _normal(table: Doubles) -> Doubles:
-    out = np.exp(table - table.max(axis=-1, keepdims=True))
-    out /= out.sum(axis=-1, keepdims=True)
-    return np.asarray(out)
+def _normal(table: Doubles) -> tuple[Doubles, Doubles]:
+    """Return e^table, divided by its sums along the last axis, and the logarithms of these."""
+    most = np.maximum.reduce(table, -1)
+    out = np.exp(table - most[..., None])
+    sums = np.add.reduce(out, -1)
+    out /= sums[..., None]
+    return out, most + np.log(sums)

@@ -64,7 +64,7 @@ class BudgetGauge(Card):
         self._facts.show_line("plan", tr("this plan"), stated, "accent", tip=in_full(cost))
         if session.images is not None:  # what a network costs is shown where it is planned
             self._facts.hide_line("plan")
-        self._explain.setText(tr("What does ε = {epsilon} mean?", epsilon=at_most(of_plan(session).epsilon)))
+        self._explain.setText(tr("What ε = {epsilon} means", epsilon=at_most(of_plan(session).epsilon)))
         if account.problem:
             self._show_problem(account)
         elif account.cap is None:

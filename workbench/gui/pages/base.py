@@ -15,7 +15,7 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session, State
 from workbench.gui.style.language import again, tr, tr_later
 from workbench.gui.style.stylesheet import MARGIN
-from workbench.gui.widgets.basic import Elided, button, row, scrolled
+from workbench.gui.widgets.basic import Elided, button, lines, row, scrolled
 from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.params import WorkbenchError
 
@@ -184,7 +184,7 @@ class PageFrame(QWidget):
         self._put_off: list[Callable[[], object]] = []
         self.setObjectName(f"page_{page.name}")
         self.setAccessibleName(tr(page.title))
-        self.header: QHBoxLayout = row()
+        self.header: QHBoxLayout = lines()
         self._beside = _Beside(self._place_header)
         self._beside.setLayout(self.header)
         self._tabs: QWidget = QWidget()

@@ -402,10 +402,11 @@ class MainWindow(QMainWindow):
         below = self.width() < scaled(NARROW)
         if below != self._below:
             self._below = below
+            self.rail.make_low(low=below)
             self._upper.removeWidget(self.gauges)
             self.rail.remove_below(self.gauges)
             if below:
-                self.rail.add_below(self.gauges)
+                self.rail.add_below(self.gauges, stretch=100)
             else:
                 self._upper.addWidget(self.gauges)
         self.gauges.setFixedWidth(self.rail.inner_width if below else scaled(GAUGES_WIDTH, GAUGES_WIDEST))

@@ -18,7 +18,7 @@ from workbench.gui.widgets.formatting import count
 from workbench.render.fonts import font, scaled
 from workbench.render.palette import Theme
 
-SIDE = 16
+SIDE, ICON_WIDEST = 16, 24
 
 _DRAWING = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {side} {side}"><path d="{path}" '  # not translated
@@ -42,7 +42,8 @@ def _renderer(path: str, ink: str) -> QSvgRenderer:
 
 
 WIDTH, WIDEST = 200, 368
-HEIGHT = 36
+HEIGHT, LOW = 36, 24
+"""Of a room: with nothing below the rooms, and with the gauges there, which need what is left."""
 DOT = 5.0
 
 WORDS = {"empty": tr_later("nothing here yet"), "needs": tr_later("needs you"), "ready": tr_later("ready")}
@@ -62,13 +63,13 @@ class RailButton(QAbstractButton):
         self.room = room
         self._pages = pages
         self._session = session
-        self._state = "empty"
+        self._state, self._low = "empty", False
         self.setText(tr(room.title))
         self.setCheckable(True)
         self.setAutoExclusive(True)
         self.setObjectName(f"rail_{room.name}")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)  # a job that comes moves no room
         self.refresh()
 
     @property
@@ -88,7 +89,12 @@ class RailButton(QAbstractButton):
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        return QSize(scaled(WIDTH, WIDEST) - 24, scaled(HEIGHT))
+        return QSize(scaled(WIDTH, WIDEST) - 24, scaled(LOW if self._low else HEIGHT))
+
+    def make_low(self, *, low: bool) -> None:
+        """Be lower, or as high as usual."""
+        self._low = low
+        self.updateGeometry()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Let Return choose the room as Space does."""
@@ -113,14 +119,15 @@ class RailButton(QAbstractButton):
                 painter.setBrush(Qt.BrushStyle.NoBrush)
                 painter.drawRoundedRect(box.adjusted(1, 1, -1, -1), 6, 6)
             ink = QColor(theme.accent if self.isChecked() else theme.text)
-            draw_icon(painter, self.room.icon, ink, QRectF(10, self.height() / 2 - SIDE / 2, SIDE, SIDE))
+            side = scaled(SIDE, ICON_WIDEST)
+            draw_icon(painter, self.room.icon, ink, QRectF(10, (self.height() - side) / 2, side, side))
             if self.room.step:
                 _draw_dot(painter, QPointF(self.width() - 16, self.height() / 2), self._state, ink, theme)
             face = QFont(self.font())
             face.setWeight(QFont.Weight.DemiBold if self.isChecked() else QFont.Weight.Normal)
             painter.setFont(face)
             painter.setPen(ink)
-            painter.drawText(self.rect().adjusted(36, 0, -28, 0), Qt.AlignmentFlag.AlignVCenter, self.text())
+            painter.drawText(self.rect().adjusted(side + 20, 0, -28, 0), Qt.AlignmentFlag.AlignVCenter, self.text())
 
 
 def _draw_dot(painter: QPainter, centre: QPointF, state: str, ink: QColor, theme: Theme) -> None:
@@ -256,13 +263,18 @@ class Rail(QWidget):
         ):
             signal.connect(self.refresh)
 
-    def add_below(self, widget: QWidget) -> None:
+    def add_below(self, widget: QWidget, stretch: int = 0) -> None:
         """Put ``widget`` into the place that the rooms leave free, above the legend: nothing else moves by it."""
-        self._lines.insertWidget(self._lines.count() - 1, widget)
+        self._lines.insertWidget(self._lines.count() - 1, widget, stretch)
 
     def remove_below(self, widget: QWidget) -> None:
         """Take ``widget`` out again, where it is there."""
         self._lines.removeWidget(widget)
+
+    def make_low(self, *, low: bool) -> None:
+        """Make the rooms lower, so that what is below them has room."""
+        for line in self.buttons.values():
+            line.make_low(low=low)
 
     @property
     def inner_width(self) -> int:

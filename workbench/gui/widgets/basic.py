@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, SignalInstance
+from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, QTimer, SignalInstance
 from PySide6.QtGui import QFont, QFontMetrics
 from PySide6.QtWidgets import (
     QBoxLayout,
@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLayout,
+    QLayoutItem,
     QPushButton,
     QScrollArea,
     QSizePolicy,
@@ -215,6 +216,90 @@ def rule() -> QFrame:
 def row(*parts: Part, spacing: int = 8, margins: tuple[int, int, int, int] = (0, 0, 0, 0)) -> QHBoxLayout:
     """Return a horizontal layout of parts."""
     return _filled(QHBoxLayout(), parts, spacing, margins)
+
+
+def lines(*parts: Part, spacing: int = 8, margins: tuple[int, int, int, int] = (0, 0, 0, 0)) -> QHBoxLayout:
+    """Return a row that is broken into lines where its parts have no room beside one another."""
+    return _filled(_Lines(), parts, spacing, margins)
+
+
+class _Lines(QHBoxLayout):
+    """A row as long as it is given its least width; else lines, each as full as the usual widths of its parts allow."""
+
+    def hasHeightForWidth(self) -> bool:  # noqa: N802 - Qt's name
+        return True
+
+    def minimumSize(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return the width of the widest part: that is what a line needs."""
+        around = self.contentsMargins()
+        widest = max((part.minimumSize().width() for part in self._parts()), default=0)
+        return QSize(around.left() + widest + around.right(), super().minimumSize().height())
+
+    def heightForWidth(self, width: int) -> int:  # noqa: N802 - Qt's name
+        if width >= super().minimumSize().width():
+            return super().heightForWidth(width) if super().hasHeightForWidth() else super().sizeHint().height()
+        around = self.contentsMargins()
+        heights = [_line_height(line) for line in self._broken(width - around.left() - around.right())]
+        return around.top() + sum(heights) + self.spacing() * (len(heights) - 1) + around.bottom()
+
+    def setGeometry(self, place: QRect) -> None:  # noqa: N802 - Qt's name
+        if place.width() >= super().minimumSize().width():
+            super().setGeometry(place)
+            return
+        QLayout.setGeometry(self, place)
+        inner = self.contentsRect()
+        broken = self._broken(inner.width())
+        heights = [_line_height(line) for line in broken]
+        high = [at for at, line in enumerate(broken) if any(_grows(part, Qt.Orientation.Vertical) for part, _ in line)]
+        spare = inner.height() - sum(heights) - self.spacing() * (len(heights) - 1)
+        for at in high:  # a picture below the other parts takes what they leave
+            heights[at] += max(spare, 0) // len(high)
+        y = inner.y()
+        for line, height in zip(broken, heights, strict=True):
+            x = inner.x()
+            for part, width in line:
+                part.setGeometry(QRect(x, y, width, height))
+                x += width + self.spacing()
+            y += height + self.spacing()
+
+    def _parts(self) -> list[QLayoutItem]:
+        found = [self.itemAt(at) for at in range(self.count())]
+        return [part for part in found if part is not None and part.spacerItem() is None and not part.isEmpty()]
+
+    def _broken(self, room: int) -> list[list[tuple[QLayoutItem, int]]]:
+        """Return the lines: parts and their widths."""
+        out: list[list[tuple[QLayoutItem, int]]] = []
+        left = 0
+        for part in self._parts():
+            width = max(min(part.sizeHint().width(), room), part.minimumSize().width())
+            if not out or width + self.spacing() > left:
+                out.append([])
+                left = room + self.spacing()
+            out[-1].append((part, width))
+            left -= width + self.spacing()
+        return [self._filled_up(line, room) for line in out]
+
+    def _filled_up(self, line: list[tuple[QLayoutItem, int]], room: int) -> list[tuple[QLayoutItem, int]]:
+        """Give what a line leaves to the parts that can use it."""
+        spare = room - sum(width for _, width in line) - self.spacing() * (len(line) - 1)
+        growing = [_grows(part, Qt.Orientation.Horizontal) for part, _ in line]
+        share = max(spare, 0) // max(sum(growing), 1)
+        return [(part, width + share * grows) for (part, width), grows in zip(line, growing, strict=True)]
+
+
+def _grows(part: QLayoutItem, way: Qt.Orientation) -> bool:
+    """Return whether a part of a line can use more room: a label can, as its words may be broken."""
+    return bool(part.expandingDirections() & way) or (
+        way == Qt.Orientation.Horizontal
+        and part.hasHeightForWidth()
+        and part.maximumSize().width() > part.sizeHint().width()
+    )
+
+
+def _line_height(line: list[tuple[QLayoutItem, int]]) -> int:
+    return max(
+        part.heightForWidth(width) if part.hasHeightForWidth() else part.sizeHint().height() for part, width in line
+    )
 
 
 def stack(*parts: Part, spacing: int = 8, margins: tuple[int, int, int, int] = (0, 0, 0, 0)) -> QVBoxLayout:

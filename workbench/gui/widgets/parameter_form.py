@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLabel, QLineEdit, QScrollArea, QWidget
 
 from workbench.gui.style.language import tr, tr_later, tr_sentence, typed
-from workbench.gui.widgets.basic import button, label, look, mark_wrong, named, row, rule, say, stack
+from workbench.gui.widgets.basic import button, label, look, mark_wrong, named, panel, row, rule, say, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_table, ask_for_weights
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
@@ -24,6 +25,7 @@ GIVEN_LATER = tr_later("guessed")
 RARELY = tr_later("RARELY CHANGED")
 LOOKED_AT = (QEvent.Type.FocusIn, QEvent.Type.Enter)
 HELP_HEIGHT = 54
+BETWEEN = 16
 ASK = tr_later("Point at a field to read what it means.")
 ASKED = {"table": ask_for_table, "weights": ask_for_weights}
 """How a person chooses a file of each kind."""
@@ -64,7 +66,7 @@ class Form(QWidget):
             parameters: the class.
             titles: the words of an attribute where neither its own title nor its name will do.
             given: values of the attributes that are not asked for.
-            across: how many parameters are side by side; more than one where all are often changed.
+            across: how many parameters are side by side where there is room; more than one where all are often changed.
             first: attributes that are above the others, however rarely they are changed elsewhere.
         """
         super().__init__()
@@ -80,35 +82,28 @@ class Form(QWidget):
         # A stable sort: in their order.
         self._specs = dict(sorted(asked.items(), key=lambda item: (item[0] not in first, item[1].advanced)))
         self._given_titles = dict(titles or {})
-        first_advanced = next((key for key, spec in self._specs.items() if spec.advanced and key not in first), None)
+        self._rare = next((key for key, spec in self._specs.items() if spec.advanced and key not in first), None)
         self._explains: dict[QObject, str] = {}
         self._defaults = defaults
         self._labels: dict[str, tuple[QLabel, QWidget]] = {}
-        united = any(spec.unit for spec in self._specs.values())
-        grid = QGridLayout(self)
+        self._units: dict[str, QWidget] = {}
+        self._united = any(spec.unit for spec in self._specs.values())
+        self._heading = label(tr(RARELY), "caption", name=f"{name}_rest", hidden=self._rare is None)
+        self._heading.setContentsMargins(0, 8, 0, 0)
+        self._grid = grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(16)
+        grid.setHorizontalSpacing(BETWEEN)
         grid.setVerticalSpacing(4)
-        at = 0
         for place in range(across):
             grid.setColumnStretch(3 * place + 1, 1)
-        side = 0
         for key in self._specs:
-            if key == first_advanced:
-                side, at = 0, grid.rowCount()
-                heading = label(tr(RARELY), "caption", name=f"{name}_rest")
-                heading.setContentsMargins(0, 8, 0, 0)
-                grid.addWidget(heading, at, 0, 1, 3)
-            at = grid.rowCount() if side == 0 else at
-            self._add(grid, at, 3 * side, key, 3 * across, united=united)
-            side = 0 if _is_file(self._specs[key]) else (side + 1) % across
+            self._add(key)
+        self._across, self._most_across, self._shown = 0, across, tuple(self._specs)
+        self._lay_out(across)
         self._check()
 
-    def _add(self, grid: QGridLayout, at: int, left: int, key: str, end: int, *, united: bool) -> None:
-        """Add title, field, unit and problem of one parameter, from row ``at`` and column ``left`` on.
-
-        That of a file, which is long, goes on to the last column: ``end``.
-        """
+    def _add(self, key: str) -> None:
+        """Make title, field, unit and problem of one parameter."""
         name, spec, title = self.objectName(), self._specs[key], label()
         field = self._make(name, key, spec, self._defaults[key])
         self._labels[key] = title, field
@@ -117,22 +112,67 @@ class Form(QWidget):
         self._fields[key] = field
         self._problems[key] = label("", "problem", wrap=True, name=f"{name}_{key}_problem", hidden=True)
         if _is_file(spec):  # the button shares the field's place: a column for it would make the form wider
-            grid.addLayout(row(field, self._beside(name, key, spec)), at, left + 1, 1, end - left - 1)
-        elif united and not isinstance(field, QCheckBox):
-            grid.addWidget(self._beside(name, key, spec), at, left + 2)
-        self._place(grid, at, left, key, width=1 if united else 2)
+            self._units[key] = panel(row(field, self._beside(name, key, spec)))
+        elif spec.unit:
+            self._units[key] = self._beside(name, key, spec)
         for part in (title, field, *field.findChildren(QWidget)):
             self._explains[part] = key
             part.installEventFilter(self)
 
-    def _place(self, grid: QGridLayout, at: int, left: int, key: str, *, width: int) -> None:
-        title, field = self._labels[key]
+    def _lay_out(self, across: int) -> None:
+        """Place the fields that are shown, ``across`` of them side by side."""
+        if across == self._across:
+            return
+        self._across = across
+        while self._grid.takeAt(0) is not None:
+            pass
+        at = below = side = 0
+        for key in self._shown:
+            if key == self._rare:
+                self._grid.addWidget(self._heading, below, 0, 1, 3)
+                below, side = below + 1, 0
+            if side == 0:
+                at, below = below, below + 2
+            self._place(at, 3 * side, key, 3 * across)
+            side = 0 if _is_file(self._specs[key]) else (side + 1) % across
+
+    def _place(self, at: int, left: int, key: str, end: int) -> None:
+        """Place one parameter from a row and column on; that of a file, which is long, goes on to column ``end``."""
+        (title, field), grid, beside = self._labels[key], self._grid, self._units.get(key)
         grid.addWidget(title, at, left, Qt.AlignmentFlag.AlignVCenter)
-        if isinstance(field, QCheckBox):  # no wider than its mark: what looks like its middle is where it is
+        if beside is not None and _is_file(self._specs[key]):
+            grid.addWidget(beside, at, left + 1, 1, end - left - 1)
+        elif isinstance(field, QCheckBox):  # no wider than its mark: what looks like its middle is where it is
             grid.addWidget(field, at, left + 1, Qt.AlignmentFlag.AlignLeft)
-        elif not _is_file(self._specs[key]):
-            grid.addWidget(field, at, left + 1, 1, width)
+        elif beside is not None:
+            grid.addWidget(field, at, left + 1)
+            grid.addWidget(beside, at, left + 2)
+        else:
+            grid.addWidget(field, at, left + 1, 1, 1 if self._united else 2)
         grid.addWidget(self._problems[key], at + 1, left + 1, 1, 2)
+
+    def _needed(self, across: int) -> int:
+        """Return the width that ``across`` parameters need side by side."""
+        columns = [0] * (3 * across)
+        for place, key in enumerate(self._shown):
+            left, (title, field) = 3 * (place % across), self._labels[key]
+            parts = title.sizeHint(), field.minimumSizeHint().expandedTo(field.minimumSize())
+            for at, hint in enumerate(parts):
+                columns[left + at] = max(columns[left + at], hint.width())
+            if key in self._units and not _is_file(self._specs[key]):
+                columns[left + 2] = max(columns[left + 2], self._units[key].sizeHint().width())
+        return sum(columns) + BETWEEN * (sum(width > 0 for width in columns) - 1)
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return the width of one parameter: those side by side go below one another where there is no more."""
+        hint = super().minimumSizeHint()
+        return hint if self._most_across == 1 else QSize(min(self._needed(1), hint.width()), hint.height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Place as many side by side as there is room for."""
+        super().resizeEvent(event)
+        tried = range(self._most_across, 1, -1)
+        self._lay_out(next((across for across in tried if self._needed(across) <= self.width()), 1))
 
     def _say(self, key: str) -> None:
         (title, field), words, help_text = self._labels[key], self.title_of(key), self._help_of(key)
@@ -166,17 +206,12 @@ class Form(QWidget):
         self._check()
 
     def show_only(self, keys: tuple[str, ...]) -> None:
-        """Show these fields alone, side by side in two; of a form whose fields are all often changed."""
-        grid = self.layout()
-        assert isinstance(grid, QGridLayout)
-        shown = [key for key in self._specs if key in keys]
+        """Show these fields alone; of a form whose fields are all often changed."""
         for key, (title, field) in self._labels.items():
-            for part in (title, field, self._problems[key]):
-                grid.removeWidget(part)
             title.setVisible(key in keys)
             field.setVisible(key in keys)
-        for place, key in enumerate(shown):
-            self._place(grid, 2 * (place // 2), 3 * (place % 2), key, width=2)
+        across, self._across, self._shown = self._across, 0, tuple(key for key in self._specs if key in keys)
+        self._lay_out(across)
 
     def field(self, key: str) -> QWidget:
         """Return the field of one attribute."""

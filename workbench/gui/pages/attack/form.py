@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QGridLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr, tr_sentence
-from workbench.gui.widgets.basic import Elided, button, label, named, panel, row, stack
+from workbench.gui.widgets.basic import Elided, button, label, lines, named, panel, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_for_table
 from workbench.gui.widgets.parameter_form import Form
@@ -44,11 +44,7 @@ class AttackForm(QWidget):
         self._held_out = ""
         self._paths: dict[str, PathField] = {}
         self._open_line = Elided(name=f"attack_{attack.name}_open")
-        self._grid = QGridLayout()
-        self._grid.setHorizontalSpacing(16)
-        self._grid.setColumnStretch(1, 1)
-        self._grid.setColumnStretch(3, 1)
-        self._places = 0
+        self._places, self._line, self._pairs = stack(), lines(), 0
         self._of_open = next((needed for needed in attack.given if needed.name in OPEN), None)
         for needed in sorted(attack.given, key=lambda needed: needed is self._of_open):  # fields beside one another
             self._add(needed)
@@ -59,8 +55,7 @@ class AttackForm(QWidget):
         self._say_open()
 
     def _held(self) -> QWidget:
-        held = panel(self._grid)
-        self._grid.setContentsMargins(0, 0, 0, 0)
+        held = panel(self._places)
         held.setVisible(bool(self.attack.given))
         return held
 
@@ -85,10 +80,11 @@ class AttackForm(QWidget):
             field = self._with_chooser(path, name, needed)
         title.setToolTip(words)
         title.setBuddy(field)
-        at, side = divmod(self._places, 2)
-        self._places += 1
-        self._grid.addWidget(title, at, 2 * side, Qt.AlignmentFlag.AlignVCenter)
-        self._grid.addWidget(field, at, 2 * side + 1)
+        if self._pairs % 2 == 0:  # two beside one another, where there is room
+            self._line = lines(spacing=16)
+            self._places.addLayout(self._line)
+        self._pairs += 1
+        self._line.addLayout(row(title, (field, 1)), 1)
 
     def _with_chooser(self, field: QWidget, name: str, needed: Given) -> QWidget:
         words = tr_sentence(needed.title)

@@ -32,6 +32,7 @@ from workbench.gui.widgets.basic import (
     caption,
     hold,
     label,
+    lines,
     look,
     mark_wrong,
     named,
@@ -212,10 +213,10 @@ class CalculatorPage(PageFrame):
         ask = explain_button(self.session, "calculator_explain", self._asked)
         inputs = Card(label(tr("THE RUN"), "caption"), *self.sliders.values())
         costs = Card(caption(tr("IT COSTS AT MOST"), ask), self._facts, self._problem)
-        lines = (f"{line_of(known.name)[2]} {tr_sentence(known.short)}" for known in accountant.ACCOUNTANTS)
-        legend = label("   ".join(lines), "muted", name="calculator_legend")
+        accountants = (f"{line_of(known.name)[2]} {tr_sentence(known.short)}" for known in accountant.ACCOUNTANTS)
+        legend = label("   ".join(accountants), "muted", wrap=True, name="calculator_legend")
         left = panel(stack(inputs, costs, None, spacing=12))
-        left.setFixedWidth(WIDTH)
+        hold(left, WIDTH)
         grid = QGridLayout()
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setSpacing(10)
@@ -223,7 +224,7 @@ class CalculatorPage(PageFrame):
             wide = 2 if chart is self.heat else 1
             grid.addWidget(chart, at // 3, at % 3, 1, wide)
         self._drawn = look(panel(grid), "clear")
-        self.body.addWidget(panel(row(left, (Card(legend, (self._drawn, 1)), 1), spacing=12)), 1)
+        self.body.addWidget(panel(lines(left, (Card(legend, (self._drawn, 1)), 1), spacing=12)), 1)
 
     # -- what is set ----------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from workbench.gui.pages.data.facts import way_edit
 from workbench.gui.session.draft import OPEN, DraftColumn
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence, typed
-from workbench.gui.widgets.basic import button, label, mark_wrong, named, panel, row, say, stack
+from workbench.gui.widgets.basic import button, label, lines, mark_wrong, named, panel, say, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import count
 from workbench.params import ParameterError
@@ -122,7 +122,7 @@ class ReadingFacts(QWidget):
             self._holders[key] = panel(stack(title, field, spacing=2))
             field.setMinimumWidth(0)
             self._holders[key].hide()  # all five side by side would widen the window for good
-        fields = row(*((holder, WIDTH) for holder in self._holders.values()), None)
+        fields = lines(*((holder, WIDTH) for holder in self._holders.values()), None)
         self.setLayout(stack(fields, self.problem, spacing=2))
         self._fit()
 

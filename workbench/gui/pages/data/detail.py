@@ -17,7 +17,7 @@ from workbench.gui.session.draft_edits import FROM_DATA, of_all
 from workbench.gui.session.error_text import in_the_window
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number
-from workbench.gui.widgets.basic import Elided, badge, button, label, once, panel, row, say, stack
+from workbench.gui.widgets.basic import Elided, badge, button, label, lines, once, panel, row, say, stack
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.master_detail import DetailCard, scrolled_words
 from workbench.params import InputError
@@ -80,7 +80,7 @@ class AttributeDetail(DetailCard):
         self._label = label("", wrap=True, name="detail_label")
         self._label.setToolTip(tr("What the file says of the column and of its values; nobody has confirmed it"))
         stated = scrolled_words(self._label, self._role, self._suspicions, self._notes, self._warning, self._problem)
-        buttons = row(self._take, self._drop, self._target, None)
+        buttons = lines(self._take, self._drop, self._target, None)
         left = stack(row((self._name, 1), self._kind), (stated, 1), self.reading, 4, buttons, spacing=4)
         self._bars.setMinimumWidth(LEAST_PICTURE)
         self.fill(left, panel(stack(row(None, badge()), (self._bars, 1), spacing=4)), picture_width=0)

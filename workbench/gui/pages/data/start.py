@@ -212,7 +212,6 @@ class StartPanel(QWidget):
         self.setObjectName("data_start")
         drop = DropHere(session)
         title = label(tr("Open a table or images"), "heading")
-        title.setStyleSheet("font-size: 18px; font-weight: 600;")
         text = label(tr(DROP), "muted", wrap=True)
         self.open_button = button(tr("Open a table…"), "open_file", "primary", tip=tr("Choose a file (Ctrl+O)"))
         self.open_button.clicked.connect(self.open_asked)

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 from workbench.gui.session.blocking import FOUND
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence, typed
-from workbench.gui.widgets.basic import Elided, hold, label, mark_wrong, named, row, stack
+from workbench.gui.widgets.basic import Elided, hold, label, lines, mark_wrong, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import listed
 from workbench.params import ParameterError
@@ -70,9 +70,9 @@ class WholeTable(QWidget):
         self._title = title = Elided(tr(TITLE), "muted")
         title.setToolTip(tr(PERSON))
         title.setBuddy(self.rows)
-        # At a large text size the title gives way, not the window.
-        line = row((title, 100), self.rows, self.unit, 8, self.order, 8, self.invalid, 8, self.formulas, None)
-        self.setLayout(stack(line, self._stated, self._what, spacing=4, margins=(8, 0, 8, 0)))
+        rows = row((title, 100), self.rows, self.unit)
+        self._line = lines((rows, 1), self.order, self.invalid, self.formulas, spacing=16)
+        self.setLayout(stack(self._line, self._stated, self._what, spacing=4, margins=(8, 0, 8, 0)))
         self.rows.editingFinished.connect(self._take_rows)
         self.unit.activated.connect(self._take_unit)
         self.order.clicked.connect(self._take_order)
@@ -94,7 +94,7 @@ class WholeTable(QWidget):
     def _keep_height(self) -> None:
         # Qt's layout gives a line of buttons what it asks for, and leaves the sentences too little.
         parts = [p for p in (self._stated, self._what) if p.isVisible()]
-        least = self.rows.sizeHint().height() + sum(4 + p.heightForWidth(p.width()) for p in parts)
+        least = self._line.heightForWidth(self.width() - 16) + sum(4 + p.heightForWidth(p.width()) for p in parts)
         self.setMinimumHeight(max(least, self.minimumSizeHint().height()))
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name

@@ -17,7 +17,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
-from workbench.gui.widgets.basic import Card, button, label, look, panel, row, segments, stack, views
+from workbench.gui.widgets.basic import Card, button, label, lines, look, panel, row, segments, stack, views
 from workbench.gui.widgets.dialogs import ask_for_certificate, ask_for_table, ask_where_to_save
 from workbench.gui.widgets.formatting import at_most, count
 from workbench.gui.widgets.path_field import PathField
@@ -87,7 +87,7 @@ class EstimatePage(PageFrame):
             tip=tr("Open the released rows in place of the table that is open"),
         )
         self._open.clicked.connect(lambda: self.session.open_asked.emit(self._release.text().strip()))
-        source = Card(row(*named_by, 12, *certified_by), row((self._said, 1), self._open), pad=12)
+        source = Card(lines(row(*named_by), row(*certified_by), spacing=20), row((self._said, 1), self._open), pad=12)
         self.header.addWidget(self.columns.filter)
         for segment in self._segments.values():
             self.header.addWidget(segment)

@@ -91,7 +91,7 @@ class GuideCard(Card):
             answers = [(tr_sentence(answer.title), answer.name) for answer in question.answers]
             box.offer(answers, DEFAULTS[question.name])
             box.currentIndexChanged.connect(lambda _index: self._show())
-            lines.addWidget(label(tr_sentence(question.title)), place, 0)
+            lines.addWidget(label(tr_sentence(question.title), wrap=True), place, 0)
             lines.addWidget(box, place, 1)
             self._boxes[question.name] = box
         self._range = label("", "heading", name="guide_range")

@@ -17,7 +17,7 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence, typed
 from workbench.gui.widgets.bar import BarLines
-from workbench.gui.widgets.basic import Card, button, hold, label, mark_wrong, named, row, say, scrolled, stack
+from workbench.gui.widgets.basic import Card, button, hold, label, lines, mark_wrong, named, row, say, scrolled, stack
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Asked, BeliefCurve, Explainable, of_plan
 from workbench.gui.widgets.formatting import entered
@@ -154,7 +154,7 @@ class ExplainPage(PageFrame):
         )
         self.delta = named(QLineEdit("0"), "explain_delta", tr("δ, a number from 0 to below 1"), tr(_DELTA.help))
         hold(self.delta, 84)
-        entries = row(label("ε"), (self.epsilon, 1), 12, label("δ"), self.delta)
+        entries = lines((row(label("ε"), (self.epsilon, 1)), 1), row(label("δ"), self.delta, None), spacing=20)
         self._problem = label("", "problem", wrap=True, name="explain_problem", hidden=True)
         self._curve = BeliefCurve(session)
         self._curve.setMinimumHeight(_CURVE_HEIGHT)

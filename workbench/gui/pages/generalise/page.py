@@ -28,6 +28,7 @@ from workbench.gui.widgets.basic import (
     empty,
     hold_most,
     label,
+    lines,
     panel,
     row,
     say,
@@ -143,15 +144,12 @@ class GeneralisePage(RunPage):
 
     def _card(self) -> Card:
         hierarchies, lattice, table = QWidget(), QWidget(), QWidget()
-        for place, parts, shares in (
-            (hierarchies, (self.columns, self.editor), (1, 1)),
-            (lattice, (self.nodes, self.chart), (1, 1)),
-            (table, (_under(AS_THEY_ARE, self.before), _under(AS_PUBLISHED, self.after)), (1, 1)),
+        for place, left, right in (
+            (hierarchies, self.columns, self.editor),
+            (lattice, self.nodes, self.chart),
+            (table, _under(AS_THEY_ARE, self.before), _under(AS_PUBLISHED, self.after)),
         ):
-            line = row(*parts, spacing=16)
-            for at, share in enumerate(shares):
-                line.setStretch(at, share)
-            place.setLayout(line)
+            place.setLayout(lines((left, 1), (right, 1), spacing=16))
         for listed in (self.columns, self.nodes):
             hold_most(listed, LIST_WIDTH)  # large text takes from the list before the page is scrolled sideways
         failures = scrolled(self._failures, "generalise_failures")

@@ -11,7 +11,7 @@ from workbench.gui.pages.ledger.tasks import AccountLine, join_group, set_cap, s
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, typed
-from workbench.gui.widgets.basic import Card, button, hold, label, mark_wrong, named, row
+from workbench.gui.widgets.basic import Card, button, hold, label, lines, mark_wrong, named
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import Entry, choose, confirm
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
@@ -126,7 +126,7 @@ class CapCard(Card):
             tr("Set the cap…"), "ledger_set_cap", tip=tr("The ledger records every change of a cap for good")
         )
         self._set.clicked.connect(self._set_cap)
-        line = row((self._cap, 1), label("δ", "muted"), self._delta, self._set, spacing=12)
+        line = lines((self._cap, 1), label("δ", "muted"), self._delta, self._set, spacing=12)
         self._line.setLayout(line)
         self._counted = label("", "muted", wrap=True, name="ledger_counted")
         self._count = button(
@@ -139,7 +139,7 @@ class CapCard(Card):
             tip=tr("Let this table share the account of another one about the same people"),
         )
         self._group.clicked.connect(self._join)
-        more = row((self._counted, 1), self._count, self._group, spacing=12)
+        more = lines((self._counted, 1), self._count, self._group, spacing=12)
         self._more.setLayout(more)
 
     def show_accounts(self, accounts: Sequence[AccountLine], titles: dict[str, str]) -> None:

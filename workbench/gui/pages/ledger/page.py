@@ -160,7 +160,9 @@ class LedgerPage(PageFrame):
         self._account.refresh()
 
     def _arrange(self) -> None:
-        self._empty = label(tr("Nothing was released yet: the first release of a dataset sets its cap."), "muted")
+        self._empty = label(
+            tr("Nothing was released yet: the first release of a dataset sets its cap."), "muted", wrap=True
+        )
         self._empty.setObjectName("ledger_empty")
         Explainable(self._releases, self.session, self._asked)
         Explainable(self._accounts, self.session, self._asked_account)

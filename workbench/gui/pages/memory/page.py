@@ -23,7 +23,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
-from workbench.gui.widgets.basic import Card, button, hold, label, look, named, row, rule, segments, stack
+from workbench.gui.widgets.basic import Card, button, hold, label, lines, look, named, row, rule, segments, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.curve_plot import CurvePlot
 from workbench.gui.widgets.dialogs import ask_where_to_save
@@ -365,9 +365,7 @@ class MemoryPage(RunPage):
             self._views.addWidget(view)
         right = QWidget()
         right.setLayout(stack(self._problem, self._views))
-        whole = row(self.choices, spacing=12)
-        whole.addWidget(right, 1)
-        self.body.addLayout(whole, 1)
+        self.body.addLayout(lines(self.choices, (right, 1), spacing=12), 1)
 
     # -- what is asked ----------------------------------------------------------------------------------------------
 

@@ -114,9 +114,9 @@ class PreviewPage(PageFrame):
         pictures = self._recovered, (self.distribution, 1), self._pair_facts, (self.correlations, 1)
         self._detail = Card(top, *pictures, pad=12, spacing=4)
         self._detail.setMinimumHeight(DETAIL)
-        waiting = label(tr(WAITING), "muted", name="preview_waiting")
-        waiting.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._draws = views(waiting, self.sides)
+        self._waiting = label(tr(WAITING), "muted", name="preview_waiting")
+        self._waiting.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._draws = views(self._waiting, self.sides)
         # A third of a high window is the picture's.
         self._parts: QBoxLayout = stack((self._draws, 2), (self._detail, 1), spacing=12)
         self._whole = panel(self._parts)
@@ -203,6 +203,7 @@ class PreviewPage(PageFrame):
 
     def _clear(self) -> None:
         """Show nothing of any draw."""
+        self._waiting.setText(tr(WAITING))
         self._draws.setCurrentIndex(0)
         self._show_recovered(None)
         self.sides.show_rows(None)
@@ -217,6 +218,7 @@ class PreviewPage(PageFrame):
     def _failed(self, error: BaseException) -> None:
         """Show no figure of a former draw beside the reason why there is no present one."""
         self._clear()
+        self._waiting.setText(tr("Nothing was drawn. Another draw tries it again."))
         self._say_note()
         self.session.report(error)
 
@@ -294,6 +296,7 @@ class PreviewPage(PageFrame):
         what = self._source(), self.session.plan, self.draw, self.jobs
         handles = []
         if SPREAD in due:
+            self.sides.drawn.setText(tr("drawing…"))
             handles.append(preview_rows(*what, self._present(self._show_rows), on_failure=self._present(self._failed)))
         if PAIRS in due:
             self._say(PAIRS, tr("comparing…"))

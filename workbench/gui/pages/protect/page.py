@@ -14,7 +14,7 @@ from workbench.gui.pages.protect import PAGE
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
-from workbench.gui.widgets.basic import Card, button, label, panel, row, stack, views
+from workbench.gui.widgets.basic import Card, button, label, lines, panel, row, stack, views
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Explainable, explain_button, of_one_row
 from workbench.gui.widgets.formatting import at_most, count, entered
@@ -76,7 +76,7 @@ class ProtectPage(PageFrame):
     def _arrange(self) -> None:
         session, caption = self.session, label(tr("Privacy budget of one whole row,  ε"))
         ask = explain_button(session, "protect_explain", lambda: of_one_row(session, session.plan.epsilon))
-        budget = Card(row(caption, (self.entry, 1), ask, spacing=12), pad=12)
+        budget = Card(lines(caption, (row((self.entry, 1), ask), 1), spacing=12), pad=12)
         table = Card(self.table, row(None, self._sum, margins=(8, 0, 12, 2)), pad=8, spacing=4)
         self._whole = panel(stack(budget, (MasterDetail(table, self.detail), 1), spacing=12))
         self._views = views(self._nothing, self._whole)

@@ -31,7 +31,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import again, localised, tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, Facts, badge, into_sight, label, look, named, row, scrolled, stack
+from workbench.gui.widgets.basic import Card, Facts, badge, into_sight, label, lines, look, named, row, scrolled, stack
 from workbench.gui.widgets.chart import Chart
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import at_most, count, percent, plain
@@ -182,7 +182,7 @@ class RapporPage(ReleasePage):
         self._unbounded = label(tr(UNBOUNDED), "warn", wrap=True, name="rappor_unbounded")
         costs = label(tr("WHAT IT COSTS AND CAN FIND"), "caption")
         bounds = Card(costs, self._facts, self._unbounded, *self._plots, pad=12, spacing=6)
-        above = row((self._parameters, 5), (bounds, 6), spacing=12)
+        above = lines((self._parameters, 5), (bounds, 6), spacing=12)
         # Before anything is found a high window is for the lines.
         layout = stack((above, 1), self._released, self._results, spacing=12)
         title = label(tr("values"), "muted")

@@ -367,6 +367,11 @@ class RiskPage(PageFrame):
         names = self.columns.listed.names(QUASI) if self.session.opened is not None else ()
         return tr(READY, names=listed(names, 4)) if names else tr(EMPTY)
 
+    @property
+    def job(self) -> JobHandle | None:
+        """Return ``None``: the page has no Cancel of its own, so the job's is shown beside it."""
+        return None
+
     def escape(self) -> bool:
         """Stop a search that runs."""
         if self._handle is None or not self._handle.running:

@@ -16,7 +16,7 @@ from workbench.gui.pages.run_page import why_advised
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import shown_list, tr, tr_later, tr_sentence, typed_list
-from workbench.gui.widgets.basic import Card, hold, hold_most, label, look, mark_wrong, named, panel, row, say
+from workbench.gui.widgets.basic import Card, hold, hold_most, label, lines, look, mark_wrong, named, panel, say
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import STAR
 from workbench.gui.widgets.parameter_form import given_in, put_in
@@ -191,7 +191,7 @@ class CurveSetup(Card):
         self._of_blocks = blocks
         lower = epsilons, (self.epsilons, 1), self._with, 8, repeats, self.repeats, blocks, self.blocks
         for line in (upper, ways, lower):
-            self.body.addWidget(panel(row(*line)))
+            self.body.addWidget(panel(lines(*line)))
         self.body.addWidget(self._problem)
 
     # -- the models -------------------------------------------------------------------------------------------------

@@ -141,7 +141,7 @@ class DecideModel(EditedModel):
         if question.wished:
             margin = localised(wish.margin)
             return Cell(margin, value=margin.removeprefix("± "))
-        tip = tr("No margin was typed, so it must be better than having no table: {margin}.", margin=_margin(question))
+        tip = tr("No margin was typed: {margin} is usual. Type another one here.", margin=_margin(question))
         return Cell(_margin(question), "muted", tip, value="")
 
     def _truth(self, at: int) -> Cell:

@@ -23,6 +23,7 @@ from workbench.gui.widgets.basic import (
     hold,
     hold_most,
     label,
+    lines,
     mark_wrong,
     named,
     row,
@@ -95,7 +96,7 @@ class WhyPage(RunPage):
         self._where = Card(self._words, steps, self._steps)
         self._what = Card(label(tr("WITH ONE THING CHANGED"), "caption"), self._changes, self._absent)
         found = stack(self._invitation, self._where, self._what, None, spacing=12)
-        self.body.addWidget(Card(row(*fields), self._problem, pad=12))
+        self.body.addWidget(Card(lines(*fields), self._problem, pad=12))
         self.body.addWidget(scrolled(found, "why_found"), 1)
         tip, back = tr("Back to the curves"), lambda: self.session.go("utility")
         self.header.addWidget(button(tr("← Curves"), "why_way_utility", "link", tip=tip, press=back))

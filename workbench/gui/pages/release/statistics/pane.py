@@ -19,7 +19,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets import chart_marks as mark
-from workbench.gui.widgets.basic import Card, button, hold_most, label, named, row, say, segments
+from workbench.gui.widgets.basic import Card, button, hold_most, label, lines, named, row, say, segments
 from workbench.gui.widgets.chart import KEY, SCALE, Chart, Drawing, ends_below, row_ticks
 from workbench.gui.widgets.chart_marks import Key, Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -268,11 +268,11 @@ class StatisticsPane(WayPane):
         self._further = self._made_further()
         self._sizes = label("", "muted", wrap=True, name="statistics_group_sizes")
         self._sizes.hide()
-        head = row(label(tr("WHAT IS RELEASED"), "caption"), None, self._filter, usual, none)
+        head = lines(label(tr("WHAT IS RELEASED"), "caption"), None, self._filter, row(usual, none))
         self.body.addLayout(head)
         self.body.addWidget(self.table, 1)
         self.body.addWidget(self._problem)
-        groups = row(label(tr("groups by"), "muted"), self._by[0], label(tr("and"), "muted"), self._by[1])
+        groups = lines(row(label(tr("groups by"), "muted"), self._by[0]), row(label(tr("and"), "muted"), self._by[1]))
         for part in (self._count, self._expected):
             groups.addWidget(part)
         groups.addStretch(1)
