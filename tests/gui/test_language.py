@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import re
 import sys
@@ -9,6 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
@@ -52,7 +54,13 @@ def _script() -> ModuleType:
 
 
 SCRIPT = _script()
-SOURCES = SCRIPT.sources()
+
+
+@functools.cache
+def sources() -> dict[str, Any]:
+    """Return every sentence by its text: not when the file is read, which both processes of tests do."""
+    found: dict[str, Any] = SCRIPT.sources()
+    return found
 
 
 @pytest.fixture
@@ -66,7 +74,7 @@ def test_every_sentence_of_a_finished_folder_is_translated(code: str) -> None:
     known = {source: text for catalogue in SCRIPT.read(code).values() for source, text in catalogue.items()}
     lacking = [
         source.text
-        for source in SOURCES.values()
+        for source in sources().values()
         if SCRIPT.unfinished(known.get(source.text, ""), code, plural=source.plural)
     ]
     assert not lacking
@@ -76,8 +84,8 @@ def test_every_sentence_of_a_finished_folder_is_translated(code: str) -> None:
 def test_a_translation_has_the_names_of_its_sentence_and_none_is_left_over(code: str) -> None:
     for folder, catalogue in SCRIPT.read(code).items():
         for text, translated in catalogue.items():
-            assert text in SOURCES, f"{code}/{folder}: no code has {text!r}"
-            assert not SCRIPT.wrong_places(text, translated, plural=SOURCES[text].plural), text
+            assert text in sources(), f"{code}/{folder}: no code has {text!r}"
+            assert not SCRIPT.wrong_places(text, translated, plural=sources()[text].plural), text
 
 
 def test_no_text_of_a_finished_folder_is_left_in_english() -> None:

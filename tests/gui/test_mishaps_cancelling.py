@@ -68,7 +68,7 @@ def test_a_job_in_the_panel_is_cancelled_by_escape(people, tmp_path, qtbot, idle
         return [button.text() for button in people.findChildren(QPushButton, "job_cancel")]
 
     qtbot.waitUntil(lambda: "Cancel" in words(), timeout=PATIENCE)
-    people.page.rows_view.setFocus()
+    people.page.table.setFocus()
     people.escape()
     assert "Cancel" not in words()
     assert {"Cancelling…", "Cancelled"} & set(words())

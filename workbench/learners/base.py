@@ -406,13 +406,18 @@ class PrivateEstimator(Fitted, Generic[Released]):
         """Return what a fit on ``rows`` rows costs, one event a query (of the last fit where none is given)."""
         if rows is None:
             return self.model_.events()
-        found: tuple[QueryEvent, ...] = self._setting(rows).events()
+        return self._events_of(self._setting(rows))
+
+    def _events_of(self, setting: Any) -> tuple[QueryEvent, ...]:
+        found: tuple[QueryEvent, ...] = setting.events()
         return found
 
     def cost(self, rows: int) -> Cost | None:
         """Return what a fit on ``rows`` rows costs; ``None`` without noise."""
-        setting = self._setting(rows)
-        return composed(self.events(rows), self.model_type.name, setting.whole if setting.private else None)
+        return self._cost_of(self._setting(rows))
+
+    def _cost_of(self, setting: Any) -> Cost | None:
+        return composed(self._events_of(setting), self.model_type.name, setting.whole if setting.private else None)
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Charge, then read the rows, then ask what was declared, and keep what may be released.
@@ -428,7 +433,7 @@ class PrivateEstimator(Fitted, Generic[Released]):
     def fit_rows(self, rows: int, read: Callable[[], tuple[ArrayLike, ArrayLike]]) -> Self:
         """Fit on so many rows, X and y of which are read once they are charged for: see :meth:`fit`."""
         setting = self._setting(rows)
-        ask = self.noise.ask(self.cost(rows))
+        ask = self.noise.ask(self._cost_of(setting))
         X, y = read()
         if table_shape(X, y, self.attributes) != rows:
             raise InputError(f"there are not the {rows} rows that were charged for")
@@ -523,7 +528,7 @@ class SummingEstimator(PrivateEstimator[Released]):
                 columns of each, the target last.
         """
         setting = self._setting(rows)
-        ask = self.noise.ask(self.cost(rows))
+        ask = self.noise.ask(self._cost_of(setting))
 
         def total(part: Callable[..., Any], *more: Any) -> NDArray[np.int64]:
             return np.asarray(add_up(partial(_of_part, type(self), setting, part, more)))

@@ -353,14 +353,8 @@ class SampleAndAggregate(PrivateEstimator[AnsweredRows]):
         asked = self.asked_rows()
         return {} if asked is None else {"ask": asked.digest}
 
-    def events(self, rows: int | None = None) -> tuple[PureDp, ...]:
-        """Return what a fit on ``rows`` rows costs: one event for each asked row, or the one that each later row costs.
-
-        (Of the last fit where no ``rows`` are given.)
-        """
-        if rows is None:
-            return self.model_.events()
-        setting = self._setting(rows)
+    def _events_of(self, setting: Setting) -> tuple[PureDp, ...]:
+        """Return one event for each asked row, or the one that each later row costs."""
         if not setting.private:
             return ()
         asked = self.asked_rows()

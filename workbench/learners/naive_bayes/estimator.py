@@ -34,6 +34,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,7 @@ _SQRT2 = math.sqrt(2)
 class Setting(FitSetting[NaiveBayesParameters]):
     """The public facts that queries and model follow from, with the attributes that were chosen."""
 
-    @property
+    @cached_property
     def classes(self) -> int:
         """Number of declared classes."""
         return len(self.target.values())
@@ -85,7 +86,7 @@ class Setting(FitSetting[NaiveBayesParameters]):
         """The part of ε that the choice takes where there is one: more where there is more to choose from."""
         return self.parameters.choice_share * (1 - 1 / math.sqrt(len(self.attributes)))
 
-    @property
+    @cached_property
     def used(self) -> int:
         """How many attributes are used: all, or the most whose class means keep noise below the limit."""
         p, all_of_them = self.parameters, len(self.attributes)

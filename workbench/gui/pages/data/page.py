@@ -63,11 +63,8 @@ class DataPage(PageFrame):
         # These know polars, which the descriptor of the page does not wait for.
         from workbench.gui.pages.data.attribute_table import AttributeTable
         from workbench.gui.pages.data.detail import AttributeDetail
-        from workbench.gui.pages.data.dialect import DialectForm
         from workbench.gui.pages.data.dictionary_menu import DictionaryMenu
-        from workbench.gui.pages.data.domain_editor import DomainEditor
         from workbench.gui.pages.data.table_facts import WholeTable
-        from workbench.gui.widgets.fast_table import PrivateRows
         from workbench.gui.widgets.table_view import TableFilter
 
         self.table = AttributeTable(self.session)
@@ -81,18 +78,8 @@ class DataPage(PageFrame):
         self.table.filled.connect(self._fill_on)
         self.detail.drop_asked.connect(self.table.toggle_drop)
         self.detail.list_asked.connect(self._edit_values)
-        self.values = DomainEditor()
-        self.values.taken.connect(self._take_values)
-        self.values.left.connect(lambda: self._show_view("attributes"))
         self.whole = WholeTable(self.session)
         self.detail.rows_asked.connect(self.whole.ask_for_rows)
-        self._rows = PrivateRows(self.session, self.jobs, "rows_table")
-        self.rows_view, self.frame_model = self._rows.table, self._rows.table.model()
-        self.rows_view.setSelectionMode(QAbstractItemView.SelectionMode.ContiguousSelection)
-        self.dialect = DialectForm(self.jobs)
-        self.dialect.read_again.connect(self._read_again)
-        self.dialect.bad_lines.replace_asked.connect(self._read_replaced)
-        self.dialect.left.connect(self.escape)
         self._arrange()
         self.table.selectionModel().currentRowChanged.connect(self._choose_row)
         self._next = self.set_primary(tr("Decide →"), "data_onward", self._go_on, tr(ONWARD_TIP))
@@ -100,6 +87,37 @@ class DataPage(PageFrame):
         self.session.table_changed.connect(self._show_table)  # after the parts, which have the new table by then
         self._show_head()
         self.refresh()
+
+    def _make_place(self, name: str) -> None:
+        """Make rows, dialect or list of values when first shown: a table opens without waiting for them."""
+        if name in self._places:
+            return
+        if name == "rows":
+            from workbench.gui.widgets.fast_table import PrivateRows
+
+            self._rows = PrivateRows(self.session, self.jobs, "rows_table")
+            self.rows_view, self.frame_model = self._rows.table, self._rows.table.model()
+            self.rows_view.setSelectionMode(QAbstractItemView.SelectionMode.ContiguousSelection)
+            self._add_place(name, self._rows)
+            self._show_rows()
+        elif name == "dialect":
+            from workbench.gui.pages.data.dialect import DialectForm
+
+            self.dialect = DialectForm(self.jobs)
+            self.dialect.read_again.connect(self._read_again)
+            self.dialect.bad_lines.replace_asked.connect(self._read_replaced)
+            self.dialect.left.connect(self.escape)
+            self._add_place(name, _scrolled(panel(stack(self.dialect.bad_lines, self.dialect, None, spacing=12))))
+        else:
+            from workbench.gui.pages.data.domain_editor import DomainEditor
+
+            self.values = DomainEditor()
+            self.values.taken.connect(self._take_values)
+            self.values.left.connect(lambda: self._show_view("attributes"))
+            self._add_place(name, self.values)
+
+    def _show_rows(self) -> None:
+        self._rows.show_frame(self.session.opened.table.frame if self.session.opened else None)
 
     @property
     def _whole(self) -> bool:
@@ -155,11 +173,7 @@ class DataPage(PageFrame):
         self._bar = panel(row(*self._segments.values(), spacing=4))
         self.header.insertWidget(self.header.indexOf(self._open_button), self._bar)
         attributes = MasterDetail(Card(self.table, self.whole, pad=5), self.detail)
-        dialect = panel(stack(self.dialect.bad_lines, self.dialect, None, spacing=12))
         self._add_place("attributes", attributes)
-        self._add_place("rows", self._rows)
-        self._add_place("dialect", _scrolled(dialect))
-        self._add_place("values", self.values)
         self.body.insertLayout(0, row((self._summary, 1), self.filter, spacing=12))
 
     def _add_place(self, name: str, place: QWidget) -> None:
@@ -169,6 +183,7 @@ class DataPage(PageFrame):
     def _show_view(self, name: str) -> None:
         if name != "start":
             self.make_whole()
+        self._make_place(name)
         if name == "dialect" and self._shown != "dialect":
             self.dialect.show_table(None if self._failed_source else self.session.opened)
         self._shown = name
@@ -219,7 +234,8 @@ class DataPage(PageFrame):
         if self.session.open_data is not None:
             self.make_whole()
         if self._whole:
-            self._rows.show_frame(opened.table.frame if opened else None)
+            if "rows" in self._places:
+                self._show_rows()
             self._segments["dialect"].setVisible(opened is not None and bool(opened.table.facts.options))
         if self.session.images is not None:
             self._show_images(self.session.images)
