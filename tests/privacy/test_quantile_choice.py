@@ -151,3 +151,18 @@ def test_without_noise_it_is_the_least_value_that_enough_rows_do_not_exceed_and_
     for share, epsilon in ((Fraction(0), 1.0), (Fraction(1, 2), 1e-12), (Fraction(1, 2), math.inf)):
         with pytest.raises(ParameterError):
             Weights(share, epsilon)
+
+
+@pytest.mark.parametrize("limit", [1, 3, 40, 1000])
+def test_far_cells_are_one_segment_and_the_draw_is_the_same(limit: int) -> None:
+    """What is left of the segments under a limit says of every cell the loss that all of them say, up to the limit."""
+    for seed in range(50):
+        generator = np.random.default_rng(seed)
+        values = np.sort(generator.integers(0, 100, generator.integers(0, 60)))
+        share = Fraction(int(generator.integers(1, 10)), 10)
+        losses = []
+        for parts in (Segments.of(values, 0, 99, share), Segments.of(values, 0, 99, share, limit)):
+            assert (np.diff(parts.first[parts.width > 0]) > 0).all()
+            losses.append(np.minimum(np.repeat(parts.loss, parts.width), limit))
+        assert losses[0].tolist() == losses[1].tolist()
+        assert len(losses[0]) == 100

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workbench.data.content.cell_hash import CellHash
 from workbench.data.rows_in_parts import Part, Rows
 from workbench.data.table import Table
 from workbench.release.ledger import column_marks, identity, sketch
@@ -96,3 +97,20 @@ def test_all_rows_of_many_that_share_a_few_ranks_are_kept_within_bounds(monkeypa
     assert kept.sketches.parts
     assert fewer.sketches.parts
     assert kept.sketches.shared(fewer.sketches) > 0.95
+
+
+@pytest.mark.parametrize("texts", [["a value of many letters", "another one", None], ["1.50", "1.5", " 2", "é"]])
+def test_values_that_are_counted_first_have_the_marks_of_their_cells(texts: list[str | None]) -> None:
+    generator = np.random.default_rng(1)
+    frame = pl.DataFrame({"a": [texts[k] for k in generator.integers(0, len(texts), 900)]}, {"a": pl.String})
+    hashing, marks = CellHash(KEY), []
+    for wide in (None, frame[:512]):  # without it every cell is hashed
+        marker = column_marks.ColumnMarker(frame[:300], wide, frame.height, hashing)
+        assert marker._by_value == [wide is not None]
+        for part in (frame[:400], frame[400:]):
+            marker.take(0, marker.of_column(0, part.to_series().alias(""), None))
+        marker.finish()
+        marks.append(marker._marks[0])
+    assert marks[0].values.tolist() == marks[1].values.tolist()
+    assert marks[0].counts.tolist() == marks[1].counts.tolist()
+    assert marks[0].below == marks[1].below

@@ -5,6 +5,7 @@ import io
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from released import release_table
@@ -16,6 +17,7 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.table_formats import (
     FORMATS,
     TABLE_FORMATS,
+    CodedRows,
     ReleasedText,
     TableFormat,
     suffix_of,
@@ -175,3 +177,26 @@ def test_a_release_in_every_format_agrees_with_its_certificate(tmp_path: Path, s
     assert found.rows == 60
     assert sorted(found.table.column("note").to_list()) == sorted(f"'={k}+1" for k in range(60))
     assert all(len(found.cells(name)) == 60 for name in ("age", "x", "day", "city"))
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
+def test_lines_that_are_looked_up_are_those_of_the_text(delimiter: str, encoding: str) -> None:
+    writing = Writing(delimiter=delimiter, decimal="," if delimiter == ";" else ".", encoding=encoding)
+    labels = {
+        "a, quoted": ("x", "y;z", 'a "b"', "c,d", "two\nlines", "é"),
+        "real": tuple(f"{k / 4}" for k in range(900)),
+        "few": ("no", "yes"),
+        "wide": tuple(f"value {k}" for k in range(40)),
+    }
+    generator = np.random.default_rng(1)
+    cells = [generator.integers(0, len(texts) + 1, 500).astype(np.uint16) for texts in labels.values()]
+    frame = pl.DataFrame(
+        {name: [(*texts, None)[k] for k in own] for (name, texts), own in zip(labels.items(), cells, strict=True)}
+    )
+    coded = CodedRows(labels, lambda work: (work([own[k : k + 200] for own in cells]) for k in range(0, 500, 200)))
+    types = {"real": pl.Float64()}
+    parts = ReleasedText(None, 500, types, lambda: iter([frame[:200], frame[200:400], frame[400:]]))
+    looked_up = ReleasedText(None, 500, types, coded=coded)
+    form = table_format("csv")
+    assert b"".join(form.write(looked_up, writing)) == b"".join(form.write(parts, writing))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -92,6 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with _quitting_on_interrupt():
             prepared = _prepared(words)
+        gc.enable()  # the program disables it while its modules are loaded
         code = prepared if isinstance(prepared, int) else _run(*prepared)
         sys.stdout.flush()
     except WorkbenchError as error:

@@ -154,7 +154,7 @@ class PartsOnWorkers(Sequence[_Part]):
         self._cuts: list[Cut] = []
         self._digests: dict[int, bytes] = {}
         if isinstance(stored, RegularRows) and isinstance(stored.body, FileBytes):
-            self._body, self._reading, self._cuts = stored.body, stored.reading, stored.cuts(PART_BYTES)
+            self._body, self._reading, self._cuts = stored.body, stored.reading, list(stored.cuts(PART_BYTES))
             self._path = str(Path(table.source).resolve())
             self._place = self._body.place_in(self._path)
             self._frame, self._count = None, len(self._cuts)

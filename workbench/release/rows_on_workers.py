@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from workbench.data.on_workers import PartsOnWorkers
 from workbench.data.table import Table
@@ -26,7 +25,7 @@ from workbench.privacy.entropy import Entropy
 from workbench.privacy.local.cells import CellArray
 from workbench.processes.dask_address import ClusterLostError
 from workbench.processes.executor import LOOK
-from workbench.release.spilled_rows import DrawnInParts, Rows, Spill, SpilledRows
+from workbench.release.spilled_rows import DrawnInParts, Rows, Spill, SpilledRows, T
 from workbench.release.table_formats import TableFormat, table_format
 from workbench.sanitize.calibrated import ProtectedColumn
 from workbench.sanitize.engine import sampled
@@ -202,12 +201,11 @@ class _DrawnOnWorkers(DrawnInParts):
         super().__init__(None, columns, [], order, **facts)
         self.count = count
 
-    def pieces(self) -> Iterator[pl.DataFrame]:
-        """Yield all pieces in order."""
+    def _each(self, work: Callable[[int], T]) -> Iterator[T]:
         gather, self._gather = self._gather, None
         assert gather is not None  # a second draw would show more of the rows
         self._spill = gather()
-        yield from super().pieces()
+        yield from super()._each(work)
 
     def _drawn(self, position: int, column: ProtectedColumn, cells: CellArray) -> CellArray:
         return cells

@@ -68,7 +68,7 @@ def rows_work(
             whole = pl.concat(drawn.pieces())
             text, count = ReleasedText(lambda start, stop: whole[start:stop], whole.height, types), 1
         elif isinstance(drawn, DrawnInParts):
-            text, count = ReleasedText(None, drawn.rows, types, drawn.pieces), drawn.count
+            text, count = ReleasedText(None, drawn.rows, types, drawn.pieces, drawn.coded), drawn.count
         else:
             text, count = ReleasedText(drawn.frame, drawn.rows, types), max(1, -(-drawn.rows // ROWS_AT_ONCE))
         return Made(form.write(text, plan.writing or PLAIN), method, count=count, columns=form.columns(text))

@@ -18,11 +18,11 @@ import os
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -36,7 +36,7 @@ from workbench.privacy.entropy import Entropy, permutation
 from workbench.privacy.local.cells import CellArray
 from workbench.release.atomic import write_error
 from workbench.release.parts import keep_room
-from workbench.release.table_formats import TableFormat
+from workbench.release.table_formats import CodedRows, TableFormat
 from workbench.sanitize.calibrated import ProtectedColumn
 from workbench.sanitize.engine import defused, sampled
 from workbench.sanitize.plan import Plan
@@ -53,6 +53,7 @@ _SCATTERED = 1 << 20
 _MOST_BUCKETS = 1 << 16
 _MISSING = np.uint32(0xFFFFFFFF)
 
+T = TypeVar("T")
 Index = NDArray[np.int64]
 Packed = NDArray[np.void]
 """The cells of rows, one field for each protected column."""
@@ -346,9 +347,30 @@ class DrawnInParts:
         self._made: set[int] = set()
 
     def pieces(self) -> Iterator[pl.DataFrame]:
-        """Yield all pieces in order; two are made at a time, where the random bits are of the system."""
+        """Yield all pieces in order as released text."""
+        return self._each(self.piece)
+
+    @property
+    def coded(self) -> CodedRows | None:
+        """The rows as cells of public labels; ``None`` where columns are published as they are."""
+        labels = {c.column.name: c.grid.labels for c in self.columns}
+        places = {c.column.name: position for position, c in enumerate(self.columns)}
+        if set(self.names) != set(labels):
+            return None
+
+        def each(work: Callable[[Sequence[CellArray]], bytes]) -> Iterator[bytes]:
+            def made(number: int) -> bytes:
+                cells = self._cells(number)[1]
+                return work([cells[places[name]] for name in self.names])
+
+            return self._each(made)
+
+        return CodedRows({name: labels[name] for name in self.names}, each)
+
+    def _each(self, work: Callable[[int], T]) -> Iterator[T]:
+        """Yield what is made of each piece; of two at a time, where the random bits are of the system."""
         numbers = range(self.count)
-        return in_order(numbers, self.piece) if self.releasable else map(self.piece, numbers)
+        return in_order(numbers, work) if self.releasable else map(work, numbers)
 
     def piece(self, number: int) -> pl.DataFrame:
         """Return some rows as released text.
@@ -356,6 +378,14 @@ class DrawnInParts:
         Raises:
             AssertionError: they were drawn before: a second draw would show more of them.
         """
+        rows, cells = self._cells(number)
+        series = dict(zip(self._spill.kept, rows.kept, strict=True))
+        for column, drawn in zip(self.columns, cells, strict=True):
+            series[column.column.name] = column.grid.decode(drawn)
+        return pl.DataFrame([series[name].alias(name) for name in self.names])
+
+    def _cells(self, number: int) -> tuple[Rows, list[CellArray]]:
+        """Return the rows of a piece, and a draw of each protected column."""
         assert number not in self._made
         self._made.add(number)
         if self._order is None:
@@ -363,11 +393,11 @@ class DrawnInParts:
         else:
             rows = self._spill.bucket(number)
             rows = rows.ordered(permutation(len(rows.cells), self._order))
-        series = dict(zip(self._spill.kept, rows.kept, strict=True))
+        drawn = []
         for position, column in enumerate(self.columns):
             cells: Any = rows.cells[f"{position}"].astype(column.grid.dtype)
-            series[column.column.name] = column.grid.decode(self._drawn(position, column, cells))
-        return pl.DataFrame([series[name].alias(name) for name in self.names])
+            drawn.append(self._drawn(position, column, cells))
+        return rows, drawn
 
     def _drawn(self, position: int, column: ProtectedColumn, cells: CellArray) -> CellArray:
         """Return a draw of the cells of a column."""

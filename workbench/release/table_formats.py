@@ -12,25 +12,25 @@ import importlib.util
 import io
 import math
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import polars as pl
 import polars.selectors as cs
+import pyarrow as pa
 
 from workbench.data.columns.source_types import as_type, word_of
 from workbench.data.read import ReadOptions, read_table
 from workbench.data.rows_in_parts import cells_of, each_column
 from workbench.data.table import Table
 from workbench.params import InputError
+from workbench.privacy.local.cells import CellArray
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.writing import DELIMITERS, PLAIN, Writing
 from workbench.signals.cancel import CancelToken
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 ROWS_AT_ONCE = 200_000
 
@@ -38,7 +38,22 @@ _EXCEL_ROWS, _EXCEL_COLUMNS, _EXCEL_CELL = 2**20 - 1, 2**14, 2**15 - 1
 """Most rows under a header, columns, and letters of a cell of a sheet."""
 _EXCEL_EXACT, _EXCEL_FIRST = 2**53, datetime.date(1900, 3, 1)
 """Above the one, Excel rounds whole numbers; before the other it counts days otherwise than the calendar."""
+_JOINED_LABELS = 4096
+"""Most texts in which neighbouring cells are looked up together: all of them stay in the processor's cache."""
 _OTHER_ENCODING = 'write encoding = "utf-8" under [writing] in the plan'
+
+
+@dataclass(frozen=True, eq=False)
+class CodedRows:
+    """Rows whose every cell is the number of a public label; one beyond the last is a missing value.
+
+    Attributes:
+        labels: of each column by name, in order.
+        each: yields what is made of each piece of the rows, the cells of each column; it is called in threads.
+    """
+
+    labels: Mapping[str, Sequence[str]]
+    each: Callable[[Callable[[Sequence[CellArray]], bytes]], Iterator[bytes]]
 
 
 @dataclass(frozen=True)
@@ -49,12 +64,14 @@ class ReleasedText:
         frame: returns the rows from one number to another; ``None`` of more rows than fit into memory.
         types: by column; a column that is not named stays text.
         parts: yields the rows, where there is no ``frame``.
+        coded: the same rows as cells, where they have no other text than that of labels.
     """
 
     frame: Callable[[int, int], pl.DataFrame] | None
     rows: int
     types: Mapping[str, pl.DataType]
     parts: Callable[[], Iterator[pl.DataFrame]] | None = None
+    coded: CodedRows | None = None
 
     def pieces(self) -> Iterator[pl.DataFrame]:
         """Yield the rows in order, a piece of none where there are none."""
@@ -166,9 +183,67 @@ def csv_bytes(frame: pl.DataFrame, writing: Writing = PLAIN, *, header: bool = T
 
 def _csv(text: ReleasedText, writing: Writing) -> Iterator[bytes]:
     comma = [name for name, kind in text.types.items() if writing.decimal == "," and kind == pl.Float64()]
+    if text.coded is not None and len(text.coded.labels) > 1:  # in a table of one column a missing value is an odd cell
+        yield csv_bytes(pl.DataFrame(schema=dict.fromkeys(text.coded.labels, pl.String)), writing)
+        yield from text.coded.each(_Lines(text.coded.labels, comma, writing).of)
+        return
     for number, piece in enumerate(text.pieces()):
         frame = piece.with_columns(cs.by_name(comma).str.replace(".", ",", literal=True))
         yield csv_bytes(frame, writing, header=number == 0)
+
+
+class _Lines:
+    """The lines of rows of labels: a cell, or several neighbours at once, is found in a table with what follows it.
+
+    Then the bytes of all these texts, one behind the other, are the file: nothing is quoted or joined for each row.
+    """
+
+    def __init__(self, labels: Mapping[str, Sequence[str]], comma: Sequence[str], writing: Writing) -> None:
+        """Make the tables.
+
+        Args:
+            labels: of each column.
+            comma: the columns whose numbers get a decimal comma.
+            writing: how the file is written.
+        """
+        texts: list[bytes] = []
+        self._places: list[tuple[int, list[int]]] = []
+        """Of each group of columns where its texts begin, and how many each of its columns has."""
+        last = list(labels)[-1]
+        joined: list[bytes] = []
+        for name, values in labels.items():
+            decimals = [value.replace(".", ",") for value in values] if name in comma else values
+            ends = "\n" if name == last else writing.delimiter
+            own = [text + ends.encode(writing.encoding) for text in (*_cells_of_csv(decimals, writing), b"")]
+            if not joined or len(joined) * len(own) > _JOINED_LABELS:
+                texts += joined
+                self._places.append((len(texts), []))
+                joined = [b""]
+            joined = [text + more for text in joined for more in own]
+            self._places[-1][1].append(len(own))
+        self._texts = pa.array(texts + joined, pa.large_binary())
+
+    def of(self, cells: Sequence[CellArray]) -> bytes:
+        """Return the lines of some rows, of which each column is given."""
+        wanted = np.empty((len(cells[0]), len(self._places)), np.int32)
+        columns = iter(cells)
+        for group, (start, sizes) in enumerate(self._places):
+            number = np.zeros(len(cells[0]), np.int32)
+            for size in sizes:
+                number *= np.int32(size)
+                number += next(columns).astype(np.int32)
+            np.add(number, np.int32(start), out=wanted[:, group])
+        _, offsets, data = self._texts.take(pa.array(wanted.ravel())).buffers()
+        return memoryview(data)[: int(np.frombuffer(offsets, np.int64)[wanted.size])].tobytes()
+
+
+def _cells_of_csv(labels: Sequence[str], writing: Writing) -> list[bytes]:
+    """Return labels as they are written in a file of several columns."""
+    plain = dataclasses.replace(writing, encoding=PLAIN.encoding)
+    lines = csv_bytes(pl.DataFrame({"": labels}, {"": pl.String}), plain, header=False).decode().split("\n")[:-1]
+    if len(lines) != len(labels):  # a label has a line end
+        lines = [csv_bytes(pl.DataFrame({"": [label]}), plain, header=False).decode()[:-1] for label in labels]
+    return [line.encode(writing.encoding) for line in lines]
 
 
 def _read_csv(data: bytes, writing: Writing) -> pl.DataFrame:

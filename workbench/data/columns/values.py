@@ -221,10 +221,13 @@ def codes(table: Table, attribute: Attribute) -> NDArray[np.int64]:
         index = words.replace_strict(TRUTH_WORDS, default=None, return_dtype=pl.Int64)
         hint: tuple[str | Remedy, ...] = ("write true or false", list_values())
     else:
-        index = cells.replace_strict(list(domain), range(len(domain)), default=None, return_dtype=pl.Int64)
+        index = cells.cast(pl.Enum(domain), strict=False).to_physical().cast(pl.Int64)
         hint = ("correct it", add_value(), declare("other", "…"))
+    if not index.null_count():
+        inside: NDArray[np.int64] = index.to_numpy()
+        return inside
     unknown = index.is_null()
-    missing = unknown & missing_cells(table, cells) if unknown.any() else unknown
+    missing = unknown & missing_cells(table, cells)
     refuse_missing(table, attribute, missing)
     if attribute.other is not None:
         index = index.set(unknown & ~missing, domain.index(attribute.other))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -10,15 +9,13 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from workbench.data.csv.encoding import AnyBytes, Bytes, FileBytes
+from workbench.data.csv.encoding import AnyBytes, FileBytes
 from workbench.data.csv.precheck import Shape
 from workbench.data.rows_in_parts import Index, Part, Rows, require_memory
 from workbench.params import InputError
 
 PIECE = 1 << 23
 """Bytes of text in a part, at most, unless a single record is longer."""
-
-_LF = 10
 
 
 @dataclass(frozen=True)
@@ -101,9 +98,9 @@ class RegularRows(Rows):
     ) -> None:
         """Take the text."""
         self._body, self._shape, self._source, self._header = body, shape, source, int(header)
-        self._quote = quote if shape.quoted else None
         self.columns = tuple(columns)
-        self.reading = Reading(self.columns, delimiter or "\x1f", self._quote, source, isinstance(body, FileBytes))
+        mark = quote if shape.quoted else None
+        self.reading = Reading(self.columns, delimiter or "\x1f", mark, source, isinstance(body, FileBytes))
         self.height = shape.records - self._header
 
     @property
@@ -119,30 +116,24 @@ class RegularRows(Rows):
         """
         if isinstance(self._body, FileBytes):
             require_memory(self.height, len(self.columns), len(self._body), self._source)
-            parts = [part.load() for part in self.parts(self.height)]
+            parts = [self._read(cut) for cut in self.cuts(PIECE)]
             return pl.concat(parts, rechunk=True) if parts else self._parsed(b"", 0)
         return self._parsed(self._body.tobytes(), self._shape.records).slice(self._header)
 
-    def parts(self, at_once: int) -> Iterator[Part]:
+    def parts(self, at_once: int) -> Iterator[Part | pl.DataFrame]:
         """Yield the rows; a part ends where its text is long."""
-        at, left = 0, self._header
-        while at < len(self._body):
-            size = PIECE
-            while not len(ends := self._ends(piece := self._body[at : at + size])) and at + size < len(self._body):
-                size *= 2  # a record that is longer than a piece
-            if at + len(piece) == len(self._body) and (not len(ends) or ends[-1] != len(piece)):
-                ends = np.append(ends, len(piece))
-            first = ends[left - 1] if left else 0
-            ends = ends[left : left + at_once]
-            if len(ends):
-                text = piece[first : ends[-1]]
-                yield Part(len(ends), self.columns, partial(self._parsed, text.tobytes(), len(ends)))
-                at += int(ends[-1])
-            else:
-                at += int(first)
-            left = 0
+        for cut in self.cuts(PIECE, at_once):
+            part = Part(cut.records - cut.header, self.columns, partial(self._read, cut))
+            if part.height > at_once:  # so few rows that they are not where the check noted its places
+                yield from part.parts(at_once)
+            elif part.height:
+                yield part
+
+    def _read(self, cut: Cut) -> pl.DataFrame:
+        text = self._body[cut.start : cut.stop].tobytes()
         if isinstance(self._body, FileBytes):
             self._body.require_unchanged()
+        return self._parsed(text, cut.records).slice(cut.header)
 
     def at(self, index: Index) -> pl.DataFrame:
         """Return some rows, of which only the surroundings are read."""
@@ -164,25 +155,22 @@ class RegularRows(Rows):
             found.append(frame[before[np.searchsorted(some, mine // stride)] + mine % stride])
         return pl.concat(found, rechunk=True)
 
-    def _ends(self, piece: Bytes) -> Index:
-        """Return where records end in a piece that begins with a record: behind their last bytes."""
-        ends = np.flatnonzero(piece == _LF)
-        if self._quote is not None:
-            marks = np.flatnonzero(piece == ord(self._quote))
-            ends = ends[np.searchsorted(marks, ends) % 2 == 0]  # an odd number of marks before it: inside a cell
-        return ends + 1
+    def cuts(self, size: int, records: int | None = None) -> Iterator[Cut]:
+        """Yield cuts of about ``size`` bytes, and at most ``records``, in which all records are once.
 
-    def cuts(self, size: int) -> list[Cut]:
-        """Return cuts of about ``size`` bytes, in which all records are once."""
+        They are where the check noted places: one is longer by such a step at most, and of a step's records at least.
+        """
         starts, stride, end = self._shape.starts, self._shape.stride, len(self._body)
-        edges = np.unique(np.searchsorted(starts, np.arange(0, max(end, 1), size)))
-        cuts = []
-        for first, last in itertools.pairwise([*edges[edges < len(starts)].tolist(), len(starts)]):
-            stop = int(starts[last]) if last < len(starts) else end
+        starts = np.append(starts[starts < end], end)
+        blocks, first = len(starts) - 1, 0
+        step = blocks if records is None else max(1, records // stride)
+        while first < blocks:
+            last = int(np.searchsorted(starts, (starts[first] // size + 1) * size))
+            last = min(last, first + step, blocks)
             before, header = first * stride, self._header if first == 0 else 0
-            records = min(last * stride, self._shape.records) - before
-            cuts.append(Cut(int(starts[first]), stop, records, header, max(before - self._header, 0)))
-        return cuts
+            count = min(last * stride, self._shape.records) - before
+            yield Cut(int(starts[first]), int(starts[last]), count, header, max(before - self._header, 0))
+            first = last
 
     @property
     def body(self) -> AnyBytes:

@@ -172,20 +172,40 @@ class Segments:
     loss: Cells
 
     @classmethod
-    def of(cls, values: Cells | Held, low: int, high: int, share: Fraction) -> Segments:
-        """Return the segments of cells ``low`` to ``high`` for ``values``, sorted cells among them."""
+    def of(cls, values: Cells | Held, low: int, high: int, share: Fraction, limit: int = _MOST_LOSS) -> Segments:
+        """Return the segments of cells ``low`` to ``high`` for ``values``, sorted cells among them.
+
+        Args:
+            values: sorted cells.
+            low: first cell.
+            high: last cell.
+            share: q.
+            limit: the loss that larger ones count as. Losses fall up to the quantile, then rise: so the first and the
+                last cells that have it are a segment each, and only the values between them take memory.
+        """
         found = Held.of(values)
         a, b, n = share.numerator, share.denominator, len(found)
         if b * (n + 1) >= _MOST_LOSS:
             raise ParameterError(f"a quantile of {n} rows with the denominator {b} is beyond 62 bits")
-        held, starts, upto = found.cells, found.upto[:-1] - found.upto[0], found.upto[1:] - found.upto[0]
+        cells, upto = found.cells, found.upto
+        begin = int(upto[0])
+        # Values up to which no more than so many are reached, and from that on with as many below them, have the limit.
+        reached_least, below_most = (a * n - limit) // b, -((1 - limit - a * n) // b)
+        start = int(np.searchsorted(upto[1:], begin + reached_least, "right"))
+        stop = int(np.searchsorted(upto[:-1], begin + below_most))
+        held, before = cells[start:stop], upto[start : stop + 1] - begin
         # A gap, a value, a gap, …, a gap.
         first, last, below, reached = (np.empty(2 * len(held) + 1, dtype=np.int64) for _ in range(4))
         first[1::2] = last[1::2] = held
-        first[0::2], last[0::2] = np.append(low, held + 1), np.append(held - 1, high)
-        below[1::2], reached[1::2] = starts, upto
-        below[0::2] = reached[0::2] = np.append(0, upto)
+        first[0::2] = np.append(cells[start - 1] + 1 if start else low, held + 1)
+        last[0::2] = np.append(held - 1, cells[stop] - 1 if stop < len(cells) else high)
+        below[1::2], reached[1::2] = before[:-1], before[1:]
+        below[0::2] = reached[0::2] = before
         loss = np.maximum(np.maximum(b * below - a * n + 1, a * n - b * reached), 0)
+        if start:
+            first, last, loss = np.append(low, first), np.append(cells[start - 1], last), np.append(limit, loss)
+        if stop < len(cells):
+            first, last, loss = np.append(first, cells[stop]), np.append(last, high), np.append(loss, limit)
         return cls(first, last - first + 1, loss)
 
     def drawn(self, weights: Weights, noise: CentralNoise) -> int:
@@ -231,7 +251,8 @@ def drawn_quantile(
     if isinstance(noise, NoNoise):
         rank = -(-share.numerator * len(values) // share.denominator) - 1
         return values.ranked(rank) if len(values) else low
-    return Segments.of(values, low, high, share).drawn(Weights(share, epsilon), noise)
+    weights = Weights(share, epsilon)
+    return Segments.of(values, low, high, share, min(weights.limit, _MOST_LOSS)).drawn(weights, noise)
 
 
 def drawn_quantiles(

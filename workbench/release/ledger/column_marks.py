@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from workbench.data.content.cell_hash import CellHash
-from workbench.data.content.cell_words import Words
+from workbench.data.content.cell_words import INLINE, Words
 from workbench.data.rows_in_parts import each_column
 
 Counts = NDArray[np.int64]
@@ -172,9 +172,18 @@ class ColumnMarker:
         self._below = [
             _Lowest(most) if plain and not each else None for plain, each in zip(self._plain, few, strict=True)
         ]
+        # Few values that take long to hash, as they are long or not in canonical form, are counted before.
+        self._by_value = [
+            wide is not None and cells.n_unique() < len(cells) // 4 and not (plain and _short(cells))
+            for plain, cells in zip(self._plain, each_column(some if wide is None else wide), strict=True)
+        ]
 
     def of_column(self, position: int, cells: pl.Series, hashes: Words | None) -> list[Counted]:
         """Return the lowest hashes of a part of a column, and how often each one occurs; can be called in threads."""
+        if self._by_value[position]:
+            counted = cells.value_counts(name="rows")
+            values, rows = counted.to_series(0).alias(""), counted.to_series(1).to_numpy()
+            return [self._lowest[position].of(self._hashing.hashes(values), rows)]
         if not self._plain[position]:
             return [self._lowest[position].of(self._hashing.hashes(cells) if hashes is None else hashes)]
         found = [self._lowest[position].of(self._hashing.quick_hashes(cells))]
@@ -258,12 +267,21 @@ class _Lowest:
         """Whether there are more different hashes than are wanted."""
         return len(self._found[0]) > self._most
 
-    def of(self, hashes: Words) -> Counted:
-        """Return those of some hashes that may be among the lowest; can be called in threads."""
+    def of(self, hashes: Words, rows: Counts | None = None) -> Counted:
+        """Return those of some hashes that may be among the lowest; can be called in threads.
+
+        Args:
+            hashes: of cells, or of values.
+            rows: how often each value occurs.
+        """
         values = self._found[0]
-        if len(values) > self._most:
-            hashes = hashes[hashes <= values[-1]]
-        found, counts = np.unique(hashes, return_counts=True)
+        if rows is not None:
+            found, place = np.unique(hashes, return_inverse=True)
+            counts = np.bincount(place, rows, len(found))
+        else:
+            if len(values) > self._most:
+                hashes = hashes[hashes <= values[-1]]
+            found, counts = np.unique(hashes, return_counts=True)
         return found[: self._most + 1], counts[: self._most + 1].astype(np.int64)
 
     def take(self, found: Counted) -> None:
@@ -277,6 +295,11 @@ class _Lowest:
         values, counts = self._found
         below = int(values[self._most]) if self.full else 0
         return ColumnMark(below, values[: self._most], counts[: self._most])
+
+
+def _short(cells: pl.Series) -> bool:
+    """Return whether the cells stand in their views."""
+    return not (cells.str.len_bytes() > INLINE).any()
 
 
 def _listed(mark: ColumnMark, possible: float) -> bool:

@@ -35,7 +35,7 @@ _CELL, _MISSING, _ESCAPE, _ROW = "\x1f", "\x1e", "\x1d", "\n"
 """What is between cells, for a missing one, before an escaped character, and after a row of a fingerprint."""
 _ROWS_AT_ONCE = 1 << 18
 
-_WIDE_LOOK = 1 << 15
+_WIDE_LOOK = 1 << 13
 """Rows that are looked at for whether the cells of a column stand in canonical form, where there are very many."""
 
 _EVERY_ROW = 1 << 20
