@@ -6,6 +6,7 @@ again. Text that a format could change (a number of more digits than Excel holds
 
 from __future__ import annotations
 
+import codecs
 import dataclasses
 import datetime
 import importlib.util
@@ -14,13 +15,13 @@ import math
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import polars.selectors as cs
-import pyarrow as pa
 
 from workbench.data.columns.source_types import as_type, word_of
 from workbench.data.read import ReadOptions, read_table
@@ -167,7 +168,7 @@ def _fits(text: str, encoding: str) -> bool:
 # -- text --------------------------------------------------------------------------------------------------------------
 
 
-def csv_bytes(frame: pl.DataFrame, writing: Writing = PLAIN, *, header: bool = True) -> bytes:
+def csv_text(frame: pl.DataFrame, delimiter: str = PLAIN.delimiter, *, header: bool = True) -> str:
     """Return ``frame`` as delimited text; a missing value is an empty cell.
 
     In a table of one column an empty cell would be a blank line, which readers skip: it is written as ``""``.
@@ -176,20 +177,22 @@ def csv_bytes(frame: pl.DataFrame, writing: Writing = PLAIN, *, header: bool = T
     if alone:
         frame = frame.fill_null("")
     text: str = frame.write_csv(
-        include_header=header, separator=writing.delimiter, quote_style="always" if alone else "necessary"
+        include_header=header, separator=delimiter, quote_style="always" if alone else "necessary"
     )
-    return text.encode(writing.encoding)
+    return text
 
 
 def _csv(text: ReleasedText, writing: Writing) -> Iterator[bytes]:
     comma = [name for name, kind in text.types.items() if writing.decimal == "," and kind == pl.Float64()]
+    # UTF-16 and UTF-32 begin with a byte order mark, which only the beginning of the file has.
+    encode = partial(codecs.getincrementalencoder(writing.encoding)().encode, final=True)
     if text.coded is not None and len(text.coded.labels) > 1:  # in a table of one column a missing value is an odd cell
-        yield csv_bytes(pl.DataFrame(schema=dict.fromkeys(text.coded.labels, pl.String)), writing)
-        yield from text.coded.each(_Lines(text.coded.labels, comma, writing).of)
+        yield encode(csv_text(pl.DataFrame(schema=dict.fromkeys(text.coded.labels, pl.String)), writing.delimiter))
+        yield from text.coded.each(_Lines(text.coded.labels, comma, writing.delimiter, encode).of)
         return
     for number, piece in enumerate(text.pieces()):
         frame = piece.with_columns(cs.by_name(comma).str.replace(".", ",", literal=True))
-        yield csv_bytes(frame, writing, header=number == 0)
+        yield encode(csv_text(frame, writing.delimiter, header=number == 0))
 
 
 class _Lines:
@@ -198,14 +201,19 @@ class _Lines:
     Then the bytes of all these texts, one behind the other, are the file: nothing is quoted or joined for each row.
     """
 
-    def __init__(self, labels: Mapping[str, Sequence[str]], comma: Sequence[str], writing: Writing) -> None:
+    def __init__(
+        self, labels: Mapping[str, Sequence[str]], comma: Sequence[str], delimiter: str, encode: Callable[[str], bytes]
+    ) -> None:
         """Make the tables.
 
         Args:
             labels: of each column.
             comma: the columns whose numbers get a decimal comma.
-            writing: how the file is written.
+            delimiter: between cells.
+            encode: makes bytes of what is not at the beginning of the file.
         """
+        import pyarrow as pa  # 30 MB and .15 s, which only a table in parts needs
+
         texts: list[bytes] = []
         self._places: list[tuple[int, list[int]]] = []
         """Of each group of columns where its texts begin, and how many each of its columns has."""
@@ -213,15 +221,15 @@ class _Lines:
         joined: list[bytes] = []
         for name, values in labels.items():
             decimals = [value.replace(".", ",") for value in values] if name in comma else values
-            ends = "\n" if name == last else writing.delimiter
-            own = [text + ends.encode(writing.encoding) for text in (*_cells_of_csv(decimals, writing), b"")]
+            ends = "\n" if name == last else delimiter
+            own = [encode(text + ends) for text in (*_cells_of_csv(decimals, delimiter), "")]
             if not joined or len(joined) * len(own) > _JOINED_LABELS:
                 texts += joined
                 self._places.append((len(texts), []))
                 joined = [b""]
             joined = [text + more for text in joined for more in own]
             self._places[-1][1].append(len(own))
-        self._texts = pa.array(texts + joined, pa.large_binary())
+        self._texts, self._array = pa.array(texts + joined, pa.large_binary()), pa.array
 
     def of(self, cells: Sequence[CellArray]) -> bytes:
         """Return the lines of some rows, of which each column is given."""
@@ -233,17 +241,16 @@ class _Lines:
                 number *= np.int32(size)
                 number += next(columns).astype(np.int32)
             np.add(number, np.int32(start), out=wanted[:, group])
-        _, offsets, data = self._texts.take(pa.array(wanted.ravel())).buffers()
+        _, offsets, data = self._texts.take(self._array(wanted.ravel())).buffers()
         return memoryview(data)[: int(np.frombuffer(offsets, np.int64)[wanted.size])].tobytes()
 
 
-def _cells_of_csv(labels: Sequence[str], writing: Writing) -> list[bytes]:
+def _cells_of_csv(labels: Sequence[str], delimiter: str) -> list[str]:
     """Return labels as they are written in a file of several columns."""
-    plain = dataclasses.replace(writing, encoding=PLAIN.encoding)
-    lines = csv_bytes(pl.DataFrame({"": labels}, {"": pl.String}), plain, header=False).decode().split("\n")[:-1]
+    lines = csv_text(pl.DataFrame({"": labels}, {"": pl.String}), delimiter, header=False).split("\n")[:-1]
     if len(lines) != len(labels):  # a label has a line end
-        lines = [csv_bytes(pl.DataFrame({"": [label]}), plain, header=False).decode()[:-1] for label in labels]
-    return [line.encode(writing.encoding) for line in lines]
+        lines = [csv_text(pl.DataFrame({"": [label]}), delimiter, header=False)[:-1] for label in labels]
+    return lines
 
 
 def _read_csv(data: bytes, writing: Writing) -> pl.DataFrame:
@@ -306,7 +313,7 @@ def sorted_rows(frame: pl.DataFrame, types: Mapping[str, pl.DataType]) -> bytes:
         values = as_type(cells, kind, strict=False)
         fits = values.null_count() == cells.null_count()
         columns.append((values.cast(pl.String) if fits else cells).alias(name))
-    return csv_bytes(pl.DataFrame(columns).sort(cs.by_name(list(types))))
+    return csv_text(pl.DataFrame(columns).sort(cs.by_name(list(types)))).encode()
 
 
 def stored_types(text: ReleasedText) -> dict[str, pl.DataType]:
