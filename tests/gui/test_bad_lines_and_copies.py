@@ -106,6 +106,9 @@ def test_copied_rows_begin_with_the_badge(people, press, qtbot):
     assert lines[2] == "\t".join(model.index(1, c).data() for c in (2, 3, 4))
     assert len(lines) == 4
     assert "Copied 2 rows" in people.statusBar().currentMessage()
+    view.setColumnHidden(3, True)
+    qtbot.keyClick(view, Qt.Key.Key_C, CTRL)
+    assert QApplication.clipboard().text().splitlines()[1] == "age\tzip"
 
 
 def test_a_copy_that_would_hold_up_the_window_is_refused(people, press, qtbot, monkeypatch):

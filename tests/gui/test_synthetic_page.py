@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QTableView, QW
 from workbench.gui.session.account_task import read_account
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify_any import verify_any
-from workbench.synth import MST
+from workbench.synth import MARGINALS, MST
 
 
 @pytest.fixture
@@ -62,6 +62,10 @@ def test_what_is_chosen_decides_tables_and_cost(ready, idle, qtbot):
     assert text_of(ready, "fact_replace_one") == "2"
     assert text_of(ready, "fact_cap_left") == "this release sets it"
     assert text_of(ready, "fact_counts") == "8 noisy tables, 3 noisy choices of a pair"
+    pick(ready, "synthetic_method", MARGINALS.title)
+    idle(ready)
+    assert text_of(ready, "fact_counts") == "4 noisy tables"
+    assert "every column with the target" in text_of(ready, "synthetic_method_help")
     pick(ready, "synthetic_method", MST.title)
     ready.session.set_epsilon(Decimal("0.5"))
     idle(ready)

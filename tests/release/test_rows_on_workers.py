@@ -297,6 +297,17 @@ def test_another_scheduler_draws_what_the_dead_one_has_not(tmp_path: Path, monke
     assert charges(tmp_path) == [("charged", 60.0)]
 
 
+@NO_DASK[0]
+def test_no_rows_go_to_an_unencrypted_scheduler_in_place_of_an_encrypted_one(tmp_path: Path) -> None:
+    file = tmp_path / "scheduler.json"
+    plain, encrypted, other = "tcp://127.0.0.1:1", "tls://127.0.0.1:2", "tls://127.0.0.1:3"
+    for first, then, used in ((encrypted, plain, encrypted), (encrypted, other, other), (plain, encrypted, encrypted)):
+        file.write_text(f'{{"address": "{then}"}}')
+        assert Workers(first, ignore, CancelToken(), file).address_now() == used
+    file.unlink()
+    assert Workers(plain, ignore, CancelToken(), file).address_now() == plain
+
+
 def new_folder(folder: Path) -> Path:
     folder.mkdir()
     return folder

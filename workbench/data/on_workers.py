@@ -50,17 +50,25 @@ class Workers:
     _warned: list[str] = field(default_factory=list, repr=False)
 
     def address_now(self) -> str:
-        """Return the address of the scheduler that is there now, as far as its file says."""
+        """Return the address of the scheduler that is there now, as far as its file says.
+
+        In place of an encrypted one, one that is not gets no rows: nobody has agreed to that.
+        """
+        now = None
         if self.file is not None:
             with contextlib.suppress(InputError):  # a scheduler that ends removes its file
-                return scheduler_named(None, self.file) or self.address
-        return self.address
+                now = scheduler_named(None, self.file)
+        return self.address if now is None or (_encrypted(self.address) and not _encrypted(now)) else now
 
     def warn(self, text: str) -> None:
         """Emit a warning once for all passes over the rows."""
         if not self._warned:
             self._warned.append(text)
             self.emit(Notice("warning", text))
+
+
+def _encrypted(address: str) -> bool:
+    return address.startswith("tls://")
 
 
 LOCAL, DASK = "local", "dask"
