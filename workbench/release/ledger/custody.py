@@ -18,6 +18,7 @@ import os
 import secrets
 import shutil
 import sqlite3
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,6 +56,11 @@ def last_seen(start: str) -> HeadMark | None:
     return mark if known and is_path(mark.path) else None
 
 
+_LEFT = 60
+"""Seconds after which a half-written mark is of a process that was killed there, and of none that is about to name it:
+the entry is committed, so another process may be at its own mark."""
+
+
 def remember(start: str, mark: HeadMark) -> None:
     """Keep ``mark`` for the ledger whose chain begins with ``start``.
 
@@ -65,13 +71,14 @@ def remember(start: str, mark: HeadMark) -> None:
     part = place.with_name(f"{place.name}.{secrets.token_hex(4)}.part")
     with contextlib.suppress(OSError):
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for left in place.parent.glob(f"{place.name}.*.part"):  # by a process that was killed here
-            left.unlink(missing_ok=True)
         try:
             part.write_text(json.dumps(vars(mark)), "utf-8")
             os.replace(part, place)
         finally:
             part.unlink(missing_ok=True)
+        for left in place.parent.glob(f"{place.name}.*.part"):
+            if time.time() - left.stat().st_mtime > _LEFT:
+                left.unlink(missing_ok=True)
 
 
 def _place(start: str) -> Path:
