@@ -19,7 +19,6 @@ from workbench.synth.clique_fit import fitted_cliques, in_order
 from workbench.synth.cliques import CliqueMarginals, CliqueTree
 from workbench.synth.columns import CoarseColumn, Codes, CountsTables
 from workbench.synth.needs import require_bounded
-from workbench.synth.positions import order_of, positions
 from workbench.synth.row_sampler import Drawable, sampled_rows
 from workbench.synth.tree import Tree
 from workbench.synth.tree_fit import ROUNDS, fitted
@@ -112,6 +111,8 @@ def synthesised(
         model, drawn, ask.coins, cancel, on_column=lambda k: emit(Progress(k, count, "drawing the columns"))
     )
     if tables.coarser is not None and isinstance(model, CliqueMarginals):
+        from workbench.synth.positions import order_of, positions  # SciPy, .15 s: what has no such cells does not wait
+
         places = positions(codes, tables.coarser, model, order_of(count, tables.pairs, setting.target), ask.coins)
         codes = tables.coarser.drawn(codes, ask.coins, places)
     for columns, mask in setting.impossible:
