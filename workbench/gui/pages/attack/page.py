@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMarginsF, QSize
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QWidget
+from PySide6.QtWidgets import QWidget
 
 from workbench.gui.pages.attack import PAGE
 from workbench.gui.pages.attack.form import OTHERS, AttackForm
@@ -134,7 +134,7 @@ class AttackPage(RunPage):
         for known in attacks.ATTACKS:
             self.attack.addItem(tr_sentence(known.title), known.name)
         self._about = label("", "muted", wrap=True, name="attack_about")
-        self._fields = QStackedWidget()
+        self._fields = stack()  # of forms, one of which is in sight
         line = panel(row(label(tr("Attack")), self.attack, (self._about, 1)))
         setup = Card(scrolled(stack(line, self._fields, None, spacing=8), "attack_setup"), pad=12)
         self._badge = badge()
@@ -265,10 +265,8 @@ class AttackPage(RunPage):
             made.give_others(self.session.held_out)
             made.changed.connect(self.refresh)
             self._fields.addWidget(made)
-        for form in self._forms.values():  # those that are hidden ask for no room, which would be scrolled to
-            upright = QSizePolicy.Policy.Preferred if form is self.form else QSizePolicy.Policy.Ignored
-            form.setSizePolicy(QSizePolicy.Policy.Preferred, upright)
-        self._fields.setCurrentWidget(self.form)
+        for form in self._forms.values():
+            form.setVisible(form is self.form)
         text = tr_sentence(chosen.help)
         self._about.setText(f"{text[:1].upper()}{text[1:]}.")
         self.refresh()
