@@ -108,3 +108,8 @@ def test_labels_differ_where_a_column_is_called_like_a_pair(method: str) -> None
     )
     labels = [query.label for query in synthesiser(method).queries(setting_of(renamed, 400))]
     assert len(set(labels)) == len(labels)
+
+
+def test_a_column_with_all_rows_in_one_cell_is_correlated_with_nothing() -> None:
+    for table in (np.diag([1.0, 0.0, 0.0]), np.array([[0.5, 0.5], [0.0, 0.0]]), np.array([[0.2, 0.0], [0.8, 0.0]])):
+        assert latent_correlation(table) == pytest.approx(0.0, abs=1e-12)
