@@ -11,7 +11,7 @@ from synth_cases import names_of, rows_of, run, setting_of
 
 from workbench.params import CancelledError
 from workbench.signals.cancel import CancelToken
-from workbench.synth import synthesis, synthesiser
+from workbench.synth import synthesiser
 from workbench.synth.base import pair_numbers
 from workbench.synth.density import density
 from workbench.synth.mst import shares_alone
@@ -90,7 +90,7 @@ def test_values_in_few_wide_cells_keep_their_correlation(monkeypatch: pytest.Mon
         return float(np.corrcoef(run("tan", setting, rows, N).codes[:, [0, 2]].T)[0, 1])
 
     following = correlation()
-    monkeypatch.setattr(synthesis, "positions", lambda *_: {})
+    monkeypatch.setattr("workbench.synth.positions.positions", lambda *_: {})
     assert following > correlation() + 0.03
 
 
