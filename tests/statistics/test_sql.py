@@ -55,6 +55,14 @@ def test_quantiles_of_a_column_are_one_statistic() -> None:
 
 
 @pytest.mark.parametrize(
+    ("one", "other", "places"), [(", 2", ", 5", 5), (", 5", ", 2", 5), ("", ", 2", 3), ("", "", None)]
+)
+def test_of_two_lists_of_the_most_frequent_values_the_longer_is_asked(one: str, other: str, places: int | None) -> None:
+    (asked,) = asked_in_sql(f"SELECT APPROX_TOP_K(city{one}), APPROX_TOP_K(city{other}) FROM t")
+    assert asked.places == places
+
+
+@pytest.mark.parametrize(
     ("query", "why"),
     [
         ("SELECT MAX(age) FROM t", "value of one person"),

@@ -91,6 +91,16 @@ def test_a_projected_table_is_nearer_to_the_true_one() -> None:
     assert np.mean(nearer) < 0.6
 
 
+def test_a_table_with_too_many_margins_is_refused_before_anything_is_charged() -> None:
+    names = tuple(f"c{i}" for i in range(10))
+    columns = [{"name": name, "kind": "category", "domain": ["a", "b"]} for name in names]
+    plan = Plan.from_plain({"epsilon": 1, "column": columns})
+    (query,) = queries_of(asks({"statistic": "table", "by": names[:9]}).checked(plan), plan, 1.0, 100)
+    assert query.length == 2**9  # 3^9 − 1 = 19,682 figures
+    with pytest.raises(ParameterError, match="it has 59,048 figures, and at most 50,000"):
+        queries_of(asks({"statistic": "table", "by": names}).checked(plan), plan, 1.0, 100)
+
+
 def test_a_count_by_the_same_columns_is_the_same_query() -> None:
     plan = plan_of()
     asked = asks({"statistic": "table", "by": ("city", "stars")}, {"statistic": "count", "by": ("city", "stars")})

@@ -11,7 +11,7 @@ from synth_cases import names_of, rows_of, run, setting_of
 
 from workbench.params import CancelledError
 from workbench.signals.cancel import CancelToken
-from workbench.synth import synthesis, synthesiser
+from workbench.synth import synthesiser
 from workbench.synth.base import pair_numbers
 from workbench.synth.density import density
 from workbench.synth.mst import shares_alone
@@ -90,7 +90,7 @@ def test_values_in_few_wide_cells_keep_their_correlation(monkeypatch: pytest.Mon
         return float(np.corrcoef(run("tan", setting, rows, N).codes[:, [0, 2]].T)[0, 1])
 
     following = correlation()
-    monkeypatch.setattr(synthesis, "positions", lambda *_: {})
+    monkeypatch.setattr("workbench.synth.positions.positions", lambda *_: {})
     assert following > correlation() + 0.03
 
 
@@ -108,3 +108,8 @@ def test_labels_differ_where_a_column_is_called_like_a_pair(method: str) -> None
     )
     labels = [query.label for query in synthesiser(method).queries(setting_of(renamed, 400))]
     assert len(set(labels)) == len(labels)
+
+
+def test_a_column_with_all_rows_in_one_cell_is_correlated_with_nothing() -> None:
+    for table in (np.diag([1.0, 0.0, 0.0]), np.array([[0.5, 0.5], [0.0, 0.0]]), np.array([[0.2, 0.0], [0.8, 0.0]])):
+        assert latent_correlation(table) == pytest.approx(0.0, abs=1e-12)

@@ -55,6 +55,7 @@ from workbench.statistics.asked import (
     RANGES,
     STD,
     SUM,
+    TABLE,
     TOP,
     VARIANCE,
     Request,
@@ -335,6 +336,8 @@ def queries_paid(request: Request, plan: Plan, budget: Budget, rows: int, *, rul
     cells = 0
     for query in found:
         cells += query.length  # of a choice one draw for each
+        if any(a.statistic == TABLE for a in query.asks):
+            cells += math.prod(b.count + 1 for b in query.groups.by) - 1 - query.length  # its margins
         require_countable(cells, MOST_FIGURES, query.name)
     found = _distinct(found)
     split = _split(budget, found)

@@ -12,6 +12,7 @@ from workbench.statistics.asked import (
     MEAN,
     MODE,
     PERIODS,
+    PLACES,
     QUANTILES,
     STD,
     SUM,
@@ -97,6 +98,10 @@ def asked_in_sql(query: str) -> tuple[Statistic, ...]:
         former = asked.setdefault((keys["statistic"], keys["column"], keys.get("other")), keys)
         if "at" in keys:
             former["at"] = tuple(sorted({*former["at"], *keys["at"]}))
+        if (
+            keys["statistic"] == TOP and keys["places"] != former["places"]
+        ):  # the longer list begins with the shorter one
+            former["places"] = max(former["places"] or PLACES, keys["places"] or PLACES)
     if not asked:
         raise _refused("the query asks for no figure", f"ask for {_NAMES}")
     if (COUNT, None, None) in asked and not by:

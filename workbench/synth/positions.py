@@ -28,6 +28,9 @@ _TRIED: Doubles = np.linspace(-0.99, 0.99, 67)
 _STEPS = 24
 """Points within each cell at which the chances of the other column's cells are averaged."""
 
+_SAME = 1e-9
+"""Difference of mean log-likelihoods that no table of rows shows: correlations so near are equally likely."""
+
 _LEAST_REST = 0.02
 """Least part of a variance that the columns before leave open."""
 
@@ -120,7 +123,8 @@ def latent_correlation(table: Doubles) -> float:
     below = ndtr((_ends(table.sum(axis=0)) - tried * z) / np.sqrt(1 - tried**2))
     cells = np.diff(below, axis=-1).mean(axis=2)
     likelihood = (table / total * np.log(np.maximum(cells, 1e-9))).sum(axis=(1, 2))
-    return float(_TRIED[int(likelihood.argmax())])
+    likely = _TRIED[likelihood >= likelihood.max() - _SAME]
+    return float(likely[int(np.abs(likely).argmin())])  # where the table says nothing, none
 
 
 def _ends(shares: Doubles) -> Doubles:
