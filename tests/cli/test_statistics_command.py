@@ -111,7 +111,7 @@ def test_a_request_file_says_the_same_as_options(folder: Path, run: Run) -> None
         (["--rows", "9"], "--rows is for --forecast"),
         (["--request", "no.toml"], "does not exist"),
         (["--histogram", "age:1"], "--histogram age:1 = 1 is not a whole number"),
-        (["--by", "sex", "--by", "zip", "--by", "age"], "one or two other columns"),
+        (["--by", "sex", "--by", "sex"], "--by names 'sex' twice"),
     ],
 )
 def test_refusals_write_nothing(folder: Path, run: Run, words: list[str], said: str) -> None:
