@@ -57,7 +57,7 @@ MOMENTS: dict[str, tuple[str, str, int, bool, str | None]] = {
     "in the charge, before the commit": (LEDGER, "_append", 4, True, VOID),
     "after the charge": (LEDGER, "charge", 1, True, LOST),
     "before the first byte": (PART, "write", 1, False, LOST),
-    "in the middle of writing": (FORMATS, "csv_bytes", 1, True, LOST),
+    "in the middle of writing": (FORMATS, "csv_text", 1, True, LOST),
     "before the last sync": (PART, "finish", 1, False, LOST),
     "after the last sync": (PART, "finish", 1, True, LOST),
     "before the certificate is recorded": (LEDGER, "certify", 1, False, LOST),
