@@ -14,9 +14,7 @@ from workbench.params import InputError
 from workbench.release.attacked import hold_out
 
 
-def hold_out_of_iris(hands, monkeypatch, kept):
-    hands.click("sample_iris")
-    hands.idle()
+def held_out_by_clicks(hands, monkeypatch, kept):
     hands.click("tab_attack")
     page = hands.window.page
     page.attack.setCurrentIndex(page.attack.findData("membership"))
@@ -29,7 +27,9 @@ def hold_out_of_iris(hands, monkeypatch, kept):
 
 def test_a_project_names_the_rows_that_were_held_out_and_no_other_table_has_them(hands, tmp_path, monkeypatch):
     kept, held, project = (tmp_path / name for name in ("kept.csv", "kept-held-out.csv", "kept.workbench.toml"))
-    page, window = hold_out_of_iris(hands, monkeypatch, kept), hands.window
+    hands.click("sample_iris")
+    hands.idle()
+    page, window = held_out_by_clicks(hands, monkeypatch, kept), hands.window
     assert page.form.given()["nonmembers"] == held
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(project), ""))
     window.project.save()
@@ -52,13 +52,7 @@ def test_rows_are_held_out_and_a_model_of_the_rest_is_attacked_with_them(hands, 
     hands.idle()
     hands.window.session.edit_column("species", "Role", role="target")
     declared = hands.window.session.plan.columns
-    hands.click("tab_attack")
-    page = hands.window.page
-    page.attack.setCurrentIndex(page.attack.findData("membership"))
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(kept), ""))
-    hands.answer("20")
-    hands.click("attack_hold_out")
-    hands.idle()
+    page = held_out_by_clicks(hands, monkeypatch, kept)
     parts = [pl.read_csv(path, infer_schema=False) for path in (kept, held)]
     assert [part.height for part in parts] == [120, 30]
     assert pl.concat(parts).sort(pl.all()).equals(sample_table("iris").frame.sort(pl.all()))

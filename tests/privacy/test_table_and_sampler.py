@@ -131,7 +131,7 @@ def test_a_keyed_stream_follows_from_key_and_name_alone_and_releases_nothing() -
 def test_many_words_of_the_system_are_uniform_and_no_two_calls_give_the_same() -> None:
     """False alarm: at most 1e-6 for the bytes, and 2^-64 or so for each pair of words that are compared."""
     system = OsEntropy()
-    drawn = [system.words(200_000) for _ in range(3)]  # longer than what is encrypted at a time
+    drawn = [system.words(200_000) for _ in range(3)]
     assert len(np.unique(np.concatenate(drawn))) == 600_000
     counts = np.bincount(np.concatenate(drawn).view(np.uint8), minlength=256)
     assert stats.chisquare(counts).pvalue > FALSE_ALARM

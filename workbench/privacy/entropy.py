@@ -5,17 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 _KEYED_BLOCK = 4096
-
-_FEW_WORDS = 512
-"""Words that are asked of the system itself: a new cipher would take longer."""
-_ZEROS = bytes(1 << 19)
-"""What is encrypted for a stream of random bytes, a piece at a time."""
 
 _BYTES_OF_A_KEY = 2**30
 """A new ChaCha20 key long before the 32-bit block counter (256 GiB) could repeat."""
@@ -32,38 +27,18 @@ class Entropy(Protocol):
 
 
 class OsEntropy:
-    """The operating system's cryptographic generator: the only source a release may draw from.
-
-    Many words are the ChaCha20 stream (RFC 8439) of a key that the system draws for this one call, as its own generator
-    would make them, in a tenth of the time. There is no state: threads share it, and a copy draws other words.
-    """
+    """The operating system's cryptographic generator: the only source a release may draw from."""
 
     releasable = True
 
     def words(self, count: int) -> NDArray[np.uint64]:
-        """Return ``count`` uniform words."""
-        if count <= _FEW_WORDS:
-            return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
-        out, stream = np.empty(count, dtype=np.uint64), _new_stream()
-        data = out.view(np.uint8).data
-        for start in range(0, len(data), len(_ZEROS)):
-            part = data[start : start + len(_ZEROS)]
-            stream.update_into(memoryview(_ZEROS)[: len(part)], part)
-        return out
+        """Return ``count`` uniform words from ``os.urandom``."""
+        return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
 
 
 def load_cipher() -> None:
     """Load the library of :class:`ChaCha20Entropy`; otherwise it counts to the memory of the run that draws first."""
     import_module("cryptography.hazmat.primitives.ciphers.algorithms")
-
-
-def _new_stream() -> Any:
-    """Return a ChaCha20 stream under a key of its own."""
-    from cryptography.hazmat.primitives.ciphers import Cipher
-    from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
-
-    # The nonce's first four bytes are the block counter; with a fresh key for each stream zeros are sound.
-    return Cipher(ChaCha20(os.urandom(32), bytes(16)), mode=None).encryptor()
 
 
 class ChaCha20Entropy:
@@ -76,7 +51,11 @@ class ChaCha20Entropy:
         self._key()
 
     def _key(self) -> None:
-        self._stream = _new_stream()
+        from cryptography.hazmat.primitives.ciphers import Cipher
+        from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
+
+        # The nonce's first four bytes are the block counter; with a fresh key for each stream zeros are sound.
+        self._stream = Cipher(ChaCha20(os.urandom(32), bytes(16)), mode=None).encryptor()
         self._left = _BYTES_OF_A_KEY
         self._process = os.getpid()
 

@@ -86,7 +86,7 @@ class Document:
         sections: its contents, in order.
         foot: a short line at the foot of every page.
         badge: printed across every page, as a watermark; empty for what is public.
-        time: when what it tells of was made (ISO 8601): the file's own date, so that the same text gives the same file.
+        time: when its subject was made (ISO 8601): the file's own date, so that the same text gives the same file.
     """
 
     title: str

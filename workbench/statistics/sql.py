@@ -98,9 +98,8 @@ def asked_in_sql(query: str) -> tuple[Statistic, ...]:
         former = asked.setdefault((keys["statistic"], keys["column"], keys.get("other")), keys)
         if "at" in keys:
             former["at"] = tuple(sorted({*former["at"], *keys["at"]}))
-        if (
-            keys["statistic"] == TOP and keys["places"] != former["places"]
-        ):  # the longer list begins with the shorter one
+        if keys["statistic"] == TOP and keys["places"] != former["places"]:
+            # The longer list begins with the shorter one.
             former["places"] = max(former["places"] or PLACES, keys["places"] or PLACES)
     if not asked:
         raise _refused("the query asks for no figure", f"ask for {_NAMES}")

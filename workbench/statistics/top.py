@@ -3,7 +3,8 @@
 All counts together cost what one does: a row has one value. So the k largest of noisy counts cost the same for every k,
 with noise of scale 1/ε, while drawing them one after the other (k rounds of report-noisy-max with ε/k each, or noise of
 scale k/ε at once; Durfee & Rogers 2019) has noise of scale k/ε and publishes no count. For k ≥ 2 the counts are the
-better way, with δ as well: at ε = 0.2 the first two of ten values are told in 95 % by a lead of 30 rows instead of 49.
+better way, with δ as well: at ε = 0.2 the first two of ten values are found in 95 % of releases with a lead of 30 rows
+instead of 49.
 For k = 1 report-noisy-max is, which is the statistic ``mode``. Which values are shown is chosen by the noise, so that
 the intervals are those that all counts of the column keep together.
 """

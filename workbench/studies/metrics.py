@@ -388,7 +388,7 @@ def reduction_metrics(rows: NDArray[np.float64], rebuilt: NDArray[np.float64]) -
     """Return the share of variance explained, and the root of the mean squared distance of rebuilt rows.
 
     The share is 1 − Σ‖r − r̄‖²/Σ‖x − x̄‖², r = x − x̂ being what a row x (n, D) differs from the rebuilt one x̂ by: it
-    tells how good the directions are, wherever the model takes the mean to be. It is 0 where the rows do not vary. The
+    shows how good the directions are, wherever the model takes the mean to be. It is 0 where the rows do not vary. The
     error has the mean's in it; the declared range is 1.
     """
     left = rows - rebuilt

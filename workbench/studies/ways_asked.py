@@ -33,7 +33,7 @@ NEAR = 0.02
 parts of all rows. Tables of a survey are printed with two digits."""
 
 NEAR_PAIR = 0.3
-"""The same of a correlation: a strong one, 0.5, is told from none."""
+"""The same of a correlation: so wide that a strong one, 0.5, differs from none."""
 
 MOST_PAIRS = 3
 """The most pairs of numbers that are asked about where nobody named one."""

@@ -133,8 +133,8 @@ class Marking:
     def sent(self) -> Marking:
         """Return what has the same :meth:`of_part` on a worker: without the ledger's key, and without any cell.
 
-        It holds what was derived from the key for hashes and ranks of cells, one way. Of a ledger nothing can be told
-        with that: its marks are made of hashes with the key itself, or encrypted under it.
+        It holds what was derived from the key for hashes and ranks of cells, one way. Nothing in a ledger can be
+        recognised with that: its marks are made of hashes with the key itself, or encrypted under it.
         """
         there = copy.copy(self)
         del there._table, there._key, there._each

@@ -205,7 +205,7 @@ class Sketcher:
             kept.take(rows, low)
 
     def made(self, listed: Collection[int], each: EachPart) -> Sketches:
-        """Return the sketches; all rows are read again where the cells' lowest bits tell too few of them apart."""
+        """Return the sketches; all rows are read again where the cells' lowest bits separate too few of them."""
         telling = [kept for kept in self._kept if self._look.telling(kept.without, listed)]
         made = []
         for kept in telling:
