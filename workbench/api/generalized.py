@@ -68,7 +68,8 @@ def generalize(
 
     Returns:
         The generalised table as text. Its ``attrs`` hold ``levels``, ``suppressed``, ``loss``, ``losses``, ``k`` and
-        ``failures`` (what is certain all the same, and what noisy rows with ε = 1 would allow, in sentences), and ``output``, ``certificate`` or ``private``.
+        ``failures`` (what is certain all the same, and what noisy rows with ε = 1 would allow, in sentences), and
+        ``output``, ``certificate`` or ``private``.
 
     Raises:
         InputError: no generalisation is allowed, or a value has no line in its hierarchy.
