@@ -276,7 +276,7 @@ class Form(QWidget):
             combo.currentIndexChanged.connect(self._edited)
             return combo
         line = PathField(object_name, "", tr_sentence(spec.help)) if _is_file(spec) else named(QLineEdit(), object_name)
-        if spec.optional:
+        if spec.optional or spec.empty:
             line.setPlaceholderText(tr_sentence(spec.empty) or tr(GIVEN_LATER))
         if default not in (None, dataclasses.MISSING):
             line.setText(_written(spec.plain(default)))
