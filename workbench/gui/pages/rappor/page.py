@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from decimal import Decimal
+from typing import Any
 
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QWidget
@@ -12,6 +13,8 @@ from PySide6.QtWidgets import QWidget
 from workbench.gui.pages.rappor import PAGE
 from workbench.gui.pages.rappor.live_plots import (
     CANDIDATES,
+    SCALES,
+    TITLES,
     Setting,
     bars_drawing,
     heat_drawing,
@@ -19,7 +22,6 @@ from workbench.gui.pages.rappor.live_plots import (
     plots,
     roc_drawing,
 )
-from workbench.gui.pages.rappor.parameters_card import LINES, ParametersCard
 from workbench.gui.pages.rappor.tasks import Shown, decoded, simulate
 from workbench.gui.pages.release_account import RUNNING, left_words, release_hindrance, short_words
 from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseWords, known_error
@@ -35,6 +37,7 @@ from workbench.gui.widgets.basic import Card, Facts, badge, into_sight, label, l
 from workbench.gui.widgets.chart import Chart
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import at_most, count, percent, plain
+from workbench.gui.widgets.parameter_form import Form
 from workbench.params import ParameterError
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Cost, PureDp
@@ -140,7 +143,7 @@ class RapporPage(ReleasePage):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE, RELEASED)
         self._facts = Facts(wrap_names=True)
-        self._parameters = ParametersCard()
+        self.form = Form("rappor", Setting, titles=TITLES, sliders=SCALES)
         self._plots = [
             Chart(session, name, usual=QSize(260, 116), least=QSize(0, 110))
             for name in ("rappor_epsilon_plot", "rappor_detectable_plot")
@@ -160,16 +163,15 @@ class RapporPage(ReleasePage):
         self.set_primary(
             tr("Simulate"), "rappor_simulate", self._simulate, tr("Simulate and decode (Ctrl+Return); free")
         )
-        self._parameters.changed.connect(self._changed)
+        self.form.changed.connect(self._changed)
         self._target.textChanged.connect(lambda _text: self.refresh())
         self._source.activated.connect(lambda _at: self._chose_source())
-        titles = {"source": tr("values"), **{line.key: tr(line.words) for line in LINES}}
         self._steps = FormSteps(
             session.undo_stack,
             "rappor",
             self._state,
             self._restore,
-            title=titles.__getitem__,
+            title=lambda key: tr("values") if key == "source" else self.form.title_of(key),
             written=lambda key: key != "source",
         )
         session.table_changed.connect(self.in_sight(self._start_over))
@@ -182,7 +184,8 @@ class RapporPage(ReleasePage):
         self._unbounded = label(tr(UNBOUNDED), "warn", wrap=True, name="rappor_unbounded")
         costs = label(tr("WHAT IT COSTS AND CAN FIND"), "caption")
         bounds = Card(costs, self._facts, self._unbounded, *self._plots, pad=12, spacing=6)
-        above = lines((self._parameters, 5), (bounds, 6), spacing=12)
+        parameters = Card(label(tr("PARAMETERS OF EVERY CLIENT"), "caption"), self.form, None, pad=12, spacing=6)
+        above = lines((parameters, 5), (bounds, 6), spacing=12)
         # Before anything is found a high window is for the lines.
         layout = stack((above, 1), self._released, self._results, spacing=12)
         title = label(tr("values"), "muted")
@@ -219,25 +222,28 @@ class RapporPage(ReleasePage):
         kind, _, name = str(self._source.currentData()).partition(":")
         if kind == "preset" and first:
             known = next(known for known in PRESETS if known.name == name)
-            self._parameters.show_values(known.parameters, known.reports, self._parameters.each() or 1)
+            former = self._setting()
+            each = 1 if former is None else former.each
+            self.form.set_value(Setting(**vars(known.parameters), clients=known.reports, each=each))
         self._changed()
 
     def _changed(self) -> None:
         self._steps.keep()
         self.refresh()
 
-    def _state(self) -> dict[str, str]:
-        return {"source": self._source.currentData(), **self._parameters.state()}
+    def _state(self) -> dict[str, Any]:
+        return {"source": self._source.currentData(), **self.form.state()}
 
-    def _restore(self, state: Mapping[str, str]) -> None:
+    def _restore(self, state: Mapping[str, Any]) -> None:
         self._source.setCurrentIndex(max(self._source.findData(state["source"]), 0))
-        self._parameters.restore(state)
+        self.form.restore(state)
         self.refresh()
 
     def _setting(self) -> Setting | None:
         """Return what is chosen; ``None`` while a field is refused."""
-        parameters, clients, each = self._parameters.value(), self._parameters.clients(), self._parameters.each()
-        return None if parameters is None or clients is None or each is None else Setting(parameters, clients, each)
+        found = self.form.value()
+        assert found is None or isinstance(found, Setting)
+        return found
 
     def _chosen(self) -> tuple[str | None, str]:
         """Return the chosen column, ``None`` for made-up clients, and the name of their preset."""
@@ -247,7 +253,7 @@ class RapporPage(ReleasePage):
     def refresh(self) -> None:
         session, setting = self.session, self._setting()
         if setting is not None:
-            for plot, found in zip(self._plots, plots(setting, self._parameters.last), strict=True):
+            for plot, found in zip(self._plots, plots(setting, self.form.last), strict=True):
                 plot.show_drawing(plot_drawing(found))
         bound = self._show_cost(setting)
         running, releasing = self.running, self._releasing is not None
@@ -259,7 +265,7 @@ class RapporPage(ReleasePage):
         self._into.setVisible(session.opened is not None)
         self._release.setEnabled(not hinder and not running and bool(self._target.text().strip()))
         self._name_release(done=False)
-        self._parameters.enable(not running)
+        self.form.setEnabled(not running)
         self._source.setEnabled(not running)
         self.show_cancel(keys=keys)
         stated = hinder if session.opened is not None else ""
@@ -284,12 +290,12 @@ class RapporPage(ReleasePage):
 
     def _show_cost(self, setting: Setting | None) -> RapporCost | None:
         """Show both ε and what can be found; return the cost where it is finite."""
-        self._unbounded.setVisible(setting is not None and setting.parameters.f == 0)
+        self._unbounded.setVisible(setting is not None and setting.f == 0)
         if setting is None:
             for key in ("rappor_one", "rappor_permanent", "rappor_charge", "rappor_least", "rappor_left"):
                 self._facts.hide_line(key)
             return None
-        bound = cost(setting.parameters, setting.each)
+        bound = cost(setting, setting.each)
         self._facts.show_line("rappor_one", tr("ε₁, of one report"), _epsilon(bound.one), tip=_exact(bound.one))
         self._facts.show_line(
             "rappor_permanent",
@@ -324,7 +330,7 @@ class RapporPage(ReleasePage):
         return bound
 
     def _show_least(self, setting: Setting) -> None:
-        least = smallest_detectable(setting.parameters, setting.clients, CANDIDATES)
+        least = smallest_detectable(setting, setting.clients, CANDIDATES)
         words = percent(least, 2) if least < 1 else tr("none")
         tip = tr(
             "The share that is found in 80 % of collections among {candidates} candidates (Bonferroni, α = 0.05)",
