@@ -27,11 +27,11 @@ from PySide6.QtWidgets import QAbstractItemView, QApplication, QHeaderView, QSty
 
 from workbench.data.columns.profile import Bin
 from workbench.gui.app import application
-from workbench.gui.pages.data.histogram import Histogram
-from workbench.gui.pages.preview.side_by_side import DrawModel
+from workbench.gui.pages.data.attribute_table import Histogram
+from workbench.gui.pages.preview.page import DrawModel
 from workbench.gui.pages.protect.detail import LEAST, CandidateBars, becoming
 from workbench.gui.pages.protect.tasks import Candidate, Example, Outlook
-from workbench.gui.pages.train.chart import StepChart
+from workbench.gui.pages.train.run_card import StepChart
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session

@@ -7,7 +7,7 @@ from decimal import Decimal
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QScrollArea, QWidget
 
-from workbench.gui.pages.explain.cards import DEFAULTS, MODELS, SPOKEN, TrustPicture
+from workbench.gui.pages.explain.page import DEFAULTS, MODELS, SPOKEN, TrustPicture
 from workbench.privacy.explain.guide import QUESTIONS, advice
 from workbench.privacy.explain.sections import sections
 from workbench.render.palette import DARK, LIGHT

@@ -19,7 +19,7 @@ from workbench.gui.session.account_view import AccountView, ReleasedStep
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, Session
-from workbench.gui.style.language import day, tr, tr_number, tr_sentence
+from workbench.gui.style.language import as_sentence, day, tr, tr_number, tr_sentence
 from workbench.gui.widgets.formatting import at_least, at_most, count, exactly
 from workbench.gui.widgets.output_name import written_words
 from workbench.jobs import Job
@@ -271,7 +271,7 @@ def release_plan(
     def cancelled() -> None:
         stays = tr_sentence(handle.end.what) if isinstance(handle.end, Cancelled) else ""
         if stays:
-            session.notify("warning", f"{stays[0].upper()}{stays[1:]}.")
+            session.notify("warning", as_sentence(stays))
         elif not doubts:
             session.notify("info", tr("Cancelled: no file was written, and nothing is charged."))
 

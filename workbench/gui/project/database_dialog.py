@@ -25,7 +25,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.style.stylesheet import MARGIN
 from workbench.gui.widgets.basic import badge, button, label, look, named, row, say, segments, stack
-from workbench.gui.widgets.dialogs import ask_for_database
+from workbench.gui.widgets.dialogs import ask_for_file
 from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.table_model import Cell, Column
 from workbench.jobs import Job
@@ -186,7 +186,7 @@ class DatabaseDialog(QDialog):
         self._say("")
 
     def _ask_for_file(self) -> None:
-        found = ask_for_database(self)
+        found = ask_for_file(self, "database")
         if found:
             self._fields["file"].setText(found)
             self.list_tables()

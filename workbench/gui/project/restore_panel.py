@@ -11,10 +11,10 @@ from workbench.gui.project.project import Project
 from workbench.gui.project.project_tasks import Saved, SourceMissingError
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import day, tr, tr_sentence
+from workbench.gui.style.language import as_sentence, capital, day, tr, tr_sentence
 from workbench.gui.style.stylesheet import MARGIN
 from workbench.gui.widgets.basic import button, label, look, row
-from workbench.gui.widgets.dialogs import ask_for_folder, ask_for_images, ask_for_table
+from workbench.gui.widgets.dialogs import ask_for_file, ask_for_folder
 
 
 class _Offer(QWidget):
@@ -77,7 +77,7 @@ class RestorePanel(_Offer):
     def _report_charges(self, sentences: list[str]) -> None:
         if sentences:
             stated = "; ".join(map(tr_sentence, sentences))
-            self._session.notify("warning", f"{stated[:1].upper()}{stated[1:]}.")
+            self._session.notify("warning", as_sentence(stated))
 
     def _ask_and_take(self) -> None:
         if self._found is not None and self._session.may_replace(self._ask_and_take, False):
@@ -123,7 +123,7 @@ class MissingPanel(_Offer):
     def _offer(self, gone: SourceMissingError, path: Path | None) -> None:
         self._gone, self._path = gone, path
         images = gone.project.declared is not None
-        name = tr("The unsaved work") if path is None else f"{path.name[:1].upper()}{path.name[1:]}"
+        name = tr("The unsaved work") if path is None else capital(path.name)
         source = gone.project.source
         self._say(
             tr("{name}: its images are not there any more: {source}", name=name, source=source)
@@ -136,7 +136,7 @@ class MissingPanel(_Offer):
         assert self._gone is not None
         images = self._gone.project.declared is not None
         title = tr("Where the images are now") if images else tr("Where the table is now")
-        self._take(ask_for_images(self, title) if images else ask_for_table(self, title))
+        self._take(ask_for_file(self, "images", title) if images else ask_for_file(self, "table", title))
 
     def _ask_for_folder(self) -> None:
         self._take(ask_for_folder(self, tr("Where the images are now")))

@@ -7,7 +7,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QStatusBar, QVBoxLayout, QWidget
 
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_sentence
+from workbench.gui.style.language import capital, tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import button, label, look, row
 
 LEVELS = {"error": tr_later("Error"), "warning": tr_later("Warning"), "info": tr_later("Note")}
@@ -141,7 +141,7 @@ class Messages(QObject):
         self._stopped = True
 
     def _show(self, text: str) -> None:
-        stated = text[:1].upper() + text[1:]
+        stated = capital(text)
         self._shown = stated if not stated or stated.endswith((".", "…", "?", "!")) else f"{stated}."
         self._of_step = False
         self._status.showMessage(self._shown)

@@ -21,9 +21,8 @@ STEPS: tuple[tuple[str, str, str], ...] = (
         "questions",
         tr_later("Say who needs what"),
         tr_later(
-            "Three questions: who gets the release, which columns they need, what they will ask of it. A "
-            "plan follows from the answers. What nobody needs is not released, and leaves more accuracy "
-            "for the rest."
+            "Three questions: who gets the release, which columns they need, what they will ask of it. A plan follows "
+            "from the answers. What nobody needs is not released, and leaves more accuracy for the rest."
         ),
     ),
     (
@@ -38,9 +37,8 @@ STEPS: tuple[tuple[str, str, str], ...] = (
         "ledger",
         tr_later("Know what is spent"),
         tr_later(
-            "The gauge on the right shows the privacy budget. A release is charged before anything is "
-            "drawn, and the ledger keeps every charge. A release that does not fit below the cap is "
-            "refused."
+            "The gauge on the right shows the privacy budget. A release is charged before anything is drawn, and the "
+            "ledger keeps every charge. A release that does not fit below the cap is refused."
         ),
     ),
     (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -13,11 +13,11 @@ from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLabel, QLineEdit, QScrollArea, QSlider, QWidget
 
-from workbench.gui.style.language import tr, tr_later, tr_sentence, typed
+from workbench.gui.style.language import as_sentence, capital, tr, tr_later, tr_sentence, typed
 from workbench.gui.widgets.basic import button, hold, label, look, mark_wrong, named, panel, row, rule, say, stack
 from workbench.gui.widgets.chart_marks import Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.dialogs import ask_for_table, ask_for_weights
+from workbench.gui.widgets.dialogs import ask_for_file
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.formatting import entered
 from workbench.gui.widgets.path_field import PathField
@@ -33,8 +33,6 @@ THOUSANDS = re.compile(r"[1-9]\d{0,2}(,\d{3})+", re.ASCII)
 STEPS, BESIDE_SLIDER = 100, 84
 """Steps of a slider, and the pixels of the field beside it."""
 ASK = tr_later("Point at a field to read what it means.")
-ASKED = {"table": ask_for_table, "weights": ask_for_weights}
-"""How a person chooses a file of each kind."""
 
 PRIVACY = ("ε", "δ")
 
@@ -66,6 +64,7 @@ class Form(QWidget):
         across: int = 1,
         first: tuple[str, ...] = (),
         sliders: Mapping[str, Scale] | None = None,
+        lists: Mapping[str, str] | None = None,
     ) -> None:
         """Make the form.
 
@@ -76,6 +75,7 @@ class Form(QWidget):
             given: values of the attributes that are not asked for.
             across: how many parameters are side by side where there is room; more than one where all are often changed.
             first: attributes that are above the others, however rarely they are changed elsewhere.
+            lists: attributes that are chosen from what :meth:`offer` gives, each with what it means.
             sliders: the scale of the slider beside the field of a number; with any, the parameters are in this order.
         """
         super().__init__()
@@ -87,7 +87,7 @@ class Form(QWidget):
         defaults = {f.name: f.default for f in dataclasses.fields(parameters) if METADATA_KEY in f.metadata}
         self._fields: dict[str, QWidget] = {}
         self._problems: dict[str, Any] = {}
-        self._scales = dict(sliders or {})
+        self._scales, self._lists = dict(sliders or {}), dict(lists or {})
         asked = {key: declared[key] for key in self._scales or declared if key not in self._given}
         # A stable sort: in their order.
         self._specs = dict(sorted(asked.items(), key=lambda item: (item[0] not in first, item[1].advanced)))
@@ -202,8 +202,7 @@ class Form(QWidget):
         return tr_sentence(self._given_titles.get(key) or self._specs[key].title or key.replace("_", " "))
 
     def _help_of(self, key: str) -> str:
-        text = tr_sentence(self._specs[key].help)
-        return text[:1].upper() + text[1:]
+        return capital(tr_sentence(self._lists.get(key) or self._specs[key].help))
 
     def retranslate(self) -> None:
         for key in self._labels:
@@ -226,6 +225,17 @@ class Form(QWidget):
             field.setVisible(key in keys)
         across, self._across, self._shown = self._across, 0, tuple(key for key in self._specs if key in keys)
         self._lay_out(across)
+
+    def offer(self, key: str, entries: Iterable[tuple[str, Any]], chosen: Any) -> None:
+        """Offer (words, value) to choose an attribute from, without a signal."""
+        box = self._fields[key]
+        assert isinstance(box, ChoiceBox)
+        box.offer(entries, chosen)
+        self._check()
+
+    def write(self, **state: Any) -> None:
+        """Write this into some of the fields, without a signal."""
+        self.restore({**self.state(), **state})
 
     def field(self, key: str) -> QWidget:
         """Return the field of one attribute."""
@@ -282,11 +292,12 @@ class Form(QWidget):
             box.setChecked(default is True)
             box.toggled.connect(partial(self._edited, key))
             return box
-        if isinstance(spec, ChoiceField):
+        if isinstance(spec, ChoiceField) or key in self._lists:
             combo = named(ChoiceBox(), object_name)
-            later = [(tr(GIVEN_LATER), None)] if spec.optional else []
-            entries = [*later, *((tr_sentence(word), word) for word in spec.words)]
-            combo.offer(entries, None if default is dataclasses.MISSING else default)
+            if isinstance(spec, ChoiceField):
+                later = [(tr(GIVEN_LATER), None)] if spec.optional else []
+                entries = [*later, *((tr_sentence(word), word) for word in spec.words)]
+                combo.offer(entries, None if default is dataclasses.MISSING else default)
             combo.currentIndexChanged.connect(partial(self._edited, key))
             return combo
         line = PathField(object_name, "", tr_sentence(spec.help)) if _is_file(spec) else named(QLineEdit(), object_name)
@@ -314,7 +325,7 @@ class Form(QWidget):
 
     def _choose_file(self, key: str) -> None:
         words, field = self.title_of(key), self._fields[key]
-        path = ASKED[self._specs[key].file](self, words[:1].upper() + words[1:])  # type: ignore[attr-defined]
+        path = ask_for_file(self, self._specs[key].file, capital(words))  # type: ignore[attr-defined]
         if path:
             assert isinstance(field, PathField)
             field.choose(path)
@@ -389,7 +400,7 @@ class Form(QWidget):
             # The combination is refused: shown below the field that it is about.
             if error.field in self._given or not self._problems:
                 what = tr_sentence(error.what)
-                self.refused = f"{what[:1].upper()}{what[1:]}."
+                self.refused = as_sentence(what)
                 return None
             key = error.field if error.field in self._problems else next(iter(self._problems))
             self._problems[key].setText(tr_sentence(error.what))

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 from workbench.gui.session.account_view import GENERALISED, ReleasedStep
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.style.language import day, tr, tr_later, tr_sentence
+from workbench.gui.style.language import as_sentence, day, tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import Card, Elided, button, into_sight, label, look, panel, row, say
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.formatting import at_most, entered, exactly
@@ -326,13 +326,12 @@ class ReleasedCard(Card):
 
     def _show(self, faults: list[str], left: list[str]) -> None:
         self._checked()
-        unknown = tr_sentence(CANNOT_KNOW)
-        self._result.setToolTip(f"{unknown[:1].upper()}{unknown[1:]}.")
+        self._result.setToolTip(as_sentence(tr_sentence(CANNOT_KNOW)))
         if faults:
             listed = "; ".join(map(tr_sentence, faults[:3]))
             if len(faults) > 3:
                 listed = tr("{faults}; and {n} more", faults=listed, n=len(faults) - 3)
-            self._notify(f"✕ {listed[:1].upper()}{listed[1:]}.", "danger")
+            self._notify(f"✕ {as_sentence(listed)}", "danger")
         else:
             time = datetime.now().astimezone().strftime("%H:%M:%S")
             said = [tr("✓ File, certificate and ledger agree (checked at {time}).", time=time)]

@@ -10,11 +10,11 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QWidget
 
 from workbench.data.schema import Attribute
-from workbench.gui.pages.data.attribute_model import AttributeModel
+from workbench.gui.pages.data.attribute_table import AttributeModel
 from workbench.gui.pages.data.facts import way_edit
 from workbench.gui.session.draft import OPEN, DraftColumn
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence, typed
+from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence, typed
 from workbench.gui.widgets.basic import button, label, lines, mark_wrong, named, panel, say, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import count
@@ -34,30 +34,22 @@ ORDERS = (
 REFUSED = tr_later("stop the release")
 COUNTS_AS_MISSING = tr_later("count as ‘missing’")
 HELP = {
-    "missing": (
-        tr_later(
-            "What happens to a row without a value. Stop: the release stops and names the row. Keep as "
-            "‘missing’: whether somebody has a value is protected as well, like one more value"
-        )
+    "missing": tr_later(
+        "What happens to a row without a value. Stop: the release stops and names the row. Keep as "
+        "‘missing’: whether somebody has a value is protected as well, like one more value"
     ),
-    "date_order": (
-        tr_later(
-            "Day or month first, in a date with the year last: is 03/12/2020 the 3rd of December or the "
-            "12th of March? It must be known to everybody, because it decides how every row is read"
-        )
+    "date_order": tr_later(
+        "Day or month first, in a date with the year last: is 03/12/2020 the 3rd of December or the "
+        "12th of March? It must be known to everybody, because it decides how every row is read"
     ),
-    "other": (
-        tr_later(
-            "The value that replaces whatever is not in the list. Without one, a row with such a value "
-            "stops the release and is named; with one, it counts as this value"
-        )
+    "other": tr_later(
+        "The value that replaces whatever is not in the list. Without one, a row with such a value "
+        "stops the release and is named; with one, it counts as this value"
     ),
-    "cells": (
-        tr_later(
-            "Before noise is added, each value is rounded to the nearest of this many, equally spaced "
-            "between the bounds. Fewer of them, in larger steps, keep less detail and can lower the "
-            "error; left empty, it is chosen from the bounds"
-        )
+    "cells": tr_later(
+        "Before noise is added, each value is rounded to the nearest of this many, equally spaced "
+        "between the bounds. Fewer of them, in larger steps, keep less detail and can lower the "
+        "error; left empty, it is chosen from the bounds"
     ),
     "domain": tr_later("The public list of the values, one per line: for long lists, and for values that hold a comma"),
 }
@@ -238,8 +230,7 @@ class ReadingFacts(QWidget):
             spec = Attribute.declared()["cells"]
             value: Any = spec.parse(typed(text), tr("the number of values")) if text else None
         except ParameterError as error:
-            what = tr_sentence(error.what)
-            self._say(f"✕ {what[:1].upper()}{what[1:]}.")
+            self._say(f"✕ {as_sentence(tr_sentence(error.what))}")
             return
         self._say("")
         if value != self._column.cells:

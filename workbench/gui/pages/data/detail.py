@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 
-from workbench.gui.pages.data.attribute_model import AttributeModel
+from workbench.gui.pages.data.attribute_table import AttributeModel, Histogram
 from workbench.gui.pages.data.column_options import MISSING, ORDERS, ReadingFacts
-from workbench.gui.pages.data.facts import ROLE_MEANING, found_in_rows
-from workbench.gui.pages.data.hints import Remedy, SuspicionLines
-from workbench.gui.pages.data.histogram import Histogram
+from workbench.gui.pages.data.facts import ROLE_MEANING, Remedy, SuspicionLines, found_in_rows
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import FROM_DATA, of_all
 from workbench.gui.session.error_text import in_the_window
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_number
+from workbench.gui.style.language import as_sentence, tr, tr_later, tr_number
 from workbench.gui.widgets.basic import Elided, badge, button, label, lines, once, panel, row, say, stack
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.master_detail import DetailCard, scrolled_words
@@ -111,7 +109,7 @@ class AttributeDetail(DetailCard):
         taken = column.protected and column.bounds_origin == "data"
         say(self._warning, f"⚠ {tr(FROM_DATA)}" if taken else "")
         problem = self._attributes.problem_of(self._at)
-        say(self._problem, f"✕ {problem[:1].upper()}{problem[1:]}." if problem else "")
+        say(self._problem, f"✕ {as_sentence(problem)}" if problem else "")
         # Where there is more to say, what is to be done comes first.
         self._role.setVisible(not taken and not problem and not (lines and column.protected))
         self.reading.show_column(column, edited)

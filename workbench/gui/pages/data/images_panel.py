@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QPixma
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from workbench.data.images.read import ImageOptions
-from workbench.gui.pages.data.next_step import taken_words
+from workbench.gui.pages.data.start import taken_words
 from workbench.gui.project.open_table import look_for_changes
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
@@ -248,9 +248,8 @@ class ImagesPanel(QWidget):
 
 
 KEPT_ABOUT = tr_later(
-    "A network with a frozen part keeps what that part makes of the images, so that the next "
-    "training begins at once. These files are as private as the images; they are yours alone, "
-    "and are never released"
+    "A network with a frozen part keeps what that part makes of the images, so that the next training begins at once. "
+    "These files are as private as the images; they are yours alone, and are never released"
 )
 QUESTION = tr_later(
     "The next training of such a network computes its features again. Models and releases stay as they are."

@@ -11,9 +11,17 @@ from PySide6.QtWidgets import QLineEdit, QStackedWidget, QWidget
 
 from workbench.data.schema import QUASI, SENSITIVE
 from workbench.gui.pages.generalise import PAGE, tasks
-from workbench.gui.pages.generalise.hierarchy_editor import FILES, NO_HIERARCHY, HierarchyEditor, TextTable
-from workbench.gui.pages.generalise.lattice import OF_NODES, LatticeChart, loss_words, node_lines
 from workbench.gui.pages.generalise.tasks import Found, Levels
+from workbench.gui.pages.generalise.views import (
+    FILES,
+    NO_HIERARCHY,
+    OF_NODES,
+    HierarchyEditor,
+    LatticeChart,
+    TextTable,
+    loss_words,
+    node_lines,
+)
 from workbench.gui.pages.run_page import RunPage
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.generalise_draft import MODEL_OF, MORE, POPULATION, GeneraliseDraft, Wanted

@@ -10,14 +10,12 @@ from PySide6.QtCore import QEvent, QMarginsF, QSignalBlocker, QSize, Qt
 from PySide6.QtWidgets import QSizePolicy, QSlider, QWidget
 
 from workbench.gui.gauges.budget import HIGH
-from workbench.gui.pages.protect.share_edits import with_share
-from workbench.gui.pages.protect.share_model import ShareModel
-from workbench.gui.pages.protect.share_words import warning, why
+from workbench.gui.pages.protect.share_model import ShareModel, warning, why, with_share
 from workbench.gui.pages.protect.tasks import Example, Outlook
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import of_all
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
+from workbench.gui.style.language import as_sentence, tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import Elided, label, named, panel, row, say, stack
 from workbench.gui.widgets.chart import Below, Chart, Drawing, range_below
@@ -151,9 +149,8 @@ CHOICES = ((VALUES, tr_later("each value near the truth")), (STATISTICS, tr_late
 SHORTEST = 12  # letters of an answer that stay in sight
 MOST_WIDTH = 268
 HELP = tr_later(
-    "The advisor chooses the mechanism by this. Each value near the truth: the least distance of "
-    "one released value from the true one. Means and counts: the least noise in an unbiased mean "
-    "or share, which shrinks with more rows"
+    "The advisor chooses the mechanism by this. Each value near the truth: the least distance of one released value "
+    "from the true one. Means and counts: the least noise in an unbiased mean or share, which shrinks with more rows"
 )
 
 LEAST = 92
@@ -279,7 +276,7 @@ class ShareDetail(DetailCard):
 
     def say_refused(self, why: str) -> None:
         """Say why an edit was not taken, until the next one."""
-        say(self._problem, f"✕ {why[:1].upper()}{why[1:]}." if why else "")
+        say(self._problem, f"✕ {as_sentence(why)}" if why else "")
 
     def refresh(self) -> None:
         if not 0 <= self._at < self._model.rowCount():

@@ -90,7 +90,6 @@ class ProtectPage(PageFrame):
         self._even.setVisible(opened)
         self.filter.setVisible(opened)
         self._next.setVisible(opened)
-        self.shares.forget()
         self.refresh()
         self.table.show_all()
         if opened and self.shares.rowCount():
@@ -153,7 +152,7 @@ class ProtectPage(PageFrame):
         )
 
     def _say_note(self) -> None:
-        from workbench.gui.pages.protect.share_words import note as warned
+        from workbench.gui.pages.protect.share_model import note as warned
 
         plan = self.session.plan
         problems = plan.problems()
@@ -178,7 +177,7 @@ class ProtectPage(PageFrame):
     # -- what the buttons do --------------------------------------------------------------------------------------
 
     def _split_evenly(self) -> None:
-        from workbench.gui.pages.protect.share_edits import evenly
+        from workbench.gui.pages.protect.share_model import evenly
 
         self.session.edit(tr("split ε evenly"), evenly(self.session.plan))
 

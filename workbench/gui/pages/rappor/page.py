@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -33,7 +33,20 @@ from workbench.gui.session.session import Session
 from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import again, localised, tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, Facts, badge, into_sight, label, lines, look, named, row, scrolled, stack
+from workbench.gui.widgets.basic import (
+    Card,
+    Fact,
+    Facts,
+    badge,
+    into_sight,
+    label,
+    lines,
+    look,
+    named,
+    row,
+    scrolled,
+    stack,
+)
 from workbench.gui.widgets.chart import Chart
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import at_most, count, percent, plain
@@ -292,56 +305,29 @@ class RapporPage(ReleasePage):
         """Show both ε and what can be found; return the cost where it is finite."""
         self._unbounded.setVisible(setting is not None and setting.f == 0)
         if setting is None:
-            for key in ("rappor_one", "rappor_permanent", "rappor_charge", "rappor_least", "rappor_left"):
-                self._facts.hide_line(key)
+            self._facts.show_lines(())
             return None
         bound = cost(setting, setting.each)
-        self._facts.show_line("rappor_one", tr("ε₁, of one report"), _epsilon(bound.one), tip=_exact(bound.one))
-        self._facts.show_line(
-            "rappor_permanent",
-            tr("ε∞, of any number of reports"),
-            _epsilon(bound.permanent),
-            tip=_exact(bound.permanent),
-        )
         try:
-            charged = self._charge(bound)
+            charged: Decimal | None = self._charge(bound)
         except ParameterError:
-            self._facts.show_line(
-                "rappor_charge", tr("charged by Release"), tr("∞: refused"), "danger", tip=tr(INFINITE)
-            )
-            self._facts.hide_line("rappor_left")
-            self._show_least(setting)
-            return None
-        words = (
-            tr("charged by Release")
-            if setting.each == 1
-            else tr("charged for {each} reports each", each=tr_number(setting.each, ","))
-        )
-        tip = tr(
-            "min(ε∞, reports · ε₁); the exact bound of these reports is {exact}", exact=tr_number(bound.exact, ".10g")
-        )
-        self._facts.show_line("rappor_charge", words, f"ε = {at_most(charged)}", "accent", tip=tip)
-        if self.session.opened is not None and self._chosen()[0] is not None:
-            left, kind = left_words(self.session, charged)
-            self._facts.show_line("rappor_left", tr("left after it"), left, kind)
-        else:
-            self._facts.hide_line("rappor_left")
-        self._show_least(setting)
-        return bound
+            charged = None
+        self._facts.show_lines((*_both(bound), *self._charged(setting, bound, charged), _least(setting)))
+        return None if charged is None else bound
 
-    def _show_least(self, setting: Setting) -> None:
-        least = smallest_detectable(setting, setting.clients, CANDIDATES)
-        words = percent(least, 2) if least < 1 else tr("none")
-        tip = tr(
-            "The share that is found in 80 % of collections among {candidates} candidates (Bonferroni, α = 0.05)",
-            candidates=CANDIDATES,
-        )
-        self._facts.show_line(
-            "rappor_least",
-            tr("smallest share found in {clients} reports", clients=tr_number(setting.clients, ",")),
-            words,
-            tip=tip,
-        )
+    def _charged(self, setting: Setting, bound: RapporCost, charged: Decimal | None) -> Iterator[Fact]:
+        """Return what a release is charged, and what it leaves of the budget."""
+        words = tr("charged by Release")
+        if charged is None:
+            yield Fact("rappor_charge", words, tr("∞: refused"), "danger", tr(INFINITE))
+            return
+        if setting.each > 1:
+            words = tr("charged for {each} reports each", each=tr_number(setting.each, ","))
+        exact = tr_number(bound.exact, ".10g")
+        tip = tr("min(ε∞, reports · ε₁); the exact bound of these reports is {exact}", exact=exact)
+        yield Fact("rappor_charge", words, f"ε = {at_most(charged)}", "accent", tip)
+        if self.session.opened is not None and self._chosen()[0] is not None:
+            yield Fact("rappor_left", tr("left after it"), *left_words(self.session, charged))
 
     # -- what it does ---------------------------------------------------------------------------------------------
 
@@ -389,6 +375,28 @@ class RapporPage(ReleasePage):
     def _show_released(self) -> None:
         self._released.show_newest()
         self.refresh()
+
+
+def _both(bound: RapporCost) -> tuple[Fact, Fact]:
+    return (
+        Fact("rappor_one", tr("ε₁, of one report"), _epsilon(bound.one), tip=_exact(bound.one)),
+        Fact(
+            "rappor_permanent",
+            tr("ε∞, of any number of reports"),
+            _epsilon(bound.permanent),
+            tip=_exact(bound.permanent),
+        ),
+    )
+
+
+def _least(setting: Setting) -> Fact:
+    least = smallest_detectable(setting, setting.clients, CANDIDATES)
+    words = tr("smallest share found in {clients} reports", clients=tr_number(setting.clients, ","))
+    tip = tr(
+        "The share that is found in 80 % of collections among {candidates} candidates (Bonferroni, α = 0.05)",
+        candidates=CANDIDATES,
+    )
+    return Fact("rappor_least", words, percent(least, 2) if least < 1 else tr("none"), tip=tip)
 
 
 def _epsilon(value: float) -> str:

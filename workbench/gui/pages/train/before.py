@@ -11,15 +11,14 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
 
 from workbench.gui.pages.train.messages import QUIET, SHOWN, cost, steps
-from workbench.gui.pages.train.tasks import TORCH
-from workbench.gui.pages.train.training_rows import TrainingRows, training_rows
+from workbench.gui.pages.train.tasks import TORCH, TrainingRows, training_rows
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Card, Elided, Facts, button, caption, label, look, named, panel, row, say, stack
-from workbench.gui.widgets.dialogs import ask_for_folder, ask_for_images, ask_where_to_save
+from workbench.gui.widgets.dialogs import ask_for_file, ask_for_folder, ask_where_to_save
 from workbench.gui.widgets.figures_first import BESIDE
 from workbench.gui.widgets.formatting import at_most, memory, paused_words, plain
 from workbench.gui.widgets.path_field import PathField
@@ -372,7 +371,7 @@ class TestImages(QWidget):
     def _ask(self) -> None:
         opened = self._session.images
         assert opened is not None
-        path = ask_for_folder(self, tr(TITLE)) if opened.folder else ask_for_images(self, tr(TITLE))
+        path = ask_for_folder(self, tr(TITLE)) if opened.folder else ask_for_file(self, "images", tr(TITLE))
         if not path or self._session.images is not opened:
             return
 

@@ -69,7 +69,7 @@ class UtilityPage(RunPage):
         super().__init__(session, jobs, PAGE)
         # These know numpy and pyqtgraph, which the descriptor of the page does not wait for.
         from workbench.gui.pages.utility.curve_form import CurveSetup
-        from workbench.gui.pages.utility.results import ResultsTable
+        from workbench.gui.pages.utility.messages import ResultsTable
         from workbench.gui.widgets.curve_plot import CurvePlot
 
         self.setup = CurveSetup(session.undo_stack)

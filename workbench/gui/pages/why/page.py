@@ -9,10 +9,9 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit
 from workbench import learners
 from workbench.gui.pages.run_page import RunPage, what_is_missing
 from workbench.gui.pages.why import PAGE
-from workbench.gui.pages.why.tasks import run_why
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.session import Session
+from workbench.gui.session.session import RunRecord, Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence, typed
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.bar import BarLines
@@ -32,14 +31,58 @@ from workbench.gui.widgets.basic import (
     stack,
 )
 from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.figures_first import follow_note
 from workbench.gui.widgets.formatting import at_most
+from workbench.jobs import Job
 from workbench.learners import learner
 from workbench.params import ParameterError
+from workbench.processes.executor import cores
 from workbench.release.ledger.study_note import BEFORE
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
     from workbench.studies.why.study import WhyPlan, WhyResult
     from workbench.studies.why.words import Line
+
+
+KEY = "why"
+FEW = 60
+"""Models up to which starting worker processes takes longer than training here."""
+
+
+def run_why(session: Session, jobs: JobCenter, plan: WhyPlan, *, generated: bool) -> JobHandle:
+    """Train what explains the cost, on the open table or on as many made-up rows; the result goes to the session."""
+    opened, target = session.opened, session.target
+    assert opened is not None
+    assert target is not None
+    bounds = session.plan.plan()
+    title = tr("Why {model} costs", model=tr_sentence(plan.learner.short or plan.learner.title))
+
+    def work(emit: Emit, cancel: CancelToken) -> WhyResult:
+        from workbench.release.ledger.study_note import note_study
+        from workbench.studies.regimes import StudyData
+        from workbench.studies.why.changes import CHANGES
+        from workbench.studies.why.rows import Rows, generate
+        from workbench.studies.why.study import STEPS, explain
+
+        rows = Rows.of(StudyData.read(opened.table, bounds, target, plan.learner.task))
+        if generated:
+            rows = generate(rows.attributes, rows.target, plan.learner.task, opened.table.rows, plan.seed)
+        else:
+            note_study(opened.table, "why", emit=emit)
+        few = plan.repeats * (len(STEPS) + len(CHANGES)) <= FEW
+        return explain(plan, rows, jobs=1 if few else cores(), emit=emit, cancel=cancel)
+
+    def apply(result: WhyResult) -> None:
+        if session.opened is opened:
+            session.add_run(RunRecord("why", f"{title}: {opened.title}", None, result, opened.title))
+
+    return follow_note(session, jobs, jobs.start(Job(title, work), key=KEY, on_result=apply))
+
+
+# -- the page ---------------------------------------------------------------------------------------------------------
+
 
 FEW_REPEATS = "10"
 LEAST_LETTERS, WIDEST_LIST = 13, 300
@@ -150,9 +193,8 @@ class WhyPage(RunPage):
         self._empty.setText(
             missing
             or tr(
-                "Explain trains the model without privacy, clamped to the bounds, without its noise and with "
-                "it, and then with one thing changed at a time. It spends none of the budget, as nothing of "
-                "it is released."
+                "Explain trains the model without privacy, clamped to the bounds, without its noise and with it, and "
+                "then with one thing changed at a time. It spends none of the budget, as nothing of it is released."
             )
             + extra
         )
