@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.gui.gauges.budget import HIGH, first_words, high_words, offered_words
-from workbench.gui.project.source_stamp import changed_since
+from workbench.gui.project.open_table import changed_since
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.account_view import AccountView, ReleasedStep
 from workbench.gui.session.draft import DraftPlan
@@ -22,10 +22,9 @@ from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import as_sentence, day, tr, tr_number, tr_sentence
 from workbench.gui.widgets.formatting import at_least, at_most, count, exactly
 from workbench.gui.widgets.output_name import written_words
-from workbench.jobs import Job
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import InputError
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Cancelled, Emit, Notice
+from workbench.signals.events import Cancelled, Notice
 
 if TYPE_CHECKING:
     from workbench.params import Parameters

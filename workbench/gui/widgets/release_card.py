@@ -18,11 +18,9 @@ from workbench.gui.style.language import as_sentence, day, tr, tr_later, tr_sent
 from workbench.gui.widgets.basic import Card, Elided, button, into_sight, label, look, panel, row, say
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.formatting import at_most, entered, exactly
-from workbench.jobs import Job
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import WorkbenchError
 from workbench.release.statements import CANNOT_KNOW, PROMISES_NOTHING
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
 
 Save = Callable[[JobCenter, Path, Path, Callable[[], object], Callable[[BaseException], None]], JobHandle]
 """(jobs, release, path, done, on_failure) → the job that writes ``path``."""

@@ -40,20 +40,18 @@ from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_file, ask_for_folder, ask_where_to_save, choose
 from workbench.gui.widgets.figures_first import follow_note
 from workbench.gui.widgets.formatting import percent
-from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
 from workbench.gui.widgets.output_name import beside
 from workbench.gui.widgets.parameter_form import Form
 from workbench.gui.widgets.path_field import PathField
 from workbench.gui.widgets.report_button import Reported, report_button
 from workbench.gui.widgets.table_model import Cell, Column
-from workbench.jobs import Job
+from workbench.gui.widgets.table_view import LinesTable
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import Parameters
 from workbench.release.certificate import is_model
 from workbench.risk import attacks
 from workbench.risk.attacks.outcome import NOT_COVERED
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
     from workbench.data.table import Table

@@ -12,7 +12,7 @@ from PySide6.QtCore import QModelIndex, Signal
 
 from workbench import learners
 from workbench.deep import networks
-from workbench.gui.pages.curve_words import line_words
+from workbench.gui.pages.curve_actions import line_words
 from workbench.gui.session.session import RunRecord, Session
 from workbench.gui.style.language import capital, day, language, localised, tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.formatting import at_most, count, entered, plain

@@ -15,8 +15,15 @@ from PySide6.QtWidgets import QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.compare import PAGE
-from workbench.gui.pages.curve_actions import CURVE_FILES, PointFacts, PointPanel, copy_curve, save_curve
-from workbench.gui.pages.curve_words import figure_words, in_language
+from workbench.gui.pages.curve_actions import (
+    CURVE_FILES,
+    PointFacts,
+    PointPanel,
+    copy_curve,
+    figure_words,
+    in_language,
+    save_curve,
+)
 from workbench.gui.session.account_task import read_models
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import RunRecord, Session
@@ -31,10 +38,8 @@ from workbench.gui.widgets.figures_first import follow_note
 from workbench.gui.widgets.formatting import at_most, count
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
 from workbench.gui.widgets.table_view import TableFilter
-from workbench.jobs import Job
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import InputError
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
 from workbench.studies.curve import MOST_REGIMES
 
 if TYPE_CHECKING:

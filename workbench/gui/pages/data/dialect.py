@@ -21,11 +21,10 @@ from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets.basic import Card, Elided, badge, button, empty, label, look, named, once, row, say, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.parameter_form import Form
-from workbench.jobs import Job
+from workbench.jobs import CancelToken, Job
 from workbench.params import WorkbenchError
 from workbench.params.errors import one_line
 from workbench.params.remedies import REPLACE_INVALID
-from workbench.signals.cancel import CancelToken
 
 if TYPE_CHECKING:
     from workbench.data.table import Candidate, Doubt, Table

@@ -16,9 +16,7 @@ from workbench.gui.style.language import as_sentence, tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import look, named
 from workbench.gui.widgets.dialogs import DICTIONARIES, ask_for_file, ask_where_to_save
 from workbench.gui.widgets.formatting import count
-from workbench.jobs import Job
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
+from workbench.jobs import CancelToken, Emit, Job
 
 KEY = "dictionary"
 

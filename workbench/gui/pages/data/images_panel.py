@@ -22,10 +22,8 @@ from workbench.gui.widgets.dialogs import confirm
 from workbench.gui.widgets.formatting import count, listed, memory
 from workbench.gui.widgets.parameter_form import Form
 from workbench.gui.widgets.thumbnail import thumbnail
-from workbench.jobs import Job
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.render.fonts import font
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
     from workbench.data.images.image_set import ClassSeen

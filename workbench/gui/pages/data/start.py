@@ -18,13 +18,12 @@ from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.draft_edits import GUESSED_FACTS
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.open_images import OpenImages
-from workbench.gui.session.recent_files import RecentFiles
 from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.session.settings import RecentFiles
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Card, Elided, button, label, look, named, panel, row, stack
 from workbench.gui.widgets.formatting import listed
-from workbench.jobs import Job
-from workbench.signals.cancel import CancelToken
+from workbench.jobs import CancelToken, Job
 
 EVERY = tr_later("Every public fact is declared.")
 ONWARD_TIP = tr_later("See what a recipient would get at which ε, and choose the way to release")

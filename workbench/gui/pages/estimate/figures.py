@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.style.language import day, tr, tr_later, tr_n, tr_number
 from workbench.gui.widgets.formatting import percent, plain
-from workbench.jobs import Job
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import ParameterError
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit, Progress
+from workbench.signals.events import Progress
 
 if TYPE_CHECKING:
     import polars as pl

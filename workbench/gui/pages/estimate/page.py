@@ -55,11 +55,10 @@ from workbench.gui.widgets.dialogs import ask_for_file, ask_where_to_save
 from workbench.gui.widgets.fast_table import RowsTable
 from workbench.gui.widgets.fast_table_model import RowsModel
 from workbench.gui.widgets.formatting import at_most, count
-from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.master_detail import DetailCard, MasterDetail, Standing
 from workbench.gui.widgets.path_field import PathField
 from workbench.gui.widgets.table_model import Cell, Column
-from workbench.gui.widgets.table_view import TableFilter
+from workbench.gui.widgets.table_view import LinesTable, TableFilter
 from workbench.params import WorkbenchError
 
 if TYPE_CHECKING:

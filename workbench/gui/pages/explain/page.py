@@ -38,14 +38,12 @@ from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Asked, BeliefCurve, Explainable, of_plan
 from workbench.gui.widgets.formatting import entered
-from workbench.jobs import Job
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import ParameterError, WorkbenchError
 from workbench.params.field import IntegerField, RealField
 from workbench.privacy.explain.deployments import DEPLOYMENTS, Deployment, published_between
 from workbench.privacy.explain.guide import CAVEAT, QUESTIONS, SOURCE, Advice, advice
 from workbench.privacy.explain.sections import Section, sections
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
     from workbench.studies.shuffled import TrustStudy

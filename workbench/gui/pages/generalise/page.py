@@ -47,10 +47,10 @@ from workbench.gui.widgets.basic import (
 from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.formatting import count, percent
-from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.output_name import beside, remember_folder
 from workbench.gui.widgets.parameter_form import Form
 from workbench.gui.widgets.table_model import Cell, Column
+from workbench.gui.widgets.table_view import LinesTable
 from workbench.params import WorkbenchError
 from workbench.release.ledger.study_note import BEFORE
 from workbench.release.statements import PROMISES_NOTHING

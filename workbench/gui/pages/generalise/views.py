@@ -21,9 +21,9 @@ from workbench.gui.widgets.chart_marks import Canvas, Key, Mark, Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.formatting import count
-from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.parameter_form import Form
 from workbench.gui.widgets.table_model import Cell, Column
+from workbench.gui.widgets.table_view import LinesTable
 from workbench.params import WorkbenchError
 from workbench.risk.hierarchies import BUILDERS, Builder, file_name
 

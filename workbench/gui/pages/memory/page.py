@@ -15,8 +15,7 @@ from workbench.deep.memory import PHASES
 from workbench.deep.memory_study import MemoryStudy, StudyResult, StudyRow, csv_bytes, line_name
 from workbench.deep.networks import Network
 from workbench.deep.networks.images import PIXELS
-from workbench.gui.pages.curve_actions import copy_curve, save_curve
-from workbench.gui.pages.curve_words import in_language
+from workbench.gui.pages.curve_actions import copy_curve, in_language, save_curve
 from workbench.gui.pages.memory import PAGE
 from workbench.gui.pages.run_page import RunPage
 from workbench.gui.session.error_text import sentence
@@ -28,16 +27,14 @@ from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.curve_plot import CurvePlot
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.formatting import memory, plain
-from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.parameter_form import Form, explained
 from workbench.gui.widgets.table_model import Cell, Column
-from workbench.gui.widgets.table_view import TableFilter
-from workbench.jobs import Job
+from workbench.gui.widgets.table_view import LinesTable, TableFilter
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import WorkbenchError
 from workbench.render.memory_figure import memory_figure, phases_figure
 from workbench.render.values import CurveFigure
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit, Progress
+from workbench.signals.events import Progress
 
 STUDY, SHAPE = "memory_study", "memory_shape"
 EVERY = 50

@@ -24,9 +24,7 @@ from workbench.gui.widgets.output_name import release_folder, remember_folder
 from workbench.gui.widgets.table_model import Cell, Column, TableModel
 from workbench.gui.widgets.table_view import TableView
 from workbench.gui.widgets.thumbnail import thumbnail
-from workbench.jobs import Job
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
+from workbench.jobs import CancelToken, Emit, Job
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -23,11 +23,9 @@ from workbench.gui.widgets.dialogs import ask_for_file, ask_where_to_save
 from workbench.gui.widgets.formatting import at_most, count
 from workbench.gui.widgets.path_field import PathField
 from workbench.gui.widgets.stopping import ask_to_stop
-from workbench.jobs import Job
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.learners.tasks import task
 from workbench.params import InputError, ParameterError, WorkbenchError
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
     import polars as pl

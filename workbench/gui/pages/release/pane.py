@@ -16,7 +16,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import again, as_sentence, tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import Card, label, say
-from workbench.gui.widgets.delta_entry import DeltaEntry, DeltaLine
+from workbench.gui.widgets.epsilon_entry import DeltaEntry, DeltaLine
 from workbench.gui.widgets.parameter_form import Form, explained
 from workbench.params import Parameters
 from workbench.release.kinds import TABLES, kind

@@ -43,16 +43,13 @@ from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.figures_first import follow_note
 from workbench.gui.widgets.formatting import at_most, count, entered, in_full, moment, paused_words
-from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
 from workbench.gui.widgets.release_card import NO_EPSILON, ReleasedCard
 from workbench.gui.widgets.report_button import Reported, report_button
 from workbench.gui.widgets.table_model import Cell, Column
-from workbench.gui.widgets.table_view import TableFilter
-from workbench.jobs import Job
+from workbench.gui.widgets.table_view import LinesTable, TableFilter
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import WorkbenchError
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
     import numpy as np

@@ -39,11 +39,11 @@ from workbench.gui.widgets.chart import SCALE, Chart, Drawing, range_below, row_
 from workbench.gui.widgets.chart_marks import Scale
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.formatting import count, listed, percent
-from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
 from workbench.gui.widgets.report_button import Reported, report_button
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import Cell, Column, PlanModel
+from workbench.gui.widgets.table_view import LinesTable
 from workbench.params import WorkbenchError
 from workbench.release.ledger.study_note import BEFORE
 

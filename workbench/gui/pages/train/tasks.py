@@ -19,11 +19,11 @@ from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, RunRecord, Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.formatting import at_most, exactly
-from workbench.jobs import Job
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.jobs.loading import load
 from workbench.params import CancelledError, Parameters
-from workbench.signals.cancel import CancelToken, interruptible
-from workbench.signals.events import AtStake, Emit, Progress
+from workbench.signals.cancel import interruptible
+from workbench.signals.events import AtStake, Progress
 
 if TYPE_CHECKING:
     from workbench.data.images.image_set import ImageSet

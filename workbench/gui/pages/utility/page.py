@@ -16,9 +16,10 @@ from workbench.gui.pages.curve_actions import (
     PointFacts,
     PointPanel,
     copy_curve,
+    figure_words,
+    in_language,
     save_curve,
 )
-from workbench.gui.pages.curve_words import figure_words, in_language
 from workbench.gui.pages.run_page import RunPage, fitting, what_is_missing
 from workbench.gui.pages.utility import PAGE
 from workbench.gui.pages.utility.tasks import EVERY, LiveCurve, Snapshot, figures_of, run_study, studied

@@ -11,8 +11,7 @@ from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from workbench.gui.gauges.budget import offered_words
 from workbench.gui.pages.base import PageFrame
-from workbench.gui.pages.refusals import draft_refusal
-from workbench.gui.pages.run_page import first_problem
+from workbench.gui.pages.run_page import draft_refusal, first_problem
 from workbench.gui.pages.ways import PAGE
 from workbench.gui.pages.ways.table import (
     BESIDE,

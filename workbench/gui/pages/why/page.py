@@ -33,13 +33,11 @@ from workbench.gui.widgets.basic import (
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.figures_first import follow_note
 from workbench.gui.widgets.formatting import at_most
-from workbench.jobs import Job
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.learners import learner
 from workbench.params import ParameterError
 from workbench.processes.executor import cores
 from workbench.release.ledger.study_note import BEFORE
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
     from workbench.studies.why.study import WhyPlan, WhyResult

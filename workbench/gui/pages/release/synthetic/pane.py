@@ -27,7 +27,7 @@ from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_sen
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import button, hold, hold_most, into_sight, label, row
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.delta_entry import DeltaLine
+from workbench.gui.widgets.epsilon_entry import DeltaLine
 from workbench.gui.widgets.formatting import at_most, count, listed
 from workbench.gui.widgets.parameter_form import Form
 from workbench.params import declared_by
