@@ -233,6 +233,12 @@ class Form(QWidget):
         box.offer(entries, chosen)
         self._check()
 
+    def append(self, title: QLabel, field: QWidget) -> None:
+        """Put a field of the page's own below those of a form with one parameter a line."""
+        at = self._grid.rowCount()
+        self._grid.addWidget(title, at, 0)
+        self._grid.addWidget(field, at, 1, 1, 2)
+
     def write(self, **state: Any) -> None:
         """Write this into some of the fields, without a signal."""
         self.restore({**self.state(), **state})

@@ -13,8 +13,9 @@ from PySide6.QtWidgets import QSizePolicy, QSlider, QWidget
 from workbench.gui.gauges.budget import HIGH
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.protect import PAGE
-from workbench.gui.pages.protect.share_model import ShareModel, warning, why, with_share
-from workbench.gui.pages.protect.tasks import Example, Outlook
+from workbench.gui.pages.protect.share_model import ShareModel, evenly, warning, why, with_share
+from workbench.gui.pages.protect.share_model import note as warned
+from workbench.gui.pages.protect.tasks import Example, Outlook, forecast_columns
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import of_all
 from workbench.gui.session.job_center import JobCenter
@@ -25,10 +26,13 @@ from workbench.gui.widgets.basic import Card, Elided, button, label, lines, name
 from workbench.gui.widgets.chart import Below, Chart, Drawing, range_below
 from workbench.gui.widgets.chart_marks import BarLine, Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Explainable, explain_button, of_one_row
 from workbench.gui.widgets.formatting import at_most, count, entered
 from workbench.gui.widgets.master_detail import DetailCard, MasterDetail, scrolled_words
+from workbench.gui.widgets.settings_table import SettingsTable
+from workbench.gui.widgets.table_view import TableFilter
 from workbench.params import ParameterError
 from workbench.render.fonts import scaled
 
@@ -353,11 +357,6 @@ class ProtectPage(PageFrame):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
-        # These know the engines, which the descriptor of the page does not wait for.
-        from workbench.gui.pages.protect.share_model import ShareModel
-        from workbench.gui.widgets.empty_state import NothingYet
-        from workbench.gui.widgets.settings_table import SettingsTable
-        from workbench.gui.widgets.table_view import TableFilter
 
         self._even = button(
             tr("Split evenly"), "split_evenly", tip=tr("Free every lock and give each column the same share")
@@ -432,8 +431,6 @@ class ProtectPage(PageFrame):
         self._ask()
 
     def _ask(self) -> None:
-        from workbench.gui.pages.protect.tasks import forecast_columns
-
         if self._stale and self.shares.shares():
             self._stale = False
             # Also where nothing is outdated: what is computed for a former plan is not to be shown.
@@ -468,8 +465,6 @@ class ProtectPage(PageFrame):
         )
 
     def _say_note(self) -> None:
-        from workbench.gui.pages.protect.share_model import note as warned
-
         plan = self.session.plan
         problems = plan.problems()
         kept = [c.name for c in plan.columns if c.action == "keep"]
@@ -493,8 +488,6 @@ class ProtectPage(PageFrame):
     # -- what the buttons do --------------------------------------------------------------------------------------
 
     def _split_evenly(self) -> None:
-        from workbench.gui.pages.protect.share_model import evenly
-
         self.session.edit(tr("split ε evenly"), evenly(self.session.plan))
 
     def _go_on(self) -> None:

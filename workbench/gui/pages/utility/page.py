@@ -22,6 +22,8 @@ from workbench.gui.pages.curve_actions import (
 )
 from workbench.gui.pages.run_page import RunPage, fitting, what_is_missing
 from workbench.gui.pages.utility import PAGE
+from workbench.gui.pages.utility.curve_form import CurveSetup
+from workbench.gui.pages.utility.messages import ResultsTable, better_as_model, in_words, no_use, shown
 from workbench.gui.pages.utility.tasks import EVERY, LiveCurve, Snapshot, figures_of, run_study, studied
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
@@ -29,6 +31,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, badge, button, label, named, panel, row, segments, stack, views
+from workbench.gui.widgets.curve_plot import CurvePlot
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.explain import Explainable, explain_button, of_one_row
 from workbench.gui.widgets.formatting import at_most
@@ -68,10 +71,6 @@ class UtilityPage(RunPage):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
-        # These know numpy and pyqtgraph, which the descriptor of the page does not wait for.
-        from workbench.gui.pages.utility.curve_form import CurveSetup
-        from workbench.gui.pages.utility.messages import ResultsTable
-        from workbench.gui.widgets.curve_plot import CurvePlot
 
         self.setup = CurveSetup(session.undo_stack)
         self.plot = CurvePlot("curve", tr("Accuracy against ε"))
@@ -160,8 +159,6 @@ class UtilityPage(RunPage):
     @property
     def figure(self) -> CurveFigure | None:
         """What is drawn: the chosen metric, with or without bands and baselines."""
-        from workbench.gui.pages.utility.messages import shown
-
         whole = self._whole()
         if whole is None:
             return None
@@ -310,8 +307,6 @@ class UtilityPage(RunPage):
         self.plot.setUpdatesEnabled(True)
 
     def _show_figure(self, figure: CurveFigure | None) -> None:
-        from workbench.gui.pages.utility.messages import in_words
-
         self.panel.close_it()
         for widget in (*self._switch.values(), self._copy, self._save, self._says):
             widget.setVisible(figure is not None)
@@ -393,8 +388,6 @@ class UtilityPage(RunPage):
         )
 
     def _better_as_model(self) -> bool:
-        from workbench.gui.pages.utility.messages import better_as_model
-
         shot, whole = self._snapshot, self._whole()
         if shot is None or whole is None:
             return False
@@ -427,8 +420,6 @@ class UtilityPage(RunPage):
     # -- the person -----------------------------------------------------------------------------------------------
 
     def _ask_about_point(self) -> None:
-        from workbench.gui.pages.utility.messages import no_use
-
         point, whole = self.plot.point, self._whole()
         if point is None or whole is None:
             return

@@ -25,7 +25,7 @@ from workbench.gui.pages.release_tasks import Chosen, Foreseen
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import button, hold, hold_most, into_sight, label, row
+from workbench.gui.widgets.basic import button, hold, hold_most, into_sight, label
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.epsilon_entry import DeltaLine
 from workbench.gui.widgets.formatting import at_most, count, listed
@@ -158,8 +158,8 @@ class SyntheticPane(WayPane):
         self.body.addWidget(label(tr("WHAT IS DRAWN"), "caption"))
         title = label(tr("impossible"))
         title.setBuddy(self._impossible)
+        self.form.append(title, self._impossible)
         self.body.addWidget(self.form)
-        self.body.addLayout(row(title, (self._impossible, 1), spacing=16))
         for part in (self._help, self._problem):
             self.body.addWidget(part)
         self._steps = label("", "muted", wrap=True, name="synthetic_steps")
