@@ -14,6 +14,7 @@ from workbench.gui.widgets.bar import Bar, Part
 from workbench.gui.widgets.basic import Card, Facts, button, label, row
 from workbench.gui.widgets.explain import Explainable, of_plan, percent
 from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, entered, in_full
+from workbench.gui.widgets.way_bar import MODEL, inside
 from workbench.privacy.accounting.posterior import posterior
 from workbench.sanitize.questions import Questions, recipient
 
@@ -174,24 +175,11 @@ _EXPLAIN_TIP = tr_later("What somebody who suspects a thing about one person can
 
 def released_words(steps: Sequence[ReleasedStep]) -> str:
     """Return what was released by one plan: the table, a model, synthetic rows or figures; empty where nothing was."""
-    stated = [_kind_words("model" if s.model else s.central) for s in steps]
+    stated = [inside(MODEL if s.model else s.central) for s in steps]
     if "" in stated:
         return tr("table released")
     kinds = list(dict.fromkeys(stated))
     return tr("{kinds} released", kinds=", ".join(kinds)) if kinds else ""
-
-
-_KINDS = {
-    "model": tr_later("a model"),
-    "synthetic": tr_later("synthetic rows"),
-    "statistics": tr_later("statistics"),
-    "rappor": tr_later("RAPPOR reports"),
-    "values": tr_later("values and bounds"),
-}
-
-
-def _kind_words(kind: str) -> str:
-    return tr(_KINDS.get(kind, kind)) if kind else ""
 
 
 def first_words(account: AccountView, epsilon: Decimal, delta: Decimal = Decimal(0)) -> str:

@@ -50,10 +50,12 @@ def ways() -> tuple[tuple[str, str, str], ...]:
 
 
 def inside(name: str) -> str:
-    """Return the words of a way as they are inside a sentence."""
+    """Return the words of a way, or of any kind of release, as they are inside a sentence."""
+    from workbench.release.kinds import KINDS
+
     if name in INSIDE:
         return tr(INSIDE[name])
-    return next((tr_sentence(words) for known, words, _ in ways() if known == name), name)
+    return next((tr_sentence(kind.released) for kind in KINDS if kind.name == name), name)
 
 
 class WayBar(QWidget):

@@ -139,7 +139,7 @@ class ImagesPanel(QWidget):
         self._changed = label(tr(CHANGED), "warn", wrap=True, name="images_changed")
         self._again = button(tr("Read the files again"), "images_reload", tip=tr("Read them as they are now"))
         self._again.clicked.connect(self._reload)
-        self._form = Form("images", ImageOptions, titles={key: tr(words) for key, words in TITLES.items()})
+        self._form = Form("images", ImageOptions, titles=TITLES)
         self._read = button(tr("Read again"), "images_read", tip=tr("Read the files by what is declared here"))
         self._read.clicked.connect(lambda: self.read_again.emit(self._form.value()))
         self._form.changed.connect(self._edited)

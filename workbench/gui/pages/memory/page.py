@@ -137,7 +137,7 @@ class ChoicesCard(Card):
             box.clicked.connect(self._touch)
             grid.addWidget(box, at // ACROSS, at % ACROSS, Qt.AlignmentFlag.AlignLeft)
             self._boxes[network.name] = box
-        self.form = Form("memory", MemoryStudy, titles={key: tr(words) for key, words in TITLES.items()})
+        self.form = Form("memory", MemoryStudy, titles=TITLES)
         self.form.changed.connect(self.changed)
         self._show_beginnings()
         self._given = ""

@@ -48,6 +48,8 @@ from workbench.gui.widgets.release_card import NO_EPSILON, ReleasedCard
 from workbench.gui.widgets.report_button import Reported, report_button
 from workbench.gui.widgets.table_model import Cell, Column
 from workbench.gui.widgets.table_view import LinesTable, TableFilter
+from workbench.gui.widgets.way_bar import ROWS as NOISY
+from workbench.gui.widgets.way_bar import inside
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import WorkbenchError
 
@@ -270,15 +272,6 @@ def _worst_pair(found: Quality) -> tuple[int, int]:
 NOTHING = tr_later(
     "Nothing was released on this computer yet. A release, with its certificate, is listed here for good."
 )
-KINDS = {
-    "": tr_later("noisy rows"),
-    "synthetic": tr_later("synthetic rows"),
-    "statistics": tr_later("statistics"),
-    "values": tr_later("values and bounds"),
-    GENERALISED: tr_later("generalised rows"),
-}
-"""What a person calls a kind of release; any other by its own name."""
-
 ROWS = ("", "synthetic", GENERALISED)
 """Kinds of releases that hold rows like those of the original."""
 
@@ -290,6 +283,13 @@ COLUMNS = (
     Column("δ", width=56, right=True),
     Column(tr_later("Files"), help=tr_later("Whether its files are where they were written"), width=84),
 )
+
+
+def _kind_of(step: ReleasedStep) -> str:
+    """Return what a person calls the kind of a release."""
+    if step.model:
+        return tr("model")
+    return tr("generalised rows") if step.generalised else inside(step.central or NOISY)
 
 
 @dataclass(frozen=True)
@@ -386,7 +386,7 @@ class ReleasedPage(PageFrame):
         self._lines = [
             _Line(
                 replace(own.get(one.release_id, one), time=one.time, dataset=one.dataset),
-                tr("model") if one.model else tr(KINDS.get(one.central, one.central)),
+                _kind_of(one),
             )
             for one in self._all
             if one.dataset == present or not (self._own.isChecked() and self._own.isVisible())
