@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from workbench.sanitize.plan import Plan
     from workbench.work.work import Work
 
-Fact = tuple[str, str, str, Callable[[Any], str]]
+FactOf = tuple[str, str, str, Callable[[Any], str]]
 """Key, words and tip of a line beside the cost, and what it says of a forecast's facts."""
 
 
@@ -53,7 +53,7 @@ class WayPane(Card):
 
     changed = Signal()
     refreshed = Signal()
-    facts: tuple[Fact, ...] = ()
+    facts: tuple[FactOf, ...] = ()
     wide = False
     titles: Mapping[str, str] = {"delta": "δ"}
     written: Collection[str] = ("delta",)
