@@ -211,6 +211,20 @@ def why_advised(found: Fitting) -> str:
     return stated.replace(title, tr_sentence(title)) if title else stated
 
 
+def misfit(session: Session, model: str) -> str:
+    """Return why a model cannot learn the target from the columns of the plan; empty where it can, or none is known."""
+    from workbench.learners import learner
+    from workbench.sanitize.learnable import require_learnable
+
+    if session.target is None or what_is_missing(session):
+        return ""
+    try:
+        require_learnable(learner(model), session.plan.plan(), session.target)
+    except ParameterError as error:
+        return sentence(error)
+    return ""
+
+
 def who_pays(session: Session) -> str:
     """Return that it is not certain which account pays for a release; empty where it is."""
     return tr(IN_DOUBT) if session.account.in_doubt else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -22,14 +21,14 @@ from workbench.gui.session.account_task import read_models
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import day, tr, tr_later, tr_sentence
+from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, Fact, Facts, button, label, named, row, scrolled, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_file, ask_for_folder, ask_where_to_save
 from workbench.gui.widgets.fast_table import PrivateRows
-from workbench.gui.widgets.formatting import at_most, count, listed
+from workbench.gui.widgets.formatting import at_most, count, day_of, listed
 from workbench.gui.widgets.master_detail import WIDE
 from workbench.gui.widgets.output_name import release_folder, suggest
 from workbench.gui.widgets.path_field import PathField
@@ -239,7 +238,7 @@ class PredictPage(PageFrame):
             title = tr_sentence(titles.get(model.name, model.name))
             if model.target:
                 title = tr("{title}, predicts {target}", title=title, target=model.target)
-            words = f"{title} · ε = {at_most(model.epsilon)} · {_day(model.time)} · {Path(model.output).name}"
+            words = f"{title} · ε = {at_most(model.epsilon)} · {day_of(model.time)} · {Path(model.output).name}"
             entries.append((words, model.output))
         self._released.offer(entries, self._folder.text().strip())
         self._released.setVisible(bool(there))
@@ -488,11 +487,6 @@ class PredictPage(PageFrame):
             self.session.notify("error", tr("The prediction failed: this is a bug in the program, see the log."))
 
 
-def _day(time: str) -> str:
-    """Return the day of a time as files write it."""
-    return day(datetime.date.fromisoformat(time[:10]))
-
-
 def _facts_of(model: OpenModel) -> Iterator[Fact]:
     """Return what the card of a model says of it, as far as it matters to who predicts."""
     yield Fact("model", tr("Model"), tr_sentence(model.title))
@@ -507,7 +501,7 @@ def _facts_of(model: OpenModel) -> Iterator[Fact]:
         yield Fact("looks_at", tr("Looks at"), listed(used, MOST_COLUMNS) or nothing)
     guarantee, made_from = model.card["guarantee"], model.card.get("made_from")
     delta = f", δ = {at_most(float(guarantee['delta']))}" if float(guarantee["delta"]) else ""
-    paid = f"ε = {at_most(float(guarantee['epsilon']))}{delta}, {_day(model.card['time'])}"
+    paid = f"ε = {at_most(float(guarantee['epsilon']))}{delta}, {day_of(model.card['time'])}"
     if made_from is None:
         yield Fact("paid", tr("Paid for when it was released"), paid)
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterator
 from decimal import Decimal
 
@@ -24,11 +23,11 @@ from workbench.gui.session.account_task import name_account, read_account, set_s
 from workbench.gui.session.error_text import sentence, ways_out
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import day, tr, tr_later, tr_n, tr_number, tr_sentence
+from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Card, Fact, Facts, button, caption, label, look, mark_wrong, named, row
 from workbench.gui.widgets.dialogs import confirm
 from workbench.gui.widgets.explain import Explainable, of_plan, percent
-from workbench.gui.widgets.formatting import at_least, at_most, in_full
+from workbench.gui.widgets.formatting import at_least, at_most, day_of, in_full
 from workbench.params import ParameterError
 from workbench.privacy.accounting.posterior import posterior
 from workbench.sanitize.account_name import checked_name
@@ -84,7 +83,7 @@ class VersionCard(Card):
         self.setVisible(bool(since or doubt) and self._session.open_data is not None)
         images = self._session.images is not None
         if doubt is None:
-            stated = tr(OF_IMAGES if images else OF_TABLE, since=_day(since))
+            stated = tr(OF_IMAGES if images else OF_TABLE, since=day_of(since))
         else:
             what = tr_sentence(doubt.what)
             stated = f"{what[:1].upper()}{what[1:]}."
@@ -106,11 +105,6 @@ class VersionCard(Card):
         text = tr(text, title=opened.title)
         if confirm(self, title, text, what) and self._session.open_data is opened:
             set_separate(self._session, self._jobs, opened)
-
-
-def _day(since: str) -> str:
-    """Return the day of a time as the ledger writes it."""
-    return day(datetime.date.fromisoformat(since[:10])) if since else ""
 
 
 class AccountName(QWidget):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QCheckBox, QLineEdit
 
 from workbench import learners
-from workbench.gui.pages.run_page import RunPage, what_is_missing
+from workbench.gui.pages.run_page import RunPage, misfit, what_is_missing
 from workbench.gui.pages.why import PAGE
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
@@ -34,7 +34,6 @@ from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.figures_first import follow_note
 from workbench.gui.widgets.formatting import at_most
 from workbench.jobs import CancelToken, Emit, Job
-from workbench.learners import learner
 from workbench.params import ParameterError
 from workbench.processes.executor import cores
 from workbench.release.ledger.study_note import BEFORE
@@ -158,26 +157,18 @@ class WhyPage(RunPage):
                 stated, wrong = stated or sentence(error), wrong or field
         for field in (self.epsilon, self.repeats):
             mark_wrong(field, field is wrong)
-        stated = stated or self._misfit()
+        stated = stated or misfit(self.session, self.model.currentData())
         say(self._problem, stated)
         return None if stated else WhyPlan(model=self.model.currentData(), **values)
 
     def start(self) -> None:
         plan = self.value()
-        if plan is None or not self._may_run():
+        if plan is None or not figures_first.may_run(self, self.session, self.generated, tr(GENERATED)):
             return
         self._studied = self._present(plan)
         handle = run_why(self.session, self.jobs, plan, generated=self.generated.isChecked())
         handle.finished.connect(self._finish)
         self.follow(handle)
-
-    def _may_run(self) -> bool:
-        if self.generated.isChecked():
-            return True
-        answer = figures_first.may_show(self, self.session, made_up=tr(GENERATED))
-        if answer == figures_first.MADE_UP:
-            self.generated.setChecked(True)
-        return bool(answer)
 
     def refresh(self) -> None:
         missing = what_is_missing(self.session)
@@ -217,17 +208,6 @@ class WhyPage(RunPage):
 
     def _present(self, plan: WhyPlan) -> object:
         return plan, self.generated.isChecked(), self.session.target, self.session.plan.columns
-
-    def _misfit(self) -> str:
-        from workbench.sanitize.learnable import require_learnable
-
-        if self.session.target is None or what_is_missing(self.session):
-            return ""
-        try:
-            require_learnable(learner(self.model.currentData()), self.session.plan.plan(), self.session.target)
-        except ParameterError as error:
-            return sentence(error)
-        return ""
 
     def _edited(self) -> None:
         self._typed = True
