@@ -11,9 +11,7 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr
 from workbench.gui.widgets.figures_first import follow_note
-from workbench.jobs import Job
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
+from workbench.jobs import CancelToken, Emit, Job
 
 if TYPE_CHECKING:
     from workbench.risk.hierarchies import Hierarchy
