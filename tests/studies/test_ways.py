@@ -368,3 +368,12 @@ def test_trials_that_were_made_serve_other_columns_and_another_epsilon(monkeypat
     stopped.cancel()
     with pytest.raises(CancelledError):
         trial(0, 100, 5.0).half_length("mean", stopped)
+
+
+@pytest.mark.parametrize("asks", [("averages",), ("averages", "pairs")])
+def test_the_way_that_suits_the_questions_is_advised_where_it_answers_as_much(asks: tuple[str, ...]) -> None:
+    made = replace(plan(1.0, *COLUMNS[:3]), questions=Asked(asks=asks))
+    ways = compare_ways(made, 5000)
+    synthetic, statistics = ways.way(SYNTHETIC).useful, ways.way(STATISTICS).useful
+    assert synthetic == statistics > ways.way(ROWS).useful
+    assert ways.advised == (STATISTICS if asks == ("averages",) else SYNTHETIC)
