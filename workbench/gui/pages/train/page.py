@@ -406,7 +406,7 @@ class TrainPage(RunPage):
         self.primary = self.paused.lead(self.before.raise_cap if beyond else self.primary, leads=not ready and not done)
         if job is not None and job.paused:
             self._cancel.setText(tr("Cancel"))
-        self.set_note(missing or who_pays(self.session) or self._note_text(found, done=done))
+        self.set_note(missing or who_pays(self.session) or self._note_text(found, done=done), wrapped=True)
 
     def _note_text(self, found: Preflight | None, *, done: bool) -> str:
         from workbench.gui.pages.train import messages as words
