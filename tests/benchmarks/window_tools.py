@@ -24,7 +24,7 @@ from workbench.gui.shell.main_window import MainWindow
 from workbench.gui.widgets import figures_first
 
 RESULTS = Path(__file__).parent / "results" / "window.md"
-ORDER = ("Start-up", "Stalls", "Rows", "Preview", "Edits", "Decide", "Generalise")
+ORDER = ("Start-up", "Stalls", "Rows", "Preview", "Edits", "Reactions", "Decide", "Generalise")
 BEAT_MS = 2
 PATIENCE = 25.0
 

@@ -33,6 +33,7 @@ from workbench.studies.ways import (
     SYNTHETIC,
     YES,
     compare_ways,
+    figure_text,
     synthetic_setting,
 )
 from workbench.studies.ways_asked import asked_request
@@ -368,6 +369,11 @@ def test_trials_that_were_made_serve_other_columns_and_another_epsilon(monkeypat
     stopped.cancel()
     with pytest.raises(CancelledError):
         trial(0, 100, 5.0).half_length("mean", stopped)
+
+
+def test_a_margin_is_written_as_a_person_writes_it() -> None:
+    assert [figure_text("mean", half) for half in (218.3, 43_210, 12, 0.234)] == ["± 220", "± 43,000", "± 12", "± 0.23"]
+    assert figure_text("share", 1.23) == "± 120 points"
 
 
 @pytest.mark.parametrize("asks", [("averages",), ("averages", "pairs")])

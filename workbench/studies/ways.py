@@ -445,7 +445,9 @@ def _source_table(method: Synthesiser, setting: Setting, place: int) -> tuple[li
 
 def figure_text(asked: str, half: float) -> str:
     """Return a half-length as a person reads it."""
-    return f"± {100 * half:.2g} points" if asked == "share" else f"± {half:.2g}"
+    near = f"{100 * half if asked == 'share' else half:.2g}"
+    near = f"{float(near):,.0f}" if "e+" in near else near  # 220, which is 2.2e+02 with two digits
+    return f"± {near} points" if asked == "share" else f"± {near}"
 
 
 def _shortfall(question: Question, answer: Answer) -> str:

@@ -45,7 +45,7 @@ SHADES, PALEST = 72, 0.08
 
 class _CalculatorChart(Chart):
     margins = QMarginsF(44, 26, 10, 20)
-    usual, least, letters = QSize(230, 160), QSize(140, 108), 11
+    usual, least, letters = QSize(360, 220), QSize(200, 220), 11
 
     def __init__(self, session: Session, name: str, title: str) -> None:
         super().__init__(session, name, tr(title))

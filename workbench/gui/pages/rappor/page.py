@@ -183,8 +183,7 @@ class RapporPage(ReleasePage):
         costs = label(tr("WHAT IT COSTS AND CAN FIND"), "caption")
         bounds = Card(costs, self._facts, self._unbounded, *self._plots, pad=12, spacing=6)
         above = lines((self._parameters, 5), (bounds, 6), spacing=12)
-        # Before anything is found a high window is for the lines.
-        layout = stack((above, 1), self._released, self._results, spacing=12)
+        layout = stack((above, 1), self._released, (self._results, 1), spacing=12)
         title = label(tr("values"), "muted")
         title.setBuddy(self._source)
         self.header.addWidget(title)

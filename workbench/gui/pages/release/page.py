@@ -510,8 +510,8 @@ class Sections(QWidget):
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(12)
         self._grid.addWidget(version, 0, 0, 1, 2)
-        self._grid.setRowStretch(5, 1)
-        self._wide = self._narrow = self._high = False
+        self._grid.setRowStretch(6, 1)
+        self._wide = self._narrow = self._high = self._single = False
         self._soon = QTimer(self, singleShot=True, interval=0)  # Qt does not bear another layout while it makes one
         self._soon.timeout.connect(self._fit)
         self._arrange()
@@ -547,12 +547,15 @@ class Sections(QWidget):
     def _fit(self) -> None:
         around, pane = self.parentWidget(), self._pane
         room = self.width() if around is None else around.width()
-        parts = () if pane is None else (pane, self._cost)
-        needed = sum(part.minimumSizeHint().width() for part in parts) + self._grid.spacing()
         high = around is not None and around.height() >= HIGH and room >= WIDE
-        fits = (room >= WIDE, needed > room, high)
-        if (self._wide, self._narrow, self._high) != fits:
-            self._wide, self._narrow, self._high = fits
+
+        def beside(*parts: QWidget) -> bool:
+            return sum(part.minimumSizeHint().width() for part in parts) + self._grid.spacing() <= room
+
+        narrow = pane is not None and not beside(pane, self._cost)
+        fits = (room >= WIDE, narrow, high, narrow and not beside(self._outside, self._cost))
+        if (self._wide, self._narrow, self._high, self._single) != fits:
+            self._wide, self._narrow, self._high, self._single = fits
             self._arrange()
 
     def _arrange(self) -> None:
@@ -560,14 +563,16 @@ class Sections(QWidget):
         for part in (self._cost, self._outside, self._columns, self._below):
             grid.removeWidget(part)
         self._columns.setVisible(self._high and pane is not None)
-        grid.setRowStretch(3, 100 if self._high and pane is not None else 0)
+        grid.setRowStretch(4, 100 if self._high and pane is not None else 0)
         across = pane is not None and (pane.wide or self._narrow) and not wide
         if pane is not None:
             grid.removeWidget(pane)
             grid.addWidget(pane, 1, 0, 1 if across or not wide else 2, 2 if across else 1)
-        grid.addWidget(self._cost, *((2, 0) if across else (1, 1)))
-        grid.addWidget(self._outside, *((2, 1) if across or wide else (2, 0)), 1, 1 if across or wide else 2)
-        grid.addWidget(self._columns, 3, 0, 1, 2)
-        grid.addWidget(self._below, 4, 0, 1, 2)
+        single = across and self._single
+        grid.addWidget(self._cost, *((2, 0) if across else (1, 1)), 1, 2 if single else 1)
+        aside = (across or wide) and not single
+        grid.addWidget(self._outside, *((2, 1) if aside else (3, 0)), 1, 1 if aside else 2)
+        grid.addWidget(self._columns, 4, 0, 1, 2)
+        grid.addWidget(self._below, 5, 0, 1, 2)
         grid.setColumnStretch(0, 1 if wide or across else 3)
         grid.setColumnStretch(1, 1 if wide or across else 2)
