@@ -1,6 +1,6 @@
 """What bounds that are too wide cost learners: accuracy on diabetes, 20 splits; kept in ``results/wide_bounds.md``.
 
-``python tests/benchmarks/bench_wide_bounds.py --data FOLDER [MODEL …]`` prints it; FOLDER is that of ``public_tables.py``.
+``python tests/benchmarks/bench_wide_bounds.py --data FOLDER [MODEL …]`` prints it; FOLDER: see ``public_tables.py``.
 """
 
 from __future__ import annotations
