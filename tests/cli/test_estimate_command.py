@@ -19,7 +19,7 @@ from command_cases import PLAN, Run, sanitize, written
 
 from workbench.cli import estimate
 from workbench.release.certificate import checksum
-from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
+from workbench.sanitize.calibrated import MEANS_ARE_OF_CLAMPED
 
 WORDS = ("estimate", "out.csv")
 PATIENCE = 120.0

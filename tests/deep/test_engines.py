@@ -12,9 +12,9 @@ from engine_networks import NETS, ROWS, bound_of, made, reference  # noqa: E402
 from torch import nn  # noqa: E402
 
 from workbench.deep.clipping import PerRowClippedSum  # noqa: E402
-from workbench.deep.engines import engine_for  # noqa: E402
 from workbench.deep.factors import CLIPPINGS  # noqa: E402
 from workbench.deep.mixing_layers import converted  # noqa: E402
+from workbench.deep.preparation import engine_for  # noqa: E402
 from workbench.params import ParameterError  # noqa: E402
 
 RELATIVE = 1e-6

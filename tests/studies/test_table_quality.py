@@ -11,7 +11,7 @@ import pytest
 from workbench.params import CancelledError
 from workbench.signals.cancel import CancelToken
 from workbench.studies import marginals
-from workbench.studies.table_quality import table_quality
+from workbench.studies.synthetic_comparison import table_quality
 
 
 def test_two_tables_by_hand():

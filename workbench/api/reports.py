@@ -11,9 +11,9 @@ from workbench.api.datasets import PRIVATE, mark_of, note, warn_of_study
 from workbench.api.frames import Place, frame_of, path_of, table_of
 from workbench.data.read import ReadOptions
 from workbench.release.attacked import ReleasedRows, rows_of_release
+from workbench.release.described_release import is_release
 from workbench.release.documents.risk_document import in_short, risk_document
 from workbench.release.documents.written_document import check_document_path, write_document
-from workbench.release.own_release import is_release
 from workbench.release.risk_report import ReportRequest, risk_report
 from workbench.studies.quality.study import QualityRequest
 from workbench.studies.quality.study import quality as scored

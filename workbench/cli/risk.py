@@ -11,7 +11,7 @@ from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.studying import note_study
 from workbench.cli.tables import add_data, add_ledger, columns_text, read_as, read_data
 from workbench.params.errors import one_line
-from workbench.release.own_release import is_release
+from workbench.release.described_release import is_release
 from workbench.risk import measures
 from workbench.risk.hierarchies.builders import read_hierarchies
 from workbench.risk.measures import RiskOptions, Subject, measured

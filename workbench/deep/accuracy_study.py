@@ -15,17 +15,15 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
-from workbench.deep.device_names import CPU
 from workbench.deep.devices import one_thread
-from workbench.deep.engines import engine_for
 from workbench.deep.factors import FLAT, MOST_SINGLE
 from workbench.deep.features import TrainingData
 from workbench.deep.model import TrainedModel
 from workbench.deep.networks import Network
-from workbench.deep.plan import DpSgdPlan
-from workbench.deep.preparation import prepared_rows
+from workbench.deep.plan import CPU, DpSgdPlan
+from workbench.deep.preparation import engine_for, prepared_rows
 from workbench.deep.private_step import PrivateStep, flattened, study_steps
-from workbench.deep.shortage import HalvingClippedSum
+from workbench.deep.probe_step import HalvingClippedSum
 from workbench.deep.updates import UPDATES
 from workbench.learners.tasks import EMPTY
 from workbench.params import InputError

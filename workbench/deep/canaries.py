@@ -16,8 +16,8 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from workbench.deep.engines import engine_for
 from workbench.deep.plan import DpSgdPlan, Schedule
+from workbench.deep.preparation import engine_for
 from workbench.deep.private_step import PrivateStep
 from workbench.privacy.accounting.event import Cost
 from workbench.privacy.audit import epsilon_of_guesses, right_guesses, scale_bounds

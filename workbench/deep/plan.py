@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Self
 
-from workbench.deep.device_names import DeviceField
 from workbench.deep.networks import Network, network
-from workbench.params import ParameterError, Parameters, boolean, choice, declared_by, integer, real, text
+from workbench.params import ParameterError, Parameters, boolean, choice, integer, real, text
 from workbench.privacy.accounting.accountant import (
     LEAST_NOISE,
     MOST_NOISE,
@@ -24,6 +23,7 @@ from workbench.privacy.accounting.accountant import (
 from workbench.privacy.accounting.compose import for_person, round_up
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, exact
 
+AUTO, CPU, CUDA = DEVICES = ("auto", "cpu", "cuda")
 OPTIMIZERS = ("sgd", "adam", "adamw")
 CLIPPINGS = ("flat", "per-layer", "automatic")
 
@@ -120,9 +120,8 @@ class DpSgdPlan(Parameters):
         empty="never",
         advanced=True,
     )
-    device: str = declared_by(
-        DeviceField(help="where to compute: auto uses a GPU if there is one, cuda:1 the second one", advanced=True),
-        default="auto",
+    device: str = choice(
+        choices=DEVICES, default=AUTO, help="where to compute: auto uses a GPU if there is one", advanced=True
     )
     weights: str | None = text(
         default=None,

@@ -20,12 +20,11 @@ from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, WorkbenchError
 from workbench.release.atomic import sha256_of, write_output
 from workbench.release.certificate import CARD_FORMAT, SUFFIX, certificate_path
-from workbench.release.choosing import without_choice
-from workbench.release.described_release import GENERALISED, DescribedRelease, stated
+from workbench.release.described_release import GENERALISED, DescribedRelease, is_release, note_unless_released, stated
 from workbench.release.ledger.study_note import note_study
 from workbench.release.open_release import certified_rows, plan_of
-from workbench.release.own_release import is_release, note_unless_released
 from workbench.release.parts import require_new
+from workbench.release.statements import without_choice
 from workbench.release.table_formats import FORMATS, released_table, suffix_of
 from workbench.risk.attacks.base import MODEL, RELEASE, Attack, Subject
 from workbench.risk.attacks.bound import NOTHING, Guarantee

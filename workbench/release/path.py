@@ -35,7 +35,6 @@ from workbench.release.certificate import (
     resealed,
     sealed,
 )
-from workbench.release.choosing import CHOSEN, with_choice
 from workbench.release.delta_limit import require_epsilon, require_small_cost
 from workbench.release.kinds import ROWS, kind
 from workbench.release.ledger.ledger import Ledger
@@ -53,6 +52,7 @@ from workbench.release.recover import (
 )
 from workbench.release.reservation import Reservation, charged, charged_again, standing_charge
 from workbench.release.rows_work import rows_work
+from workbench.release.statements import CHOSEN, with_choice
 from workbench.release.table_formats import DATABASE, FORMATS, suffix_of, written_like
 from workbench.release.table_output import TableDraw, place_beside, require_new_table, require_storable
 from workbench.release.verify import verify_release

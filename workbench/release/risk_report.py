@@ -17,8 +17,8 @@ from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, integer, real, text, texts
 from workbench.release.attacked import ReleasedRows, attack, described, guarantee_of, holds_rows, rows_of_release
 from workbench.release.certificate import is_model
+from workbench.release.described_release import note_unless_released
 from workbench.release.ledger.study_note import note_study
-from workbench.release.own_release import note_unless_released
 from workbench.risk.attacks import ATTACKS, MODEL, RELEASE, Attack
 from workbench.risk.attacks.bound import NOTHING, Guarantee
 from workbench.risk.attacks.outcome import Outcome

@@ -39,7 +39,6 @@ from workbench.release.certificate import (
     require_format,
     stated_budget,
 )
-from workbench.release.choosing import without_choice
 from workbench.release.delta_limit import require_epsilon, require_small_cost
 from workbench.release.generalised.generalised_check import generalised_problems
 from workbench.release.kinds import kind
@@ -56,6 +55,7 @@ from workbench.release.open_release import (
 )
 from workbench.release.parts import PRIVATE
 from workbench.release.signature import SUFFIX as SIGNATURE
+from workbench.release.statements import without_choice
 from workbench.release.table_output import certified_copy
 from workbench.sanitize.calibrated import ProtectedColumn, each_protected_column, fits, protected_column
 from workbench.sanitize.forecast import outside_guarantee

@@ -39,7 +39,7 @@ from workbench.data.columns.grid import Grid
 from workbench.data.table import Table
 from workbench.learners.sums import grid_size, on_grid
 from workbench.privacy.accounting.event import exact
-from workbench.privacy.central.noisy_max import clear_lead
+from workbench.privacy.central.exponential import clear_lead
 from workbench.privacy.central.quantile_choice import Held
 from workbench.privacy.central.share import Budget, Share
 from workbench.sanitize.budget_split import shares

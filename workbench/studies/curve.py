@@ -24,13 +24,11 @@ from workbench.processes.runner import runner
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
-from workbench.studies.held_out import HeldOut
+from workbench.studies.held_out import HeldOut, held_out_sizes, seed_of, stratified_split
 from workbench.studies.journal import Figures, Journal
 from workbench.studies.metrics import ACCURACY, AUC, BY_CHANCE, Levels, Measured, measured
-from workbench.studies.regimes import Fit, Regime, StudyData, predictions
+from workbench.studies.regimes import Fit, Regime, StudyData, parameters, predictions, values_against
 from workbench.studies.results import Point, Row, Tally
-from workbench.studies.settings import parameters, values_against
-from workbench.studies.splits import held_out_sizes, seed_of, stratified_split
 
 RAW, SANITIZED = "raw", "sanitized"
 MOST_REGIMES = 7

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from workbench.data.schema import Attribute
 from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, REDUCTION, REGRESSION, SCALING
 from workbench.params import ParameterError
-from workbench.risk.roc import area
+from workbench.risk.membership import area
 from workbench.studies.held_out import HeldOut
 
 ACCURACY, AUC, INERTIA = "accuracy", "auc", "inertia"

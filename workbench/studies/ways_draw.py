@@ -29,9 +29,8 @@ from workbench.studies.association import association, variable
 from workbench.studies.curve import CurvePlan, run_curve
 from workbench.studies.learned_from import MODELS
 from workbench.studies.regimes import StudyData
-from workbench.studies.ways import ROWS, STATISTICS, SYNTHETIC, synthetic_setting
+from workbench.studies.ways import PLAIN, REGIMES, ROWS, STATISTICS, SYNTHETIC, synthetic_setting
 from workbench.studies.ways_asked import Question, asked_of, asked_request
-from workbench.studies.ways_model import PLAIN, REGIMES
 from workbench.synth import usual
 from workbench.synth.columns import coded_cells
 from workbench.synth.synthesis import cost_of_synthesis, synthesised

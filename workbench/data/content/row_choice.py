@@ -17,8 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.content.cell_hash import CellHash
-from workbench.data.content.cell_words import Words, canonical, pieces
+from workbench.data.content.cell_hash import CellHash, Words, canonical, pieces
 from workbench.data.rows_in_parts import each_column
 
 Ranks = NDArray[np.uint16]

@@ -12,8 +12,7 @@ import numpy as np
 
 from workbench.data.images.arrays import TEST, TRAIN
 from workbench.data.images.decoding import Decoded, Request, decode
-from workbench.data.images.image_set import ImageSet
-from workbench.data.images.room import open_archive
+from workbench.data.images.image_set import ImageSet, open_archive
 from workbench.params import InputError
 from workbench.processes.isolated_process import run_in_process
 from workbench.signals.cancel import CancelToken

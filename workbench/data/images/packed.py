@@ -20,8 +20,7 @@ from typing import IO, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.images.pixels import MOST_BYTES
-from workbench.data.images.room import require_room
+from workbench.data.images.image_set import MOST_BYTES, require_room
 from workbench.params import InputError, WorkbenchError
 from workbench.processes.isolated_process import run_in_process
 from workbench.signals.cancel import CancelToken

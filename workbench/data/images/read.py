@@ -8,8 +8,7 @@ from pathlib import Path
 
 from workbench.data.images import arrays, class_folders, idx
 from workbench.data.images.arrays import TEST, TRAIN
-from workbench.data.images.image_set import ImageSet
-from workbench.data.images.pixels import MOST_SIDE
+from workbench.data.images.image_set import MOST_SIDE, ImageSet
 from workbench.data.sources.catalogue import folder_source
 from workbench.data.sources.compressed import TABLES
 from workbench.params import InputError, Parameters, boolean, integer, texts

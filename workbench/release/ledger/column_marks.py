@@ -19,8 +19,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.content.cell_hash import CellHash
-from workbench.data.content.cell_words import INLINE, Words
+from workbench.data.content.cell_hash import INLINE, CellHash, Words
 from workbench.data.rows_in_parts import each_column
 
 Counts = NDArray[np.int64]

@@ -22,8 +22,7 @@ import polars as pl
 import polars.selectors as cs
 from numpy.typing import NDArray
 
-from workbench.data.content.cell_hash import CellHash
-from workbench.data.content.cell_words import Words
+from workbench.data.content.cell_hash import CellHash, Words
 from workbench.data.databases.address import title_of
 from workbench.data.rows_in_parts import each_column, each_part
 from workbench.data.table import Table

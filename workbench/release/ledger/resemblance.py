@@ -21,7 +21,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.content.cell_words import Words
+from workbench.data.content.cell_hash import Words
 from workbench.release.ledger.column_marks import ColumnMark, ColumnMarks
 
 FALSE_ALARM = 1e-6

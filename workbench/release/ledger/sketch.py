@@ -28,8 +28,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.content.cell_hash import CellHash
-from workbench.data.content.cell_words import Words
+from workbench.data.content.cell_hash import CellHash, Words
 from workbench.data.content.row_choice import RowChoice, levels
 from workbench.data.rows_in_parts import each_column
 from workbench.data.table import Table

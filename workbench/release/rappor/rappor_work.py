@@ -18,10 +18,8 @@ from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
 from workbench.params.codec import parse_json
 from workbench.privacy.accounting.event import PureDp
-from workbench.privacy.rappor.account import cost, epsilons
-from workbench.privacy.rappor.bits import Kept, PermanentAnswers
-from workbench.privacy.rappor.bloom import BasicBits, Bits, BloomBits
-from workbench.privacy.rappor.parameters import RapporParameters
+from workbench.privacy.rappor.bits import BasicBits, Bits, BloomBits, Kept, PermanentAnswers
+from workbench.privacy.rappor.parameters import RapporParameters, cost, epsilons
 from workbench.rappor.collection import Asked, Collected, Collection, clients_of, collected
 from workbench.rappor.files import parameter_text, read_parameters
 from workbench.rappor.reports import most_reports, read_sum, report_bytes

@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import workbench
-from workbench.deep.device_names import AUTO, CPU, CUDA
 from workbench.deep.features import Features, TrainingData
-from workbench.deep.plan import DpSgdPlan, Schedule
+from workbench.deep.plan import AUTO, CPU, CUDA, DpSgdPlan, Schedule
 from workbench.learners.tasks import EMPTY
-from workbench.params import InputError, ParameterError
+from workbench.params import InputError
 from workbench.privacy.entropy import SeededEntropy
 from workbench.processes.runner import runner
 from workbench.signals import Notice, Progress
@@ -31,7 +30,7 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.studies.grid.runs_file import FIGURES, FinishedRun, RunsFile, row_of, run_name
 from workbench.studies.grid.spec import GridSpec
-from workbench.studies.splits import seed_of, stratified_split
+from workbench.studies.held_out import seed_of, stratified_split
 from workbench.work.noise import Study
 
 
@@ -89,27 +88,14 @@ class _Shared:
     Attributes:
         data: the rows.
         seed: of the study.
-        device: where it trains; empty where each setting says it.
     """
 
     data: LoadedRows
     seed: int
-    device: str = ""
 
 
-def kind_of_devices(spec: GridSpec, devices: Sequence[str] = ()) -> str:
-    """Return what the settings of ``spec`` that name no device are trained on: ``cpu`` or ``cuda``.
-
-    Raises:
-        ParameterError: ``devices`` are of both kinds: a figure would depend on which of them was free.
-    """
-    kinds = {CPU if name == CPU else CUDA for name in devices}
-    if len(kinds) > 1:
-        raise ParameterError(
-            "a processor and a GPU do not give the same figures", "--devices", "name devices of one kind"
-        )
-    if kinds:
-        return kinds.pop()
+def kind_of_devices(spec: GridSpec) -> str:
+    """Return what the settings of ``spec`` that name no device are trained on: ``cpu`` or ``cuda``."""
     from workbench.deep.devices import gpus
 
     return CUDA if any(setting.device == AUTO for setting in spec.settings) and gpus() else CPU
@@ -139,7 +125,6 @@ def run_grid(
     schedules: Sequence[Schedule] = (),
     jobs: int = 1,
     scheduler: str | None = None,
-    devices: Sequence[str] = (),
     emit: Emit = ignore,
     cancel: CancelToken | None = None,
 ) -> tuple[FinishedRun, ...]:
@@ -153,8 +138,6 @@ def run_grid(
         jobs: worker processes; the figures do not depend on how many.
         scheduler: address of a Dask scheduler whose workers train instead; they receive the rows. They are taken to
             have the same kind of device as this computer.
-        devices: where to train, in place of ``jobs``: one process for each name, which trains on that device alone.
-            Figures of a GPU are not those of the processor, so neither goes on with a file of the other.
         emit: receives progress, and a warning before rows leave this computer unencrypted.
         cancel: stops at once; finished runs stay in the file.
 
@@ -165,12 +148,10 @@ def run_grid(
         CancelledError: a stop was requested.
         InputError: the table is too small to be split, or ``output`` is not the CSV of this study.
         BudgetRefusedError: a setting has a cap below one step's cost.
-        ParameterError: the sweep names devices of its own, or ``devices`` are processor and GPU.
     """
     cancel = cancel or CancelToken()
-    if devices and any(setting.device != AUTO for setting in spec.settings):
-        raise ParameterError("the sweep names a device of its own", "device", "leave it out where devices are given")
-    study = study_name(spec, data, kind_of_devices(spec, devices))
+    # Figures of a GPU are not those of the processor, so neither goes on with a file of the other.
+    study = study_name(spec, data, kind_of_devices(spec))
     schedules = schedules or schedules_of(spec, data, cancel)
     tasks = _tasks(spec, schedules)
     names = {task: run_name(study, task.setting, task.repeat) for task in tasks}
@@ -182,7 +163,7 @@ def run_grid(
             emit(Notice("info", f"{ended} of {len(tasks)} runs are in {output.name} already and are kept"))
         emit(Progress(ended, len(tasks), "runs"))
         shared = _Shared(data, spec.file.seed)
-        run = runner(jobs, scheduler, cancel, emit, [replace(shared, device=device) for device in devices])
+        run = runner(jobs, scheduler, cancel, emit)
         ended_runs = run(_one, shared, rest, name=lambda task: task.stated, group=lambda task: task)
         with closing(ended_runs) as results:
             for task, found in results:
@@ -254,7 +235,7 @@ def _one(shared: _Shared, task: _Task) -> dict[str, float]:
     training, held_out = _split(data, seed, task.repeat)
     own = (seed, repr(sorted(task.setting.to_plain().items())), task.repeat)
     done = train(
-        replace(task.calibrated, device=shared.device or task.calibrated.device),
+        task.calibrated,
         data.part(training),
         Study(np.random.default_rng(seed_of("noise", *own)), SeededEntropy(seed_of("coins", *own))),
         rows_per_person=data.rows_per_person,

@@ -19,8 +19,7 @@ from workbench.gui.widgets.chart import KEY, Below, Drawing, ends_below
 from workbench.gui.widgets.chart_marks import Key, Scale, Sign
 from workbench.gui.widgets.formatting import count, percent, plain
 from workbench.params import ParameterError
-from workbench.privacy.rappor.account import cost
-from workbench.privacy.rappor.parameters import RapporParameters
+from workbench.privacy.rappor.parameters import RapporParameters, cost
 from workbench.rappor.detectable import smallest_detectable
 
 FILL = 0.35

@@ -38,7 +38,7 @@ from workbench.gui.widgets.formatting import at_most, count, percent, plain
 from workbench.params import ParameterError
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Cost, PureDp
-from workbench.privacy.rappor.account import RapporCost, cost
+from workbench.privacy.rappor.parameters import RapporCost, cost
 from workbench.rappor.detectable import smallest_detectable
 from workbench.rappor.simulate import PRESETS
 

@@ -54,7 +54,7 @@ def look(jobs: JobCenter, opened: OpenTable, show: Callable[[bool], None]) -> Jo
     """Find out whether the table that is open is a release: its figures are public."""
 
     def work(emit: Emit, cancel: CancelToken) -> bool:
-        from workbench.release.own_release import is_release
+        from workbench.release.described_release import is_release
 
         return is_release(opened.table)
 
@@ -73,8 +73,8 @@ def measure(
     assert opened is not None
 
     def work(emit: Emit, cancel: CancelToken) -> Found:
+        from workbench.release.described_release import is_release
         from workbench.release.ledger.study_note import note_study
-        from workbench.release.own_release import is_release
         from workbench.risk.measures import Subject
 
         released = is_release(opened.table)

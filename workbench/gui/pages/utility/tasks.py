@@ -115,7 +115,7 @@ def run_study(
     def work(emit: Emit, cancel: CancelToken) -> Snapshot:
         if made_up:
             from workbench.learners import learner
-            from workbench.studies.made_up_table import made_up_table
+            from workbench.studies.why.rows import made_up_table
 
             table = made_up_table(bounds, target, learner(plan.model).task, rows)
         else:

@@ -38,8 +38,7 @@ from workbench.params import ParameterError
 from workbench.release.ledger.study_note import BEFORE
 
 if TYPE_CHECKING:
-    from workbench.studies.why.study import WhyPlan, WhyResult
-    from workbench.studies.why.words import Line
+    from workbench.studies.why.study import Line, WhyPlan, WhyResult
 
 FEW_REPEATS = "10"
 LEAST_LETTERS, WIDEST_LIST = 13, 300
@@ -208,7 +207,7 @@ class WhyPage(RunPage):
         self._show()
 
     def _show(self) -> None:
-        from workbench.studies.why.words import change_lines, in_sentences, step_lines
+        from workbench.studies.why.study import change_lines, in_sentences, step_lines
 
         result = self._result
         self._invitation.setVisible(result is None)
