@@ -15,8 +15,15 @@ from workbench.params import CancelledError, InputError, ParameterError
 from workbench.privacy.rappor.bits import BasicBits, BloomBits
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.rappor.candidates import CandidateMap, candidate_map, read_map
-from workbench.rappor.decode import Decoded, corrected, decode, result_bytes, summary
-from workbench.rappor.detectable import smallest_detectable, standard_error
+from workbench.rappor.decode import (
+    Decoded,
+    corrected,
+    decode,
+    result_bytes,
+    smallest_detectable,
+    standard_error,
+    summary,
+)
 from workbench.rappor.files import Counts, read_counts, read_parameters
 from workbench.rappor.simulate import (
     Simulation,

@@ -20,10 +20,9 @@ from workbench.deep.features import Features
 from workbench.params import CancelledError, InputError, ParameterError
 from workbench.signals.cancel import CancelToken
 from workbench.studies.grid.lines import sweep_lines
-from workbench.studies.grid.publishing import publishing, publishing_words
 from workbench.studies.grid.runs_file import header, read_runs
 from workbench.studies.grid.spec import TEMPLATE, GridSpec, load_spec
-from workbench.studies.grid.sweep import LoadedRows, run_grid, schedules_of
+from workbench.studies.grid.sweep import LoadedRows, publishing, publishing_words, run_grid, schedules_of
 
 
 @pytest.fixture(scope="module")

@@ -93,15 +93,15 @@ def _given_up(options: argparse.Namespace) -> dict[str, Any]:
 
 def _result(done: NetworkRelease) -> dict[str, Any]:
     """Return what the card says and what was measured; of a run that an earlier one had trained nothing was."""
-    run, card = done.training, done.model.card
+    run, card = done.training, done.model.document
     stated = card["training"]
     return {
         "release_id": done.model.release_id,
-        "epsilon_charged": float(done.model.epsilon),
-        "epsilon_remaining": float(done.model.remaining),
+        "epsilon_charged": float(done.model.epsilon_charged),
+        "epsilon_remaining": float(done.model.epsilon_remaining),
         **({"published_earlier": True} if run is None else {}),
-        "epsilon": float(done.model.epsilon if run is None else run.cost.epsilon),
-        "delta": float(done.model.delta if run is None else run.cost.delta),
+        "epsilon": float(done.model.epsilon_charged if run is None else run.cost.epsilon),
+        "delta": float(done.model.delta_charged if run is None else run.cost.delta),
         "replace_one": card["guarantee"]["replace_one"],
         **{key: stated[key] for key in ("noise_multiplier", "sample_rate", "steps", "stopped")},
         "accuracy": done.accuracy,

@@ -22,9 +22,8 @@ from workbench.render.grid_figure import grid_figure
 from workbench.render.offscreen import write_figure
 from workbench.sanitize.plan import load_plan
 from workbench.studies.grid.lines import sweep_lines
-from workbench.studies.grid.publishing import publishing, publishing_words
 from workbench.studies.grid.spec import TEMPLATE, GridSpec, load_spec
-from workbench.studies.grid.sweep import LoadedRows, run_grid, schedules_of
+from workbench.studies.grid.sweep import LoadedRows, publishing, publishing_words, run_grid, schedules_of
 
 _TEMPLATE = "write a sweep to fill in to SPEC (- is standard output), and train nothing"
 _LONGEST = 30

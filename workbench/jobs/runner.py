@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Generic, TypeVar
 
 from workbench.params import CancelledError, WorkbenchError
-from workbench.params.extras import absent
+from workbench.params.errors import absent
 from workbench.processes.executor import worker_processes
 from workbench.processes.redacted_traceback import chain, trace_of
 from workbench.signals.cancel import CancelToken

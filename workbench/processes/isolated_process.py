@@ -19,7 +19,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar, cast
 
 from workbench.params import WorkbenchError
-from workbench.params.extras import absent
+from workbench.params.errors import absent
 from workbench.processes.executor import begin, close, no_ctrl_c_at_birth
 from workbench.processes.redacted_traceback import trace_of
 from workbench.processes.worker import NICE, WorkerFaultError

@@ -52,7 +52,7 @@ from workbench.release.recover import (
 )
 from workbench.release.reservation import Reservation, charged, charged_again, standing_charge
 from workbench.release.rows_work import rows_work
-from workbench.release.statements import CHOSEN, with_choice
+from workbench.release.statements import CHOSEN, columns_used_statement, with_choice
 from workbench.release.table_formats import DATABASE, FORMATS, suffix_of, written_like
 from workbench.release.table_output import TableDraw, place_beside, require_new_table, require_storable
 from workbench.release.verify import verify_release
@@ -407,6 +407,12 @@ class Released:
     def outside(self) -> tuple[str, ...]:
         """Sentences on what the ε does not cover."""
         return tuple(self.document["outside_guarantee"])
+
+    @property
+    def uses(self) -> str:
+        """Which columns a model looks at, in a sentence; empty of a file, and where it looks at all."""
+        used = self.document.get("training", {}).get("attributes_used")
+        return columns_used_statement(used, len(self.document.get("inputs", ())) - 1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,9 +16,8 @@ from workbench.sanitize.realisation import SPACED_ROWS
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
-from workbench.studies.association import variable
+from workbench.studies.association import variable, way_distances
 from workbench.studies.learned_from import LearnedFrom, learned_from
-from workbench.studies.marginals import way_distances
 from workbench.studies.spreads_and_pairs import PAIR_COLUMNS, Pairs, Spread, spread_of
 from workbench.synth.columns import CoarseColumn, Codes, coded
 

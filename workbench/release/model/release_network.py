@@ -18,16 +18,16 @@ from workbench.deep.model import METRICS, WEIGHTS, TrainedModel, facts, metrics_
 from workbench.deep.plan import JUDGED, DpSgdPlan
 from workbench.learners.tasks import EMPTY, classes_of
 from workbench.params import InputError
-from workbench.params.extras import require
+from workbench.params.errors import require
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, RowsPerPerson, exact
 from workbench.release.certificate import unit_facts
 from workbench.release.delta_limit import require_small_cost, require_small_delta
 from workbench.release.kept_run import KeptRun, was_watched
 from workbench.release.ledger.entry import EXACT
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.model import ModelRelease, Trained, card_facts, drawn_by, model_folder, release_model
+from workbench.release.model.model import Trained, card_facts, drawn_by, model_folder
 from workbench.release.model.network_task import Checkpoints, NetworkTask, TestSet
-from workbench.release.path import ReleaseRequest
+from workbench.release.path import Released, ReleaseRequest, release
 from workbench.release.recover import place_of, request_of
 from workbench.release.reservation import Reservation
 from workbench.release.statements import model_statement
@@ -54,14 +54,14 @@ class NetworkRelease:
     """The result of a training run.
 
     Attributes:
-        model: the ledger's record of it.
+        model: what was released.
         training: the run; ``None`` if an earlier run did it and only its publication was missing.
         accuracy: on the test set; without one the mean over the batches of the last epoch (``None`` if all were
             empty). Private unless the test set is public.
         accuracy_public: whether it is.
     """
 
-    model: ModelRelease
+    model: Released
     training: Training | None
     accuracy: float | None
     accuracy_public: bool
@@ -101,12 +101,12 @@ def release_training(
         unit=task.rows_per_person if task.unit is not None else 0,
     )
     try:
-        model = release_model(wanted, ledger, emit)
+        model = release(wanted, ledger, emit)
     finally:
         if run.kept is not None:
             run.kept.leave()
     if model.published_earlier:
-        stated = model.card["training"].get("accuracy")
+        stated = model.document["training"].get("accuracy")
         return NetworkRelease(model, None, stated["value"] if stated else None, accuracy_public=stated is not None)
     assert run.training is not None
     accuracy = _of_last_epoch(run.training) if run.accuracy is None else run.accuracy

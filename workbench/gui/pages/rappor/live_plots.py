@@ -20,7 +20,7 @@ from workbench.gui.widgets.chart_marks import Key, Scale, Sign
 from workbench.gui.widgets.formatting import count, percent, plain
 from workbench.params import ParameterError
 from workbench.privacy.rappor.parameters import RapporParameters, cost
-from workbench.rappor.detectable import smallest_detectable
+from workbench.rappor.decode import smallest_detectable
 
 FILL = 0.35
 WORDS = {

@@ -31,9 +31,9 @@ if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not
     from workbench.jobs.network import NetworkOutcome
     from workbench.learners import Learner
     from workbench.release.ledger.records import Cap
-    from workbench.release.model.model import ModelRelease
     from workbench.release.model.paused_training import PausedTraining, StoppedCharge
     from workbench.release.model.preflight import Preflight
+    from workbench.release.path import Released
 
 PREFLIGHT = "preflight"
 BEGINNING = tr_later("Getting ready (about 15 s): libraries are loaded, and a step is tried on made-up rows")
@@ -284,7 +284,7 @@ def train_in_process(
     return train_network(rows.task(run), emit, cancel, pausing)
 
 
-def fit_released(model: str, rows: TableRows, parameters: Parameters, folder: Path, epsilon: Decimal) -> ModelRelease:
+def fit_released(model: str, rows: TableRows, parameters: Parameters, folder: Path, epsilon: Decimal) -> Released:
     """Fit and release a learner for the ``epsilon`` that was shown; runs in a worker."""
     from workbench.learners import learner
     from workbench.release.ledger.ledger import Ledger

@@ -27,8 +27,7 @@ if TYPE_CHECKING:  # these load numpy, which the first paint does not wait for
     from workbench.data.table import Table
     from workbench.render.values import CurveFigure
     from workbench.sanitize.plan import Plan
-    from workbench.studies.curve import CurvePlan, CurveResult
-    from workbench.studies.journal import Journal
+    from workbench.studies.curve import CurvePlan, CurveResult, Journal
     from workbench.studies.regimes import StudyData
     from workbench.studies.results import Row
 
@@ -179,8 +178,7 @@ def study(
 
 
 def _journal(plan: CurvePlan, data: StudyData, emit: Emit) -> contextlib.AbstractContextManager[Journal | None]:
-    from workbench.studies.curve import identity
-    from workbench.studies.journal import Journal
+    from workbench.studies.curve import Journal, identity
 
     try:
         journal = Journal.open(user_data() / "unfinished", identity(plan, data))
