@@ -295,8 +295,8 @@ def test_a_network_is_charged_for_a_group_and_its_card_says_so(tmp_path: Path) -
     frame = table_of(["a"] * 20 + [str(n) for n in range(30)], ["Graz", "Linz"] * 25).frame.with_columns(
         age=pl.lit("3")
     )
-    task = table_work(asked, plan_of(2, AGE, CITY), "city", Table(frame, "made")).task(
-        asked, tmp_path / "n", Checkpoints(), quiet=True, replace=False
+    task = table_work(asked, plan_of(2, AGE, CITY), "city", Table(frame, "made")).into(
+        tmp_path / "n", Checkpoints(), quiet=True, replace=False
     )
     assert task.rows().column("city").null_count() == 18
     with Ledger.open(tmp_path / "l.sqlite") as book:

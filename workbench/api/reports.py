@@ -35,7 +35,7 @@ def quality(
     Args:
         released: a DataFrame, or the path of a released table, whose certificate says what its columns are.
         original: the rows that it was made of.
-        control: rows of the same population that were not released; without it a half of the original stands for them.
+        control: rows of the same population that were not released; without it a half of the original is used.
         target: a column: also what a model of it learns from the released rows.
         seed: of the half.
         study_ledger: the ledger's file that notes, at no cost, that private figures of these rows were shown; ``None``

@@ -61,13 +61,13 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     check_documents(options, options.data, options.bounds, options.ledger, options.test)
     work = training_of(options, context, plan)
     warn_of(work.found.warnings, context)
-    notify_remarks(plan, work.features, context)
+    notify_remarks(plan, work.task.features, context)
     resumed = "" if options.resume is None else release_of(options.resume)
     context.emit(Notice("info", QUIET if options.quiet else SHOWN))
-    if not options.quiet or (work.test is not None and not work.test.public):
+    if not options.quiet or (work.task.test is not None and not work.task.test.public):
         context.emit(Notice("info", NOTED))
     kept = Checkpoints(options.checkpoint, options.resume)
-    task = work.task(plan, options.output, kept, quiet=options.quiet, replace=options.replace)
+    task = work.into(options.output, kept, quiet=options.quiet, replace=options.replace)
     stopped = charge_text(options.output, options.ledger, context.emit, stopped_words, resumed)
     with stopped, Ledger.open(options.ledger) as ledger:
         done = release_training(task, ledger, context.emit, context.cancel)

@@ -22,7 +22,7 @@ from workbench.data.sources.compressed import COMPRESSED, kind_of
 from workbench.data.sources.source import HEAD, SourceFile
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 
 
 @contextmanager
@@ -59,7 +59,7 @@ def read_table(
     options: ReadOptions | None = None,
     names: Sequence[str] | None = None,
     *,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
     replace_invalid: bool = False,
 ) -> Table:
     """Read a table with every cell as the text that is in the file.
@@ -87,7 +87,6 @@ def read_table(
         return table if options is None else dataclasses.replace(table, missing_marks=options.missing)
     refuse_address(source)
     file = Path(path)
-    cancel = cancel or CancelToken()
     options = options or ReadOptions()
     folder = folder_source(file)
     if folder is not None:

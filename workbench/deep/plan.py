@@ -281,6 +281,24 @@ class Schedule:
         # Where the bound itself is within the cap, rounding it up for display must not take it beyond.
         return cost if self.cap is None else replace(cost, epsilon=min(cost.epsilon, self.cap))
 
+    def facts(self, steps: int) -> dict[str, Any]:
+        """Return what a card says of a run that took ``steps`` steps; verification computes the same again."""
+        bound = self.loss(steps)
+        return {
+            "noise_multiplier": self.event.noise_multiplier,
+            "clip": self.clip,
+            "noise_standard_deviation": self.noise_scale,
+            "sample_rate": self.event.sample_rate,
+            "batch": self.batch,
+            "steps_asked": self.steps_asked,
+            "accountant": self.accountant,
+            "order": bound.order,
+            "discretisation": bound.discretisation,
+            "epsilon_row": bound.epsilon,
+            "delta_row": self.delta,
+            "rows_per_person": self.rows_per_person,
+        }
+
     def epoch(self, step: int) -> float:
         """Return how many times the table was passed, in expectation, after ``step`` steps."""
         return step * self.event.sample_rate

@@ -17,7 +17,7 @@ from workbench.deep.feature_cache import BLOCK, FeatureCache
 from workbench.deep.mixing_layers import require_rows_for_themselves, require_separate_rows, without_chance
 from workbench.deep.networks import Network
 from workbench.params import ParameterError
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Progress, ignore
 
 PREPARING = "Computing features"
@@ -29,7 +29,7 @@ def prepared_rows(
     device: str = "cpu",
     *,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
     keep: bool = True,
 ) -> Tensor:
     """Return what the trained layers of ``architecture`` read, (n, width).
@@ -51,8 +51,7 @@ def prepared_rows(
     cache = FeatureCache(inputs, architecture.frozen, first.shape[1]) if keep else None
     features = np.empty((len(inputs), first.shape[1]), np.float32)
     for start in range(0, len(inputs), BLOCK):
-        if cancel is not None:
-            cancel.check()
+        cancel.check()
         emit(Progress(start, len(inputs), PREPARING))
         block = inputs[start : start + BLOCK]
 

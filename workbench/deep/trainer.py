@@ -28,7 +28,7 @@ from workbench.deep.updates import UPDATES
 from workbench.params import CancelledError
 from workbench.privacy.accounting.epsilon_curve import BackgroundCurve
 from workbench.privacy.accounting.event import Charge, Cost
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Notice, ignore
 from workbench.work.ask import Steps
 from workbench.work.noise import Noise
@@ -103,7 +103,7 @@ def train(
     *,
     rows_per_person: int = 1,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
     options: RunOptions | None = None,
 ) -> Training:
     """Train ``plan`` on ``data``.
@@ -135,7 +135,7 @@ def train(
         ask = noise.ask(run.whole)
         steps = ask.steps(schedule.event.label, 0 if options.keep is None else options.keep.counted)
         ask.finish()
-        run.take(steps, cancel or CancelToken())
+        run.take(steps, cancel)
     return run.result(steps)
 
 

@@ -348,5 +348,5 @@ def _stopping_on_signals(run: Run[R]) -> Iterator[None]:
         yield
     finally:
         for number, handler in former.items():
-            # None stands for a handler that was not installed from Python; the default takes its place.
+            # None means a handler that was not installed from Python; the default takes its place.
             signal.signal(number, signal.SIG_DFL if handler is None else handler)

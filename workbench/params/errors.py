@@ -23,7 +23,7 @@ class WorkbenchError(Exception):
         what: the thing that is wrong, as a clause without a final full stop.
         where: the place (file, row, column, key); empty where the place is plain from ``what``.
         remedies: what can be done about it; empty if nothing can.
-        code: a word for what is refused, the same whoever asked; empty where nobody needs to tell it from others.
+        code: a word for what is refused, the same whoever asked; empty where no caller distinguishes it from others.
         field: the parameter or key it is about; empty where it is about none.
         line: the line of the file it is about, from 1; ``None`` where it is about none.
         outcome: what the failure has cost; empty where it cost nothing.

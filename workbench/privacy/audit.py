@@ -16,7 +16,7 @@ m canaries are each put in or left out by a fair coin. Who sees the output guess
 
     P(V ≥ v) ≤ P(B ≥ v) + 2mδ·maxᵢ P(v > B ≥ v − i)/i,   B binomial with r trials at 1/(1 + e^−ε)
 
-(their Theorem 5.2). The coins are independent of one another, so one run stands for many; canaries of several runs,
+(their Theorem 5.2). The coins are independent of one another, so one run serves as many; canaries of several runs,
 each of which sees its own alone, count together.
 """
 
@@ -36,7 +36,7 @@ from workbench.privacy.entropy import Entropy, OsEntropy
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.mechanism_table import MechanismTable
 from workbench.privacy.local.mechanisms.base import Mechanism
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 
 Outputs = NDArray[Any]
 """Independent outputs of one release: (n,) numbers or names, or (n, d) vectors of numbers."""
@@ -346,7 +346,7 @@ def audit_mechanism(
     samples: int = DEFAULT_SAMPLES,
     alpha: float = DEFAULT_ALPHA,
     entropy: Entropy | None = None,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> MechanismAudit:
     """Draw ``samples`` outputs for each of the two inputs that are easiest to distinguish, and audit them.
 
@@ -375,10 +375,10 @@ def audit_table(
     samples: int = DEFAULT_SAMPLES,
     alpha: float = DEFAULT_ALPHA,
     entropy: Entropy | None = None,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> MechanismAudit:
     """Audit any table as :func:`audit_mechanism` does, by what it draws and not by what it claims."""
-    entropy, cancel = entropy or OsEntropy(), cancel or CancelToken()
+    entropy = entropy or OsEntropy()
     sides = []
     for cell in worst_pair(table):
         parts = []

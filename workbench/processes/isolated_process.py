@@ -122,7 +122,7 @@ def _started() -> Iterator[tuple[BaseProcess, Connection]]:
         theirs.close()  # only the child holds this end now, so that its death is an end of file here
         yield process, ours
     finally:
-        ours.close()  # where it is still at work, that tells it to stop
+        ours.close()  # where it is still at work, that makes it stop
         if process.pid is not None:
             process.join(PATIENCE)
             if process.is_alive():

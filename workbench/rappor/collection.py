@@ -87,7 +87,7 @@ class Asked(Parameters):
     )
 
     def collection(self, names: Sequence[str]) -> Collection:
-        """Return what is collected of a table; columns with the published names stand for those that are not chosen.
+        """Return what is collected of a table; columns with the published names are used for those that are not chosen.
 
         Raises:
             ParameterError: the column to report is not chosen and does not follow from the ``names`` of the columns.

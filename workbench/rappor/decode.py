@@ -29,8 +29,10 @@ from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.rappor.candidates import CandidateMap
 from workbench.rappor.files import Counts, csv_bytes
 from workbench.signals import Progress
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
+
+Floats = NDArray[np.float64]
 
 SCREENED = 2_000
 """Most candidates that the LASSO is given: of more, those whose own bits are farthest above what is even."""
@@ -124,8 +126,6 @@ def _path(inside: Floats, observed: Floats, gram: Floats, pull: Floats, strength
         )
     return np.asarray(path, dtype=np.float64)
 
-
-Floats = NDArray[np.float64]
 
 ALPHA = 0.05
 _CONFIDENCE_Z = 1.959963984540054
@@ -226,7 +226,7 @@ def decode(
     candidates: CandidateMap,
     alpha: float = ALPHA,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> Decoded:
     """Return the frequencies of ``candidates``.
 
@@ -244,7 +244,6 @@ def decode(
     """
     if not 0 < alpha < 1:
         raise ParameterError(f"alpha = {alpha} is not between 0 and 1", hint="give one such as 0.05")
-    cancel = cancel or CancelToken()
     parameters = candidates.parameters
     if counts.ones.shape != (parameters.m, parameters.k):
         raise InputError(f"the counts are of {counts.ones.shape[0]} cohorts and {counts.ones.shape[1]} bits")

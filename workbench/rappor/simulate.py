@@ -26,7 +26,7 @@ from workbench.rappor.decode import ALPHA, Decoded, decode
 from workbench.rappor.files import Counts
 from workbench.rappor.reports import summed
 from workbench.signals import Progress
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 
 FORMS = ("normal", "exponential", "zipf")
@@ -278,7 +278,7 @@ def simulate(
     basic: bool = False,
     alpha: float = ALPHA,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> Simulation:
     """Simulate a collection of one report from each of ``reports`` clients, and decode it.
 
@@ -303,7 +303,6 @@ def simulate(
         raise ParameterError(
             f"{reports:,} reports are not between 1 and {MOST_SIMULATED:,}", hint="give another number"
         )
-    cancel = cancel or CancelToken()
     names = tuple(distribution.values if candidates is None else candidates)
     bits: Bits = BasicBits(parameters, names) if basic else BloomBits(parameters)
     entropy = SeededEntropy(seed)

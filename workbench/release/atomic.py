@@ -244,7 +244,7 @@ def sole_user(path: Path, *, otherwise: bool = False) -> Iterator[bool]:
 
 
 def open_to_lock(path: Path) -> int:
-    """Open a file or a folder so that it can be locked; Windows opens no folder, so a file in it stands for it."""
+    """Open a file or a folder so that it can be locked; Windows opens no folder, so a file in it is opened."""
     if WINDOWS and path.is_dir():
         return os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     return os.open(path, os.O_RDONLY)

@@ -31,7 +31,7 @@ from workbench.risk.attacks.bound import NOTHING, Guarantee
 from workbench.risk.attacks.outcome import Outcome
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.writing import PLAIN, Writing
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def promised(document: Mapping[str, Any], release: Path) -> Guarantee:
     )
 
 
-def read_released(path: Path, options: ReadOptions | None = None, cancel: CancelToken | None = None) -> Table:
+def read_released(path: Path, options: ReadOptions | None = None, cancel: CancelToken = NEVER) -> Table:
     """Return a released table; one with a certificate is read as that says, any other one as a guess says.
 
     Raises:
@@ -103,7 +103,7 @@ def attack(
     options: ReadOptions | None = None,
     note: Note | None = None,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> Outcome:
     """Read what an attack needs, note in the ledger that it is shown, and run it.
 
@@ -114,7 +114,6 @@ def attack(
         ParameterError: something that it needs is not given.
         InputError: a file cannot be read, tables do not fit together, or the ledger cannot note it.
     """
-    cancel = cancel or CancelToken()
     for needed in chosen.given:
         if needed.required and needed.name not in given:
             raise ParameterError(f"{chosen.name} needs {needed.help}", hint="give it", field=needed.name)
@@ -215,7 +214,7 @@ def holds_rows(found: DescribedRelease | None) -> bool:
     return found is None or found.kind in (ROWS, GENERALISED) or found.document.get("kind") in ROWS_OF_PEOPLE
 
 
-def rows_of_release(path: str | Path, reading: ReadOptions, cancel: CancelToken | None = None) -> ReleasedRows:
+def rows_of_release(path: str | Path, reading: ReadOptions, cancel: CancelToken = NEVER) -> ReleasedRows:
     """Return the rows of a release by its certificate, or of any other table.
 
     Raises:

@@ -36,7 +36,7 @@ from workbench.release.statements import EVERY_TABLE
 from workbench.sanitize.plan import REPLACE, Plan
 
 DATA, PLAN, OUT = "@DATA", "@PLAN", "@OUT"
-"""Stand for the files that a person names; ``@NAME`` is the file of this name in the bundle."""
+"""Placeholders for the files that a person names; ``@NAME`` is the file of this name in the bundle."""
 
 
 def command(stated: DescribedRelease) -> list[str]:

@@ -60,7 +60,7 @@ from workbench.sanitize.engine import check_columns
 from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Plan
 from workbench.signals import AtStake, Notice, Progress
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Event, ignore
 from workbench.work.noise import Charged
 from workbench.work.work import Checked, Made, PartReader, ReadTogether, Work, amount_of, budget_of, take_from_workers
@@ -467,13 +467,13 @@ def release_prepared(
     prepared: Prepared,
     ledger: Ledger,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
     *,
     account: str = "",
 ) -> Released:
     """Release what was prepared; arguments and errors are those of :func:`release`."""
     if prepared.rows.in_parts:
-        check_values(prepared, cancel or CancelToken(), ledger, emit)
+        check_values(prepared, cancel, ledger, emit)
     return release(_request_for(prepared), ledger, emit, cancel, account=account)
 
 
@@ -510,7 +510,7 @@ def release(
     request: ReleaseRequest,
     ledger: Ledger,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
     *,
     account: str = "",
 ) -> Released:
@@ -533,7 +533,7 @@ def release(
         BudgetRefusedError: the cap does not allow it.
         CancelledError: ``cancel`` was set; the message says whether the charge stays.
     """
-    started, cancel, to = time.monotonic(), cancel or CancelToken(), request.to
+    started, to = time.monotonic(), request.to
     request.table.require_certain()  # a guess about the file that one row could change would undo every guarantee
     dataset = ledger.account_of(account) if account else ledger.enter_for_release(request.table, request.account)
     settle_earlier(ledger, to.path, emit, resumed=request.resumed)

@@ -31,7 +31,7 @@ from workbench.params import InputError
 from workbench.privacy.local.cells import CellArray
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.writing import DELIMITERS, PLAIN, Writing
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 
 ROWS_AT_ONCE = 200_000
 
@@ -496,7 +496,7 @@ def _encoding(plan: Plan, encoding: str) -> str:
 
 
 def released_table(
-    path: Path, kind: str, names: Sequence[str], cancel: CancelToken | None = None, writing: Writing = PLAIN
+    path: Path, kind: str, names: Sequence[str], cancel: CancelToken = NEVER, writing: Writing = PLAIN
 ) -> Table:
     """Return the rows of a file as it was written: nothing of its format is guessed."""
     options, writing = ReadOptions(), PLAIN if kind == DATABASE else writing

@@ -31,7 +31,7 @@ from workbench.privacy.accounting.event import replace_one
 from workbench.privacy.audit import epsilon_of_guesses
 from workbench.risk.attacks.bound import Guarantee, most, most_of_coin
 from workbench.risk.attacks.outcome import LEVEL, Rate
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Progress, ignore
 
 Scores = NDArray[np.float64]
@@ -179,7 +179,7 @@ def cast_shadows(
     count: int,
     generator: np.random.Generator,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> Shadows:
     """Make ``count`` shadows of ``size`` of the rows each; every row is left out about equally often."""
     left = rows - size
@@ -191,8 +191,7 @@ def cast_shadows(
         raise ValueError(f"{count} shadows of {size} among {rows} rows are too few")
     found = np.empty((count, rows))
     for shadow in range(count):
-        if cancel is not None:
-            cancel.check()
+        cancel.check()
         emit(Progress(shadow, count, "Shadow models"))
         found[shadow] = retrain(np.flatnonzero(used[shadow]), generator)
     emit(Progress(count, count, "Shadow models"))

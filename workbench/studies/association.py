@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from workbench.data.columns.grid import Grid
 from workbench.privacy.local.cells import CellArray
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 
 _DENSE = 1 << 22
 """Most cells of a contingency table that is counted in full; of a larger one only non-empty cells are counted."""
@@ -81,9 +81,8 @@ def association(one: Variable, other: Variable) -> float:
     return _cramer(x, y)
 
 
-def associations(variables: Sequence[Variable], cancel: CancelToken | None = None) -> NDArray[np.float64]:
+def associations(variables: Sequence[Variable], cancel: CancelToken = NEVER) -> NDArray[np.float64]:
     """Return the (k, k) symmetric matrix of :func:`association`, 1 on its diagonal."""
-    cancel = cancel or CancelToken()
     out = np.eye(len(variables))
     for i, one in enumerate(variables):
         for j in range(i):
@@ -145,7 +144,7 @@ def _cramer(x: NDArray[np.int64], y: NDArray[np.int64]) -> float:
 
 MOST_TABLES = 2000
 MOST_CODES = 400_000_000
-"""Most rows times tables that are counted: of more, evenly spaced tables stand for all."""
+"""Most rows times tables that are counted: of more, evenly spaced tables are taken."""
 
 LEAST_TABLES = 100
 

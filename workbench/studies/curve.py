@@ -28,7 +28,7 @@ from workbench.params.codec import parse_json
 from workbench.params.lists import levels
 from workbench.processes.runner import runner
 from workbench.signals import Progress
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.studies.held_out import HeldOut, held_out_sizes, seed_of, stratified_split
 from workbench.studies.metrics import ACCURACY, AUC, BY_CHANCE, Levels, Measured, measured
@@ -335,7 +335,7 @@ def run_curve(
     jobs: int = 1,
     scheduler: str | None = None,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
     journal: Journal | None = None,
     on_rows: Callable[[tuple[Row, ...]], None] | None = None,
     levels: Levels | None = None,
@@ -359,7 +359,6 @@ def run_curve(
         ParameterError: a share of ε is too small for a mechanism; ``scheduler`` is malformed.
         WorkbenchError: workers died, or the scheduler cannot be reached.
     """
-    cancel = cancel or CancelToken()
     fits = plan.fits()
     for way in plan.ways:
         if way.on_a_table:

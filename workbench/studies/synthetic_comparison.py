@@ -14,7 +14,7 @@ from workbench.privacy.local.cells import CellArray
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.realisation import SPACED_ROWS
 from workbench.signals import Progress
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit
 from workbench.studies.association import variable, way_distances
 from workbench.studies.learned_from import LearnedFrom, learned_from
@@ -56,7 +56,7 @@ def table_quality(
     original: Codes,
     drawn: Codes,
     sizes: Sequence[int],
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
     on_pair: Callable[[int, int], None] = lambda done, of: None,
 ) -> TableQuality:
     """Compare two tables of the same columns.
@@ -71,7 +71,6 @@ def table_quality(
     Raises:
         CancelledError: ``cancel`` was set.
     """
-    cancel = cancel or CancelToken()
     alone = [found for _, found in way_distances(original, drawn, sizes, 1, cancel)]
     together = [found for _, found in way_distances(original, drawn, sizes, 2, cancel, on_pair)]
     worst = int(np.argmax(alone))

@@ -23,7 +23,7 @@ from workbench.sanitize.plan import AUTO, Column, Plan
 from workbench.sanitize.questions import MODEL as A_MODEL
 from workbench.sanitize.questions import ROWS as LOOKED_AT
 from workbench.sanitize.recipient import FADED, NORMAL_95, half_length, is_mostly_noise, mostly_noise
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import ignore
 from workbench.statistics.forecast import forecast as forecast_of_figures
 from workbench.statistics.queries import queries_of
@@ -250,7 +250,7 @@ def compare_ways(
     plan: Plan,
     rows: int,
     forecast: Forecast | None = None,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
     *,
     drawn: Plan | None = None,
     coarse: bool = False,
@@ -276,7 +276,7 @@ def compare_ways(
     made = forecast_of(plan, coarse=coarse) if forecast is None else forecast
     target = _target(plan)
     asked = typical_questions(plan, target) if plan.questions is None else asked_of(plan)
-    inputs = _Inputs(plan, made, target, asked, rows, cancel or CancelToken(), coarse, train, drawn)
+    inputs = _Inputs(plan, made, target, asked, rows, cancel, coarse, train, drawn)
     ways = tuple(_way(name, inputs) for name in NAMES)
     return Ways(asked, ways, *_advice(ways, inputs))
 

@@ -21,7 +21,7 @@ from workbench.sanitize.estimates import estimate_column
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.realisation import Realisation
 from workbench.signals import Progress
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.statistics.figures import figures
 from workbench.statistics.queries import counted, queries_of
@@ -61,9 +61,7 @@ class DrawnWays:
     seen: Mapping[tuple[str, Key], float]
 
 
-def draw_ways(
-    plan: Plan, table: Table, number: int, emit: Emit = ignore, cancel: CancelToken | None = None
-) -> DrawnWays:
+def draw_ways(plan: Plan, table: Table, number: int, emit: Emit = ignore, cancel: CancelToken = NEVER) -> DrawnWays:
     """Return the truth and what recipients would see of draw ``number``; the caller has noted the study.
 
     Synthetic rows have numbers in their own steps, whatever steps noisy rows are rounded to.
@@ -73,7 +71,6 @@ def draw_ways(
         InputError: the table does not fit the plan.
         ParameterError: a mechanism does not fit.
     """
-    cancel = cancel or CancelToken()
     questions = asked_of(plan)
     drawn = Realisation(table, plan, number, cancel)
     names = [c.name for c in plan.protected]

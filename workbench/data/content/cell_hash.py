@@ -65,7 +65,7 @@ def _spelt_out(text: str) -> str:
 Words = NDArray[np.uint64]
 
 INLINE = 12
-"""Bytes of the longest cell that stands in its view."""
+"""Bytes of the longest cell that fits into its view."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,7 @@ class CellWords:
         return self.views.view(np.uint32)[:, 0]
 
     def long(self) -> NDArray[np.int64]:
-        """Return which cells do not stand in their views."""
+        """Return which cells do not fit into their views."""
         return np.flatnonzero(self.lengths > INLINE)
 
 
@@ -147,7 +147,7 @@ class CellHash:
     """The hash under one key.
 
     Args:
-        key: 32 bytes; whoever does not know it can neither tell nor forge a hash.
+        key: 32 bytes; whoever does not know it can neither compute nor forge a hash.
     """
 
     def __init__(self, key: bytes) -> None:
@@ -193,7 +193,7 @@ class CellHash:
         return np.concatenate(found)
 
     def doubtful(self, cells: pl.Series) -> NDArray[np.int64]:
-        """Return which cells may not stand in their canonical form, but for zeros at the end of a short fraction."""
+        """Return which cells may not be in their canonical form, but for zeros at the end of a short fraction."""
         found, done = [np.empty(0, np.int64)], 0
         for piece in pieces(cells):
             for start in range(0, len(piece.views), _AT_ONCE):
@@ -252,7 +252,7 @@ class CellHash:
         number = start == _NUMBER
         below = np.flatnonzero(start == _BELOW_ZERO)
         if len(below):
-            # Only -0.something is canonical as it stands.
+            # Only -0.something is canonical as it is.
             plain = (part.views.view(np.uint8)[below, 6] == ord(".")) & (last[below] > ord("0"))
             doubtful[below] |= ~plain
             number[below] = True

@@ -109,7 +109,7 @@ class _Column:
         """Write the share in their row's rank of the cells from ``start`` to ``stop``, within one piece, into ``out``.
 
         Few operations, each into memory that is at hand: this runs for every cell of a table. The two words of a view
-        are laid over each other, so a bit may stand for two bytes of the cell; the fifth falls upon the length and is
+        are laid over each other, so a bit may belong to two bytes of the cell; the fifth falls upon the length and is
         left out.
 
         Args:

@@ -320,7 +320,7 @@ class DelimitedFile:
         return Table(frame, self._source, dialect, first_line, tuple(notices), blank_lines=blank_lines)
 
     def _rows(self, body: str, dialect: Dialect, width: int) -> Iterator[Record]:
-        """Yield the data rows, and the blank lines from the first place where a row can stand, without cells.
+        """Yield the data rows, and the blank lines from the first place where a row can be, without cells.
 
         Where there is one column, a blank line after the first record is a missing value.
         """
@@ -375,7 +375,7 @@ def _frame(batch: list[list[str]], columns: list[str]) -> pl.DataFrame:
 
 
 def _undouble(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Halve double quotes that stand only in pairs: the file was written with them and only its marks changed."""
+    """Halve double quotes that occur only in pairs: the file was written with them and only its marks changed."""
     pair, single = '""', r'(^|[^"])"("")*([^"]|$)'
     doubled = any(series.str.contains(pair, literal=True).any() for series in frame)
     if not doubled or any(series.str.contains(single).any() for series in frame):
@@ -414,7 +414,7 @@ def options_that_fix(
 
 
 def _lines_before(found: Sequence[Record]) -> int:
-    """Return how many lines stand before records that all have the same width, where the first record has another."""
+    """Return how many lines precede records that all have the same width, where the first record has another."""
     widths = [len(record.cells) for record in found]
     usual, times = Counter(widths).most_common(1)[0] if widths else (0, 0)
     if usual < 2 or times < 2 or usual == widths[0]:

@@ -4,7 +4,7 @@ Every candidate encoding decodes the lines that hold bytes above 127, and each r
 surprising its characters are, one by one, for somebody who knows the languages that are written in that encoding.
 A word costs what it costs in the language that explains it best; a letter of another script beside ASCII letters, a
 capital in the middle of a word, a currency sign inside one, and characters that hardly anybody writes cost more. The
-cheapest reading wins. So ``m²`` is not half of a Japanese word, and ``5 €`` is no capital letter that stands alone.
+cheapest reading wins. So ``m²`` is not half of a Japanese word, and ``5 €`` is no capital letter alone.
 
 It remains a guess: a release requires that somebody states the encoding (:mod:`workbench.data.csv.ambiguities`).
 """
@@ -149,7 +149,7 @@ _WORD = re.compile(r"[^\W\d_µªº¹²³¼½¾]+")
 # No East Asian character ends in one of these bytes.
 _BETWEEN_CELLS = re.compile(rb'[,;\t"]')
 _SIGN = re.compile(r"[^\x00-\x7f]")
-# A grave e stands before consonants, and a tilde over o before e (but for Estonian, whose words begin so).
+# A grave e comes before consonants, and a tilde over o before e (but for Estonian, whose words begin so).
 _UNWESTERN = re.compile(r"è[aeiouéí]|(?<=[a-z]{2})õ(?!e)")
 _LONE = frozenset("àóåöéèìíúáùavисукояіοηατ")
 _SIGNS = {
@@ -277,7 +277,7 @@ def _character(c: str, encoding: str) -> float:
 
 
 def _sign(before: str, sign: str, after: str, candidate: Candidate) -> float:
-    """Return the cost of a sign between what stands before and after it."""
+    """Return the cost of a sign between what is before and after it."""
     if candidate.common:
         return _character(sign, candidate.name) if sign in _EAST_ASIAN_SIGNS else 15.0
     cost = _SIGNS.get(sign, 14.0)

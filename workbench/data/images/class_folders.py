@@ -15,7 +15,7 @@ from workbench.data.images.decoding import Decoded, Request, decode
 from workbench.data.images.image_set import ImageSet, ImageShape, open_archive
 from workbench.params import InputError
 from workbench.processes.isolated_process import run_in_process
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 
 ENDING = ".zip"
@@ -43,7 +43,7 @@ def read_folders(
     grey: bool = False,
     part: str = TRAIN,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> ImageSet:
     """Return the images below ``root``, their classes being the names of the folders that they are in.
 
@@ -68,9 +68,7 @@ def read_folders(
     known = {name: code for code, name in enumerate(classes or names)}
     labels = np.array([known[parts[0]] for parts in files], np.int64)
     stated = tuple("/".join((*inside, *parts)) for parts in files)
-    decoded: Decoded = run_in_process(
-        decode, Request(source, archive, stated, size, grey), emit, cancel or CancelToken()
-    )
+    decoded: Decoded = run_in_process(decode, Request(source, archive, stated, size, grey), emit, cancel)
     missing = [] if classes is not None else ["names of the classes"]
     missing += [] if size is not None else ["size of the images"]
     return ImageSet.of(
@@ -202,7 +200,7 @@ def read_loose(
     shape: ImageShape,
     *,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> ImageSet:
     """Return images without classes, brought to ``shape``; their names are the files'.
 
@@ -220,7 +218,7 @@ def read_loose(
     root = os.path.commonpath([file.absolute().parent for file in files])
     names = tuple(os.path.relpath(file.absolute(), root) for file in files)
     request = Request(root, False, names, (shape.height, shape.width), shape.channels == 1)
-    decoded: Decoded = run_in_process(decode, request, emit, cancel or CancelToken())
+    decoded: Decoded = run_in_process(decode, request, emit, cancel)
     return ImageSet.unlabelled(decoded.images, where or root, names)
 
 

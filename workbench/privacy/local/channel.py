@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 
 from workbench.privacy.local.sampler import TOTAL
 
+Floats = NDArray[np.float64]
+
 MOST_STEPS = 16
 """Steps of a row, on average, up to which a table is stored by them."""
 
@@ -103,8 +105,6 @@ def by_runs(weights: NDArray[np.uint64]) -> RunTable | None:
     row = np.concatenate(rows)
     return RunTable(weights, row, np.concatenate(columns)) if np.unique(row).size == len(weights) else None
 
-
-Floats = NDArray[np.float64]
 
 DENSE_UPTO = 512
 """Cells up to which a table is small: a dense copy and its singular values take negligible time."""

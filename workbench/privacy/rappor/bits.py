@@ -8,7 +8,7 @@ of the thresholds' public digits and of the draws, not of the bits that choose b
 Permanent answers that are kept: a client that comes back gives the one it gave before.
 
 Names and values are kept as keyed digests, cohorts and answers as they are. Whoever has the kept answers knows as much
-of each client as any number of its reports can tell, so they belong with the data, not with the reports.
+of each client as any number of its reports can reveal, so they belong with the data, not with the reports.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ class PermanentAnswers:
         return self._digests(b"client", names)
 
     def values(self, texts: Iterable[str]) -> list[bytes]:
-        """Return the digests of values; ``""`` stands for a missing one."""
+        """Return the digests of values; ``""`` is a missing one."""
         return self._digests(b"value", texts)
 
     def _digests(self, person: bytes, texts: Iterable[str]) -> list[bytes]:

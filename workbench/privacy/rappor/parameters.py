@@ -127,7 +127,7 @@ class RapporCost:
 
 
 def epsilons(parameters: RapporParameters, reports: int = 1) -> dict[str, float | None]:
-    """Return both ε of a client's reports; ``None`` stands for an infinite one, which JSON cannot hold."""
+    """Return both ε of a client's reports; ``None`` is an infinite one, which JSON cannot hold."""
     bound = cost(parameters, reports)
     both = {"epsilon_one": bound.one, "epsilon_permanent": bound.permanent}
     return {name: None if math.isinf(value) else value for name, value in both.items()}

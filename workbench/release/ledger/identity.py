@@ -35,7 +35,7 @@ _CELL, _MISSING, _ESCAPE, _ROW = "\x1f", "\x1e", "\x1d", "\n"
 _ROWS_AT_ONCE = 1 << 18
 
 _WIDE_LOOK = 1 << 13
-"""Rows that are looked at for whether the cells of a column stand in canonical form, where there are very many."""
+"""Rows that are looked at for whether the cells of a column are in canonical form, where there are very many."""
 
 _EVERY_ROW = 1 << 20
 """Rows up to which the content mark is of every row; beyond, of their number and the sketch, where there is one."""

@@ -33,7 +33,7 @@ from workbench.release.statements import model_statement
 from workbench.sanitize.forecast import read_off
 from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Column, Plan
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.work.noise import Charged, uncharged
 from workbench.work.work import Sums, take_from_workers
@@ -194,7 +194,7 @@ def fit_on(
     table: Table,
     columns: tuple[tuple[Column, ...], Column],
     workers: Workers | None = None,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> None:
     """Fit an estimator on a table; one of sums in parts, where workers read them or they are not in memory.
 
@@ -218,7 +218,7 @@ def fit_on(
 
         def add_up(part: Callable[[list[Any]], Any]) -> Any:
             sums = Sums(readers, part)
-            sums.read(table, cancel or CancelToken(), parts)
+            sums.read(table, cancel, parts)
             return sums.total
 
         estimator.fit_parts(table.rows, add_up)

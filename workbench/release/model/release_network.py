@@ -33,7 +33,7 @@ from workbench.release.reservation import Reservation
 from workbench.release.statements import model_statement
 from workbench.sanitize.origin import require_confirmed_facts
 from workbench.signals import AtStake, Budget, Event, Metric
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Spread, ignore
 from workbench.work.noise import Charged
 
@@ -68,7 +68,7 @@ class NetworkRelease:
 
 
 def release_training(
-    task: NetworkTask, ledger: Ledger, emit: Emit = ignore, cancel: CancelToken | None = None
+    task: NetworkTask, ledger: Ledger, emit: Emit = ignore, cancel: CancelToken = NEVER
 ) -> NetworkRelease:
     """Train a network and release it as a folder.
 
@@ -113,7 +113,7 @@ def release_training(
     return NetworkRelease(model, run.training, accuracy, accuracy_public=task.public_test)
 
 
-def _prepared(task: NetworkTask, ledger: Ledger, emit: Emit, cancel: CancelToken | None) -> _Run:
+def _prepared(task: NetworkTask, ledger: Ledger, emit: Emit, cancel: CancelToken) -> _Run:
     """Return the run of a task whose columns, δ and test rows have been checked; nothing is charged yet."""
     require("torch", "training a network")
     features = task.features
@@ -190,7 +190,7 @@ class _Run:
     rows: Table
     test: TestSet | None
     emit: Emit
-    cancel: CancelToken | None
+    cancel: CancelToken
     note: Callable[[], None]
     kept: KeptRun | None = None
     resumed: bool = False

@@ -24,7 +24,9 @@ from workbench.sanitize.calibrated import ProtectedColumn
 from workbench.sanitize.estimates.interval import Interval, Observed, possible
 from workbench.sanitize.estimates.likelihood import maximum_likelihood
 from workbench.sanitize.estimates.numbers import Functionals, centred_values, linear_interval, mean_of_some
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
+
+Floats = NDArray[np.float64]
 
 _SLACK = 0.9  # part of the risk that is used: the saddlepoint tail may be that much too small
 
@@ -103,8 +105,6 @@ def _first(holds: Callable[[Floats], NDArray[np.bool_]], size: int, most: int) -
     return high
 
 
-Floats = NDArray[np.float64]
-
 UNBIASED, RATIO, LIKELIHOOD = "unbiased", "ratio of unbiased estimates", "maximum likelihood"
 
 
@@ -145,7 +145,7 @@ class ColumnEstimate:
 
 
 def estimate_column(
-    column: ProtectedColumn, counts: NDArray[np.int64], confidence: float, cancel: CancelToken | None = None
+    column: ProtectedColumn, counts: NDArray[np.int64], confidence: float, cancel: CancelToken = NEVER
 ) -> ColumnEstimate:
     """Return the mean of a numeric column, the frequencies of one of names.
 
@@ -171,7 +171,7 @@ def estimate_names(
     counts: NDArray[np.int64],
     missing: bool,
     confidence: float,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> ColumnEstimate:
     """Return the frequencies of names.
 
@@ -187,7 +187,6 @@ def estimate_names(
     Raises:
         ParameterError: the table has no rows.
     """
-    cancel = cancel or CancelToken()
     observed = _observed(name, randomiser.channel(), counts, confidence, cancel)
     intervals, exact = _shares(observed, cancel)
     return ColumnEstimate(
@@ -224,7 +223,7 @@ def estimate_numbers(
     randomiser: Randomiser,
     counts: NDArray[np.int64],
     confidence: float,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> ColumnEstimate:
     """Return the mean of a numeric column.
 
@@ -241,7 +240,6 @@ def estimate_numbers(
     """
     if cells.values is None:
         raise ParameterError("the column holds names, not numbers", f"column {name}")
-    cancel = cancel or CancelToken()
     observed = _observed(name, randomiser.channel(), counts, confidence, cancel)
     functionals = Functionals(observed, cancel)
     return (_mean_of_some if cells.missing else _mean_of_all)(name, cells.values, functionals)

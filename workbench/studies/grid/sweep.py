@@ -29,7 +29,7 @@ from workbench.privacy.accounting.private_selection import Selection, best_of
 from workbench.privacy.entropy import SeededEntropy
 from workbench.processes.runner import runner
 from workbench.signals import Notice, Progress
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.studies.grid.runs_file import FIGURES, FinishedRun, RunsFile, row_of, run_name
 from workbench.studies.grid.spec import GridSpec
@@ -129,7 +129,7 @@ def run_grid(
     jobs: int = 1,
     scheduler: str | None = None,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> tuple[FinishedRun, ...]:
     """Run what of ``spec`` is not yet in ``output``; each run is a line of it as soon as it ends.
 
@@ -152,7 +152,6 @@ def run_grid(
         InputError: the table is too small to be split, or ``output`` is not the CSV of this study.
         BudgetRefusedError: a setting has a cap below one step's cost.
     """
-    cancel = cancel or CancelToken()
     # Figures of a GPU are not those of the processor, so neither goes on with a file of the other.
     study = study_name(spec, data, kind_of_devices(spec))
     schedules = schedules or schedules_of(spec, data, cancel)
@@ -191,7 +190,7 @@ def _spent(schedule: Schedule, steps: int) -> float:
     return float(schedule.cost(steps).epsilon)
 
 
-def schedules_of(spec: GridSpec, data: LoadedRows, cancel: CancelToken | None = None) -> tuple[Schedule, ...]:
+def schedules_of(spec: GridSpec, data: LoadedRows, cancel: CancelToken = NEVER) -> tuple[Schedule, ...]:
     """Return what every setting means for the rows that its networks see: four fifths of ``data``.
 
     Settings that differ in what costs nothing, such as the learning rate, share the search for their noise.
@@ -204,8 +203,7 @@ def schedules_of(spec: GridSpec, data: LoadedRows, cancel: CancelToken | None = 
     found: dict[tuple[Any, ...], Schedule] = {}
     out = []
     for setting in spec.settings:
-        if cancel is not None:
-            cancel.check()
+        cancel.check()
         key = tuple(getattr(setting, n) for n in ("epsilon", "noise", "delta", "batch", "epochs", "accountant"))
         if key not in found:
             found[key] = setting.schedule(rows, data.rows_per_person)

@@ -28,7 +28,7 @@ from workbench.params import Parameters, integer, real, text
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.processes.executor import run_tasks
 from workbench.signals import Progress
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.studies.held_out import HeldOut, seed_of, stratified_split
 from workbench.studies.metrics import Measured, Metric, measured
@@ -130,7 +130,7 @@ def explain(
     *,
     jobs: int = 1,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> WhyResult:
     """Train every way of ``plan`` and return what each costs or gives.
 
@@ -147,7 +147,6 @@ def explain(
         ParameterError: the columns are not what the learner can use.
     """
     plan.learner.require(rows.attributes, rows.target)
-    cancel = cancel or CancelToken()
     ways = [way for way in STEPS if _there(plan.learner, rows, way)]
     # What is made of fewer columns, or within other bounds, is not the same thing: it cannot be compared.
     ways += [c.name for c in CHANGES if not (_transforms(plan.learner) and c.name in (ATTRIBUTES, BOUNDS))]

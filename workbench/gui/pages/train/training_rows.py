@@ -78,7 +78,7 @@ class TableRows:
 
         require_confirmed(self.plan)
         work = table_work(run.plan, self.plan, self.target, self.table)
-        return work.task(run.plan, run.folder, Checkpoints(), quiet=run.quiet, replace=False)
+        return work.into(run.folder, Checkpoints(), quiet=run.quiet, replace=False)
 
     def expectation(self, plan: DpSgdPlan, public: ImageSet | None) -> ExpectationTask:
         """Return the simulation of a training on made-up rows: of the table their number alone is in it."""
