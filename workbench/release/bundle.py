@@ -20,14 +20,14 @@ from workbench.params import CheckFailedError, InputError, Parameters, Workbench
 from workbench.params.codec import read_json
 from workbench.paths import resources
 from workbench.release.atomic import PART, new_file, public_mode, sha256_of, write_error
-from workbench.release.certificate import GENERALISED_FORMAT, MADE_FROM, ledger_facts
+from workbench.release.certificate import GENERALISED_FORMAT, MADE_FROM, encoded, ledger_facts
 from workbench.release.described_release import GENERALISED, DescribedRelease, stated
 from workbench.release.documents.release_document import day, program, release_id
 from workbench.release.documents.written_document import document_bytes
 from workbench.release.kinds import kind
 from workbench.release.ledger.entry import decimal_text
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.manifest import MANIFEST, RELEASE, encoded, is_of_this_version, manifest, read_manifest
+from workbench.release.manifest import MANIFEST, RELEASE, is_of_this_version, manifest, read_manifest
 from workbench.release.open_release import plan_of
 from workbench.release.parts import DrawFolder, require_new
 from workbench.release.signature import SUFFIX, signature_bytes, signature_of, signature_path

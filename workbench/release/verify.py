@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
@@ -395,10 +395,12 @@ def verified_release(
             read_certificate(named)  # anything else is reported as no certificate
         problems, found = examine(file, beside, cancel)
     if problems or found is None:
-        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        raise InputError(
-            f"the release is not what its certificate says: {problems[0]}{more}",
-            str(path),
-            "ask for the file and the certificate as they were released",
-        )
+        hint = "ask for the file and the certificate as they were released"
+        raise InputError(first_fault(problems), str(path), hint)
     return found
+
+
+def first_fault(problems: Sequence[str]) -> str:
+    """Return the first fault of a release, and how many more there are."""
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return f"the release is not what its certificate says: {problems[0]}{more}"

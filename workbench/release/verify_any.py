@@ -15,7 +15,7 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.manifest import MANIFEST, is_bundle, released_in
 from workbench.release.open_release import located
 from workbench.release.signature import Signature, own_public_key, signature_of
-from workbench.release.verify import verify_release
+from workbench.release.verify import first_fault, verify_release
 from workbench.render.document import Document
 from workbench.signals.cancel import NEVER, CancelToken
 
@@ -59,8 +59,7 @@ def verified(path: Path, cancel: CancelToken = NEVER) -> DescribedRelease:
     """
     problems = verify_any(path, cancel)
     if problems:
-        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        raise CheckFailedError(f"the release is not what its certificate says: {problems[0]}{more}", str(path))
+        raise CheckFailedError(first_fault(problems), str(path))
     return stated(path)
 
 

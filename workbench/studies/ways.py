@@ -395,10 +395,6 @@ _Figures = Callable[[Question], float | None]
 """Takes a question and returns the half-length of its figure; ``None`` where a way has no such figure."""
 
 
-def _row_figures(inputs: _Inputs) -> _Figures:
-    return row_figures(inputs.plan, inputs.rows, inputs.forecast)
-
-
 def row_figures(plan: Plan, rows: int, forecast: Forecast) -> _Figures:
     """Return the errors of figures that are read from noisy rows."""
     columns = {c.name: c for c in forecast.columns}
@@ -456,15 +452,12 @@ def synthetic_setting(plan: Plan, target: str | None, rows: int, delta: Decimal 
     return setting_for(facts, place, rows, plan.row_epsilon(), delta=delta, impossible=joined(plan.impossible, None))
 
 
-def _synthetic_figures(inputs: _Inputs) -> _Figures:
-    """Return the errors in trials of the method on made-up values, plus what rounding to steps adds to a mean."""
-    return synthetic_figures(inputs.drawn or inputs.plan, inputs.rows, inputs.cancel, coarse=inputs.coarse)
-
-
 def synthetic_figures(
     plan: Plan, rows: int, cancel: CancelToken, *, coarse: bool = False, delta: Decimal = _NO_DELTA
 ) -> _Figures:
-    """Return the errors of figures that are read from synthetic rows.
+    """Return the errors of figures that are read from synthetic rows: those in trials of the method on made-up values.
+
+    Rounding to steps adds to that of a mean.
 
     Raises:
         ParameterError: such rows cannot be made at this ε.
@@ -498,15 +491,11 @@ def synthetic_figures(
     return half
 
 
-def _no_figures(inputs: _Inputs) -> _Figures:
-    return lambda question: None
-
-
 _FIGURES: dict[str, Callable[[_Inputs], _Figures]] = {
-    ROWS: _row_figures,
-    SYNTHETIC: _synthetic_figures,
+    ROWS: lambda of: row_figures(of.plan, of.rows, of.forecast),
+    SYNTHETIC: lambda of: synthetic_figures(of.drawn or of.plan, of.rows, of.cancel, coarse=of.coarse),
     STATISTICS: _statistics_figures,
-    MODEL: _no_figures,
+    MODEL: lambda of: lambda question: None,
 }
 
 
