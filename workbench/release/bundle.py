@@ -164,7 +164,8 @@ def write_bundle(
     check_bundle_place(target, replace=replace)
     released = f"{RELEASE}/{stated.release.absolute().name}"
     entry = ledger_entry(stated, ledger)
-    made = _made_files(stated, entry) | {f"{PRIVATE}/{name}": data for name, data in (private or {}).items()}
+    made = {**made_texts(stated), PDF: document_bytes(stated.paper(), ".pdf"), ENTRY: encoded(entry)}
+    made |= {f"{PRIVATE}/{name}": data for name, data in (private or {}).items()}
     copied = _copied_files(stated, released)
     room = _ROOM + sum(p.stat().st_size for p in copied.values())
     with DrawFolder(target, room, MANIFEST, ending=PART, replace=replace) as part:
@@ -278,10 +279,6 @@ def made_texts(stated: DescribedRelease) -> dict[str, bytes]:
         **read,
         **scripts(),
     }
-
-
-def _made_files(stated: DescribedRelease, entry: dict[str, Any]) -> dict[str, bytes]:
-    return {**made_texts(stated), PDF: document_bytes(stated.paper(), ".pdf"), ENTRY: encoded(entry)}
 
 
 def _copied_files(stated: DescribedRelease, released: str) -> dict[str, Path]:

@@ -234,7 +234,8 @@ def account_problems(document: dict[str, Any]) -> list[str]:
     stated = document.get("account")
     if stated is None:
         return []
-    left = minus(minus(Decimal(stated["cap_epsilon"]), Decimal(stated["spent_before"])), _stated_epsilon(document))
+    charged = Decimal(document["guarantee"]["epsilon"])
+    left = minus(minus(Decimal(stated["cap_epsilon"]), Decimal(stated["spent_before"])), charged)
     if "count" in stated:  # a release counts for at most its ε, and the filter rounds up
         if max(left, Decimal(0)) <= Decimal(stated["remaining_after"]) + _COUNT_ROUNDING:
             return []
@@ -242,10 +243,6 @@ def account_problems(document: dict[str, Any]) -> list[str]:
     if Decimal(stated["remaining_after"]) == max(left, Decimal(0)):
         return []
     return [f"the certificate says that {stated['remaining_after']} of the budget remain, its figures give {left}"]
-
-
-def _stated_epsilon(document: dict[str, Any]) -> Decimal:
-    return Decimal(document["guarantee"]["epsilon"])
 
 
 def checksum(document: Mapping[str, Any]) -> str:

@@ -211,11 +211,7 @@ _SURE = 30.0
 """ln of the odds beyond which one probability is as good as certain: what double precision distinguishes from 1."""
 
 
-def _loss_score(seen: Seen) -> Scores:
-    return seen.likelihood
-
-
-LOSS = Guess("loss", "Best fit", "A row that fits well, or is near, was used.", _loss_score)
+LOSS = Guess("loss", "Best fit", "A row that fits well, or is near, was used.", lambda seen: seen.likelihood)
 
 
 _LEAST = 1e-9
@@ -223,11 +219,6 @@ _LEAST = 1e-9
 
 _NARROW, _TAIL = 0.5, 4
 """Width of a kernel in n^(−1/5) spreads: half of what is usual, for fits with two humps; and its degrees of freedom."""
-
-
-def _online(seen: Seen) -> Scores:
-    """Return ln of the ratio of two densities of the fit: with the row, and without it."""
-    return _log_density(seen, used=True) - _log_density(seen, used=False)
 
 
 def _offline(seen: Seen) -> Scores:
@@ -266,7 +257,8 @@ LIRA = Guess(
     "lira",
     "Likelihood ratio (LiRA)",
     "The fit of a row is compared with that of models trained with it and of models trained without it.",
-    _online,
+    # ln of the ratio of two densities of the fit: with the row, and without it
+    lambda seen: _log_density(seen, used=True) - _log_density(seen, used=False),
     needs="shadows",
 )
 LIRA_OFFLINE = Guess(

@@ -33,7 +33,7 @@ from workbench.signals.events import Emit, ignore
 from workbench.studies.held_out import HeldOut, seed_of, stratified_split
 from workbench.studies.metrics import Measured, Metric, measured
 from workbench.studies.results import Point, Row, Tally
-from workbench.studies.why.changes import ATTRIBUTES, BOUNDS, CHANGES, Change, Training, training_of
+from workbench.studies.why.changes import ATTRIBUTES, BOUNDS, CHANGES, Training, training_of
 from workbench.studies.why.rows import Doubles, Rows
 from workbench.work.noise import Exact, Noise, Study
 
@@ -237,7 +237,7 @@ def _figure(shared: tuple[WhyPlan, Rows], asked_for: Task) -> float | None:
         X = clamped(rows.attributes, given.X) if asked_for.way == CLAMPED else given.X
         estimator.fit(X, given.y)
     else:
-        change = _changes().get(asked_for.way)
+        change = next((change for change in CHANGES if change.name == asked_for.way), None)
         given = given if change is None else change.make(given)
         if given is None:
             return None
@@ -260,10 +260,6 @@ def clamped(attributes: Sequence[Attribute], X: Doubles) -> Doubles:
         if attribute.numeric:
             out[:, j] = np.clip(X[:, j], *attribute.bounds())
     return out
-
-
-def _changes() -> dict[str, Change]:
-    return {change.name: change for change in CHANGES}
 
 
 CAUSES = {
