@@ -344,7 +344,6 @@ def audit_mechanism(
     epsilon: float,
     *,
     samples: int = DEFAULT_SAMPLES,
-    alpha: float = DEFAULT_ALPHA,
     entropy: Entropy | None = None,
     cancel: CancelToken = NEVER,
 ) -> MechanismAudit:
@@ -355,7 +354,6 @@ def audit_mechanism(
         cells: what it is built on.
         epsilon: the share it is built for, and the claim.
         samples: outputs of each input.
-        alpha: largest probability that a correct mechanism is refuted.
         entropy: by default the operating system's, as for a release.
         cancel: checked several times per second.
 
@@ -365,7 +363,7 @@ def audit_mechanism(
     made = mechanism.build(cells, epsilon)
     if not isinstance(made, MechanismTable):
         raise ParameterError(f"{mechanism.name} over {cells.total} values is not audited", hint="ask for fewer values")
-    return audit_table(made, epsilon, samples=samples, alpha=alpha, entropy=entropy, cancel=cancel)
+    return audit_table(made, epsilon, samples=samples, entropy=entropy, cancel=cancel)
 
 
 def audit_table(

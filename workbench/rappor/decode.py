@@ -464,6 +464,10 @@ def summary(decoded: Decoded, correction: str) -> dict[str, Any]:
     }
 
 
+_POWER = 0.8
+"""Chance of finding a string of the smallest detectable frequency."""
+
+
 def standard_error(parameters: RapporParameters, reports: int) -> float:
     """Return the standard error of the frequency of one rare string, from ``reports`` reports of as many clients.
 
@@ -478,22 +482,16 @@ def standard_error(parameters: RapporParameters, reports: int) -> float:
     return math.sqrt(share * (1 - share) / (reports * parameters.h)) / abs(spread)
 
 
-def smallest_detectable(
-    parameters: RapporParameters, reports: int, candidates: int, alpha: float = ALPHA, power: float = 0.8
-) -> float:
-    """Return the frequency at which a string is found with probability ``power`` by Bonferroni's correction.
+def smallest_detectable(parameters: RapporParameters, reports: int, candidates: int) -> float:
+    """Return the frequency at which a string is found four times of five by Bonferroni's correction.
 
     It is a frequency above 1 where nothing can be found.
 
     Args:
         parameters: of the collection.
         reports: number of reports, one of each client.
-        candidates: number of candidates that are tested.
-        alpha: chance of one false discovery among them.
-        power: chance of finding it.
+        candidates: number of candidates that are tested, at least 1.
     """
-    if not (0 < alpha < 1 and 0 < power < 1 and candidates >= 1):
-        raise ParameterError("alpha and power lie between 0 and 1, and there is at least one candidate")
     normal = NormalDist()
-    deviations = normal.inv_cdf(power) - normal.inv_cdf(alpha / candidates)
+    deviations = normal.inv_cdf(_POWER) - normal.inv_cdf(ALPHA / candidates)
     return deviations * standard_error(parameters, reports)

@@ -73,15 +73,15 @@ def promised(document: Mapping[str, Any], release: Path) -> Guarantee:
     )
 
 
-def read_released(path: Path, options: ReadOptions | None = None, cancel: CancelToken = NEVER) -> Table:
+def read_released(path: Path, cancel: CancelToken = NEVER) -> Table:
     """Return a released table; one with a certificate is read as that says, any other one as a guess says.
 
     Raises:
         InputError: it cannot be read.
     """
     kind = suffix_of(path)
-    if options is not None or kind is None or not os.path.isfile(certificate_path(path)):
-        return read_table(path, options, cancel=cancel)
+    if kind is None or not os.path.isfile(certificate_path(path)):
+        return read_table(path, cancel=cancel)
     return released_table(path, FORMATS[kind], (), cancel, _writing_of(path))
 
 

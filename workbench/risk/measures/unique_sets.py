@@ -56,12 +56,12 @@ class UniqueSets:
         return self.largest == self.attributes
 
 
-def reachable(attributes: int, rows: int, work: int = MOST_WORK) -> int:
-    """Return the most attributes of a set that ``work`` allows; at least 1."""
+def reachable(attributes: int, rows: int) -> int:
+    """Return the most attributes of a set that :data:`MOST_WORK` allows; at least 1."""
     total, largest = 0, 0
     for size in range(1, attributes + 1):
         total += math.comb(attributes, size)
-        if size > 1 and (total > MOST_SETS or total * rows > work):
+        if size > 1 and (total > MOST_SETS or total * rows > MOST_WORK):
             break
         largest = size
     return largest
