@@ -36,8 +36,7 @@ from workbench.privacy.accounting.event import (
 )
 from workbench.privacy.accounting.private_selection import epsilon_of_try
 from workbench.privacy.central.central_noise import CentralNoise, NoNoise
-from workbench.privacy.central.exponential import exponential_choice
-from workbench.privacy.central.noisy_max import noisy_max
+from workbench.privacy.central.exponential import exponential_choice, noisy_max
 from workbench.privacy.central.private_median import median, private_median
 from workbench.privacy.central.quantile_choice import Held, depths, drawn_quantiles
 from workbench.privacy.central.share import Share

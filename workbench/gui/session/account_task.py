@@ -56,9 +56,9 @@ def account_of(table: Table, ledger: Path | None = None, name: str = "") -> Acco
         ledger: the ledger's file; ``None`` for the user's own.
         name: the account that the plan states; it decides a doubt, which its first release records.
     """
-    from workbench.release.choosing import seen_before
     from workbench.release.ledger.ledger import Ledger
     from workbench.release.ledger.records import COUNTED
+    from workbench.release.statements import seen_before
 
     with Ledger.open(ledger) as book:
         identity = book.identify(table)

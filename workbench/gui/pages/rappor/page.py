@@ -54,8 +54,8 @@ from workbench.gui.widgets.parameter_form import Form
 from workbench.params import ParameterError
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Cost, PureDp
-from workbench.privacy.rappor.account import RapporCost, cost
-from workbench.rappor.detectable import smallest_detectable
+from workbench.privacy.rappor.parameters import RapporCost, cost
+from workbench.rappor.decode import smallest_detectable
 from workbench.rappor.simulate import PRESETS
 
 RELEASED = ReleaseWords(

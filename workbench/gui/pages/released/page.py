@@ -73,8 +73,8 @@ def compare(
     def work(emit: Emit, cancel: CancelToken) -> Quality:
         from workbench.data.read import ReadOptions
         from workbench.release.attacked import rows_of_release
+        from workbench.release.described_release import note_unless_released
         from workbench.release.ledger.study_note import note_study
-        from workbench.release.own_release import note_unless_released
         from workbench.studies.quality.study import QualityRequest, quality
 
         rows = rows_of_release(release, ReadOptions(), cancel)

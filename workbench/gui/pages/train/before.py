@@ -38,7 +38,7 @@ from workbench.gui.widgets.formatting import at_most, memory, paused_words, plai
 from workbench.gui.widgets.path_field import PathField
 from workbench.jobs import Job
 from workbench.params import Parameters, WorkbenchError
-from workbench.params.extras import how_to_install
+from workbench.params.errors import how_to_install
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 

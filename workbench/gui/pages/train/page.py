@@ -23,7 +23,7 @@ from workbench.gui.widgets.dialogs import choose
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest
 from workbench.params import BudgetRefusedError, WorkbenchError
-from workbench.params.extras import how_to_install, is_missing
+from workbench.params.errors import how_to_install, is_missing
 from workbench.signals.events import Failed, Finished
 
 if TYPE_CHECKING:
