@@ -77,7 +77,7 @@ def test_numbers_are_scored_by_squared_errors() -> None:
     [
         ("naive-bays", "naive-bayes"),
         ("linear-regression", "no model for classification"),
-        ("best-classifier", "no model for classification"),
+        ("best-classifier", "candidate 'best-classifier' is not known"),
         ("naive-bayes: depth=2", "'depth' is none of its settings"),
         ("additive-trees: epsilon=9", "'epsilon' is none of its settings"),
         ("additive-trees: delta=0.1", "'delta' is none of its settings"),

@@ -22,12 +22,13 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workbench import learners
 from workbench.learners.base import Answers, Classifier, Learner, Model, PrivateEstimator
 from workbench.learners.checks import plain_part
 from workbench.learners.setting import FitSetting, privacy_budget
+from workbench.learners.single import SINGLE
 from workbench.learners.tasks import CLASSIFICATION, REGRESSION
 from workbench.params import ParameterError, Parameters, real, text
+from workbench.params.field import named
 from workbench.privacy.accounting.event import Cost, PureDp, exact, floor_double
 from workbench.privacy.accounting.private_selection import epsilon_of_try
 from workbench.privacy.central.tries import MOST_TRIES
@@ -94,9 +95,9 @@ def candidates(written: str, task: str) -> tuple[Candidate, ...]:
     found = []
     for one in (part.strip() for part in written.split(";")):
         name, _, settings = one.partition(":")
-        chosen = learners.learner(name.strip())
+        chosen = named(SINGLE, name.strip(), "candidate")
         where = f"candidate {name.strip()}"
-        if chosen.task != task or chosen.each_prediction or issubclass(chosen.estimator, BestOf):
+        if chosen.task != task or chosen.each_prediction:
             raise ParameterError(f"it is no model for {task} that can be one of several", where, "leave it out")
         known, given = chosen.parameters.declared(), {}
         for setting in filter(None, (s.strip() for s in settings.split(","))):
