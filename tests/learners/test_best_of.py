@@ -83,7 +83,7 @@ def test_numbers_are_scored_by_squared_errors() -> None:
         ("additive-trees: delta=0.1", "'delta' is none of its settings"),
         ("random-forest: depth=99", "99 is not a whole number"),
         ("naive-bayes; naive-bayes", "given twice"),
-        ("", "model"),
+        ("", "candidate ''"),
     ],
 )
 def test_what_cannot_be_a_candidate_is_refused_before_a_charge(written: str, message: str) -> None:
