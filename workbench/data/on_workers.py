@@ -182,6 +182,8 @@ class PartsOnWorkers(Sequence[_Part]):
         Raises:
             InputError: the file was cut short.
         """
+        if not 0 <= number < len(self):
+            raise IndexError(number)
         if self._frame is not None:
             before = number * self._rows
             return _Part(number, before, self._frame.slice(before, self._rows))

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from workbench.params import Parameters
     from workbench.privacy.accounting.event import Cost
     from workbench.release.ledger.records import Cap
-    from workbench.release.path import EarlierRelease, Prepared, Released, Verdict
+    from workbench.release.path import Prepared, Released
+    from workbench.release.verdict import EarlierRelease, Verdict
     from workbench.sanitize.plan import Plan
     from workbench.work.work import Work
 
@@ -182,8 +183,9 @@ def _looked(opened: OpenTable, draft: DraftPlan, target: Path, asked: Asked, can
     from workbench.release.certificate import not_covered
     from workbench.release.choosing import seen_before
     from workbench.release.ledger.ledger import Ledger
-    from workbench.release.path import check_values, destination, prepare, prepare_rows, verdict_on
+    from workbench.release.path import check_values, destination, prepare, prepare_rows
     from workbench.release.table_formats import FORMATS, written_like
+    from workbench.release.verdict import verdict_on
 
     planned = draft.plan()
     plan, source = planned.unrounded() if asked.unrounded else planned, None if opened.is_sample else opened.source
