@@ -197,6 +197,10 @@ class PartsOnWorkers(Sequence[_Part]):
             return replace(part, text=text)
         return replace(part, path=self._path, start=self._place + cut.start)
 
+    def hand_over(self, emit: Emit, cancel: CancelToken) -> None:
+        """Let somebody else wait for the parts from now on."""
+        self._workers = replace(self._workers, emit=emit, cancel=cancel)
+
     def notice(self, text: str) -> None:
         """Warn whoever waits for the parts."""
         self._workers.emit(Notice("warning", text))

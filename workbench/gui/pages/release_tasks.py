@@ -19,6 +19,7 @@ from workbench.gui.session.account_view import AccountView, ReleasedStep
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.session.settings import Cluster
 from workbench.gui.style.language import day, tr, tr_number, tr_sentence
 from workbench.gui.widgets.formatting import at_least, at_most, count, exactly
 from workbench.gui.widgets.output_name import written_words
@@ -28,6 +29,7 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Cancelled, Emit, Notice
 
 if TYPE_CHECKING:
+    from workbench.data.on_workers import Workers
     from workbench.params import Parameters
     from workbench.privacy.accounting.event import Cost
     from workbench.release.ledger.records import Cap
@@ -166,11 +168,11 @@ def look_before_release(
     asked: Asked = NOISY_ROWS,
 ) -> None:
     """Find out whether a release was made before, is refused, or would replace another file; nothing is recorded."""
-    opened, draft = session.opened, session.plan
+    opened, draft, cluster = session.opened, session.plan, session.cluster
     assert opened is not None
 
     def work(emit: Emit, cancel: CancelToken) -> BeforeRelease:
-        return _looked(opened, draft, target, asked, cancel)
+        return _looked(opened, draft, target, asked, _workers_of(cluster, emit, cancel), cancel)
 
     def apply(outlook: BeforeRelease) -> None:
         if outlook.is_current(session):
@@ -179,7 +181,17 @@ def look_before_release(
     jobs.start(Job(tr("Checking the release"), work), key=LOOK, on_result=apply, on_failure=on_failure)
 
 
-def _looked(opened: OpenTable, draft: DraftPlan, target: Path, asked: Asked, cancel: CancelToken) -> BeforeRelease:
+def _workers_of(cluster: Cluster, emit: Emit, cancel: CancelToken) -> Workers | None:
+    from workbench.data.on_workers import DASK, workers_of
+
+    if cluster == Cluster():
+        return None
+    return workers_of(DASK, cluster.scheduler or None, cluster.file or None, emit, cancel)
+
+
+def _looked(
+    opened: OpenTable, draft: DraftPlan, target: Path, asked: Asked, workers: Workers | None, cancel: CancelToken
+) -> BeforeRelease:
     from workbench.release.certificate import not_covered
     from workbench.release.choosing import seen_before
     from workbench.release.ledger.ledger import Ledger
@@ -191,10 +203,11 @@ def _looked(opened: OpenTable, draft: DraftPlan, target: Path, asked: Asked, can
     plan, source = planned.unrounded() if asked.unrounded else planned, None if opened.is_sample else opened.source
     to = destination(target, source, formats=asked.formats or FORMATS, replace=True)  # the question says so
     plan = plan if asked.formats else written_like(plan, opened.table, to.format)
-    if asked.work is None:
-        prepared = prepare_rows(plan, opened.table, to)
+    if asked.work is None:  # which rows of a person are kept is chosen here
+        prepared = prepare_rows(plan, opened.table, to, workers if plan.unit is None else None)
     else:
-        prepared = prepare(plan, opened.table, to, asked.work(plan, opened.rows_under(draft), to.format))
+        chosen = asked.work(plan, opened.rows_under(draft), to.format)
+        prepared = prepare(plan, opened.table, to, chosen, None if chosen.reader is None else workers)
     check_values(prepared, cancel)
     with Ledger.open() as book:
         verdict = verdict_on(prepared, book)
@@ -248,6 +261,8 @@ def release_plan(
         from workbench.release.ledger.ledger import Ledger
         from workbench.release.path import release_prepared
 
+        if prepared.parts is not None:
+            prepared.parts.hand_over(emit, cancel)
         with Ledger.open() as book:
             if cap is not None:
                 book.set_first_cap(book.account_of(account), cap)
@@ -396,7 +411,15 @@ def again_question(outlook: BeforeRelease, earlier: EarlierRelease) -> str:
 
 
 def waiting_question(outlook: BeforeRelease) -> str:
-    """Return the question where a finished release waits to be published."""
+    """Return the question where a release that is paid for waits to be published, or to go on."""
+    if outlook.verdict.begun:
+        begun = tr(
+            "This release was interrupted (release {release_id}) and is paid for. To go on and save it as {name} costs "
+            "nothing more.",
+            release_id=outlook.verdict.waiting,
+            name=outlook.target.name,
+        )
+        return f"{begun}{_about_the_file(outlook)}"
     finished = tr(
         "This release was finished (release {release_id}), is paid for, and is not yet saved as {name}. Publishing it "
         "costs nothing more.",

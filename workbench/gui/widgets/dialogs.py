@@ -67,6 +67,12 @@ def ask_for_database(parent: QWidget) -> str:
     return QFileDialog.getOpenFileName(parent, tr("Choose a file of SQLite"), "", kinds)[0]
 
 
+def ask_for_scheduler(parent: QWidget) -> str:
+    """Ask for the file of a scheduler; empty where the person thought better of it."""
+    kinds = tr("Scheduler files (*.json);;All files (*)")
+    return QFileDialog.getOpenFileName(parent, tr("Choose the file of a scheduler"), "", kinds)[0]
+
+
 def ask_for_project(parent: QWidget) -> str:
     """Ask which project to open; empty where the person thought better of it."""
     return QFileDialog.getOpenFileName(parent, tr("Open a project"), "", tr(PROJECTS))[0]
