@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import random
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +17,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from local_cluster import copy, here
+from local_cluster import NO_DASK, ROOT, Cluster, copy, here
 from test_rows_of_any_size import as_read, left_beside, plan_of, written
 from test_rows_on_workers import ROWS, charges, parts, released, same_rows  # noqa: F401  # small parts, everywhere
 
@@ -44,10 +48,10 @@ def some_rows(count: int, seed: int) -> Rows:
 
 
 @contextmanager
-def opened(path: Path, packed: np.dtype[np.void] = PACKED) -> Iterator[SealedParts]:
+def opened(path: Path, packed: np.dtype[np.void] = PACKED, key: bytes = b"key") -> Iterator[SealedParts]:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
     try:
-        yield SealedParts(SpillFile(path.parent, 1 << 12, descriptor), packed, ["kept"])
+        yield SealedParts(SpillFile(path.parent, 1 << 12, descriptor), packed, ["kept"], key)
     finally:
         os.close(descriptor)
 
@@ -83,6 +87,8 @@ def test_a_record_that_a_crash_has_cut_counts_as_not_drawn(
         torn.seal(order[-1], drawn[order[-1]])
     with opened(path) as mended:
         assert mended.numbers == order
+    with opened(path, key=b"another") as forged:
+        assert forged.numbers == []
 
 
 def dies(after: int) -> Any:
@@ -149,7 +155,9 @@ def test_the_same_command_draws_the_rest_at_no_charge(
 
 def in_file(folder: Path) -> dict[int, Rows]:
     """Return the parts in the file of drawn parts of :func:`plan_of`."""
-    with opened(drawn_files(folder)[0], np.dtype([("0", np.uint8), ("1", np.uint8)])) as sealed:
+    with Ledger.open(folder / "ledger.sqlite") as ledger:
+        key = ledger.releases()[0].body["content"].encode()
+    with opened(drawn_files(folder)[0], np.dtype([("0", np.uint8), ("1", np.uint8)]), key) as sealed:
         return {number: sealed.block(place) for place, number in enumerate(sealed.numbers)}
 
 
@@ -231,3 +239,51 @@ def test_a_cancelled_draw_goes_on_in_random_order(tmp_path: Path, monkeypatch: p
     assert same_rows(as_read(tmp_path / "out.csv"), frame)
     assert charges(tmp_path) == [("charged", 60.0)]
     assert left_beside(tmp_path, "a.csv", "out.csv", "out.csv.certificate.json")
+
+
+COMMAND = """
+import sys
+from workbench.cli import main
+from workbench.data import on_workers, read
+read.IN_PARTS_FROM, on_workers.PART_BYTES = 0, 2048
+raise SystemExit(main(sys.argv[1:]))
+"""
+MOMENTS = 8
+
+
+@pytest.mark.slow
+@NO_DASK[0]
+@NO_DASK[1]
+def test_a_command_that_is_killed_at_any_moment_goes_on(tmp_path: Path, cluster: Cluster) -> None:
+    """kill -9 of the command itself, at moments spread over its time; the same command then ends it."""
+    frame = written(tmp_path / "a.csv", 6_000)
+    (tmp_path / "plan.toml").write_text(plan_of().to_toml())
+    ends: list[tuple[bool, bool]] = []
+
+    def begun(folder: Path) -> subprocess.Popen[bytes]:
+        words = ["sanitize", "a.csv", "--plan", "plan.toml", "-o", str(folder / "out.csv"), "--engine", "dask"]
+        words += ["--scheduler", cluster.address, "--ledger", str(folder / "ledger.sqlite")]
+        own = {**os.environ, "PYTHONPATH": str(ROOT)}
+        return subprocess.Popen([sys.executable, "-c", COMMAND, *words], cwd=tmp_path, env=own)
+
+    folders = [tmp_path / f"{number}" for number in range(MOMENTS + 1)]
+    for folder in folders:
+        folder.mkdir()
+    start = time.monotonic()
+    assert begun(folders[-1]).wait() == 0
+    usual = time.monotonic() - start
+    for number, folder in enumerate(folders[:-1]):
+        process = begun(folder)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(usual * (0.3 + 0.7 * (number + random.random()) / MOMENTS))
+        process.kill()
+        process.wait()
+        paid = (folder / "ledger.sqlite").exists() and [c for c in charges(folder) if c[0] == "charged"]
+        ends.append((bool(paid), (folder / "out.csv").exists()))
+        if not ends[-1][1]:
+            assert begun(folder).wait() == 0
+        assert same_rows(as_read(folder / "out.csv"), frame)
+        assert verify_release(folder / "out.csv") == []
+        assert [c for c in charges(folder) if c[0] != "void"] == [("charged", 60.0)]
+        assert drawn_files(folder) == []
+    sys.stdout.write(f"\na command takes {usual:.1f} s; (charged, published) when it was killed: {ends}\n")

@@ -505,12 +505,13 @@ def release(
     request.check(cancel)
     room = request.room() if callable(request.room) else request.room
     sealing = request.sealing
-    begun = to_go_on(ledger, to.path, request.digest, dataset, b"" if sealing is None else sealing.rows)
+    rows = b"" if sealing is None else sealing.rows
+    begun, mark = to_go_on(ledger, to.path, request.digest, dataset, rows), ledger.mark_of(rows)
     again = "" if begun is None else _goes_on(begun, emit)
-    with _kept_beside(sealing, begun), to.part(room + _ROOM_OF_A_CERTIFICATE, again) as part:
+    with _kept_beside(sealing, begun, mark), to.part(room + _ROOM_OF_A_CERTIFICATE, again) as part:
         details = request.details(part)
         if sealing is not None:
-            details |= {"request": request.digest, "content": ledger.mark_of(sealing.rows), **sealing.details()}
+            details |= {"request": request.digest, "content": mark, **sealing.details()}
         resumed = request.resumed if begun is None else begun.release.release_id
         reservation = Reservation(ledger, dataset, request.work, details, resumed)
         made, draft = _draw_and_charge(request, ledger, reservation, part, emit, cancel)
@@ -546,9 +547,10 @@ def _goes_on(begun: BegunDraw, emit: Emit) -> str:
     return str(begun.release.body["part"])
 
 
-def _kept_beside(sealing: Sealing | None, begun: BegunDraw | None) -> AbstractContextManager[None]:
+def _kept_beside(sealing: Sealing | None, begun: BegunDraw | None, mark: str) -> AbstractContextManager[None]:
     """Return the block in which the file of drawn parts is open, where there is one."""
-    return nullcontext() if sealing is None else sealing.opened(None if begun is None else begun.drawn)
+    found = None if begun is None else begun.drawn
+    return nullcontext() if sealing is None else sealing.opened(found, mark.encode())
 
 
 def _draw_and_charge(

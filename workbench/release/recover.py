@@ -191,7 +191,7 @@ def to_go_on(ledger: Ledger, target: Path, request: str, account: str, rows: byt
         target: the output.
         request: digest of what is asked for.
         account: that pays.
-        rows: digest of the rows that are drawn from; ``None`` where they are not read yet.
+        rows: digest of the rows that workers draw from, none where no worker does; ``None`` where it is not known yet.
 
     Raises:
         InputError: a draw was begun there that this run did not ask for.

@@ -63,7 +63,8 @@ def verdict_on(prepared: Prepared, ledger: Ledger) -> Verdict:
     waiting = waiting_for(ledger, prepared.to.path, prepared.digest, account)
     if waiting is not None:
         return Verdict(account, waiting.release.release_id, None)
-    begun = to_go_on(ledger, prepared.to.path, prepared.digest, account)
+    unread = None if prepared.sealing is not None else b""
+    begun = to_go_on(ledger, prepared.to.path, prepared.digest, account, unread)
     if begun is not None:
         return Verdict(account, begun.release.release_id, None, begun=True)
     refused = ledger.account(account).refusal(prepared.cost)
