@@ -31,7 +31,7 @@ RESULTS = Path(__file__).parent / "results" / "dask.md"
 ROWS = int(os.environ.get("WORKBENCH_BENCH_ROWS", "2000000"))
 SIZES = tuple(map(int, os.environ.get("WORKBENCH_BENCH_GROWTH", "2000000 10000000").split()))
 _UPKEEP = """Scheduler and worker also
-spend some on their own upkeep, the more the longer a run takes: at this load that is a good part of these two columns."""
+spend some on their own upkeep, the more the longer a run takes: here that is a good part of these two columns."""
 TURNS = int(os.environ.get("WORKBENCH_BENCH_TURNS", "2"))
 CITIES = ("Graz", "Linz", "Wels", "Wien")
 COMMANDS = {
