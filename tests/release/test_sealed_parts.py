@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import random
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from local_cluster import NO_DASK, ROOT, Cluster, copy, here
+from local_cluster import NO_DASK, ROOT, Cluster, copy, here, until
 from test_rows_of_any_size import as_read, left_beside, plan_of, written
 from test_rows_on_workers import ROWS, charges, parts, released, same_rows  # noqa: F401  # small parts, everywhere
 
@@ -257,7 +256,7 @@ MOMENTS = 8
 @NO_DASK[0]
 @NO_DASK[1]
 def test_a_command_that_is_killed_at_any_moment_goes_on(tmp_path: Path, cluster: Cluster) -> None:
-    """kill -9 of the command itself, at moments spread over its time; the same command then ends it."""
+    """kill -9 of the command itself, at moments from the reservation on; the same command then ends it."""
     frame = written(tmp_path / "a.csv", 6_000)
     (tmp_path / "plan.toml").write_text(plan_of().to_toml())
     ends: list[tuple[bool, bool]] = []
@@ -268,16 +267,13 @@ def test_a_command_that_is_killed_at_any_moment_goes_on(tmp_path: Path, cluster:
         own = {**os.environ, "PYTHONPATH": str(ROOT)}
         return subprocess.Popen([sys.executable, "-c", COMMAND, *words], cwd=tmp_path, env=own)
 
-    folders = [tmp_path / f"{number}" for number in range(MOMENTS + 1)]
+    folders = [tmp_path / f"{number}" for number in range(MOMENTS)]
     for folder in folders:
         folder.mkdir()
-    start = time.monotonic()
-    assert begun(folders[-1]).wait() == 0
-    usual = time.monotonic() - start
-    for number, folder in enumerate(folders[:-1]):
+    for number, folder in enumerate(folders):
         process = begun(folder)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(usual * (0.3 + 0.7 * (number + random.random()) / MOMENTS))
+        until(lambda process=process, folder=folder: drawn_files(folder) or process.poll() is not None, "a draw")
+        time.sleep(number * 0.05)
         process.kill()
         process.wait()
         paid = (folder / "ledger.sqlite").exists() and [c for c in charges(folder) if c[0] == "charged"]
@@ -288,4 +284,4 @@ def test_a_command_that_is_killed_at_any_moment_goes_on(tmp_path: Path, cluster:
         assert verify_release(folder / "out.csv") == []
         assert [c for c in charges(folder) if c[0] != "void"] == [("charged", 60.0)]
         assert drawn_files(folder) == []
-    sys.stdout.write(f"\na command takes {usual:.1f} s; (charged, published) when it was killed: {ends}\n")
+    assert (True, False) in ends  # (charged, published) when it was killed
