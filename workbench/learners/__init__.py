@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workbench.learners.additive_trees.estimator import ADDITIVE_REGRESSION, ADDITIVE_TREES
 from workbench.learners.base import Learner
+from workbench.learners.best_of import BEST_CLASSIFIER, BEST_REGRESSION
 from workbench.learners.boosted_trees import BOOSTED_TREES
 from workbench.learners.corrected_model import CorrectedEstimator
 from workbench.learners.dbscan import DBSCAN
@@ -33,6 +34,8 @@ LEARNERS: tuple[Learner, ...] = (
     DBSCAN,
     PRINCIPAL_COMPONENTS,
     STANDARDIZE,
+    BEST_CLASSIFIER,
+    BEST_REGRESSION,
 )
 
 
@@ -63,6 +66,8 @@ def corrected(chosen: Learner) -> type[CorrectedEstimator]:
 __all__ = [
     "ADDITIVE_REGRESSION",
     "ADDITIVE_TREES",
+    "BEST_CLASSIFIER",
+    "BEST_REGRESSION",
     "BOOSTED_TREES",
     "DBSCAN",
     "FOREST_REGRESSION",

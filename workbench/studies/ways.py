@@ -445,7 +445,9 @@ def _source_table(method: Synthesiser, setting: Setting, place: int) -> tuple[li
 
 def figure_text(asked: str, half: float) -> str:
     """Return a half-length as a person reads it."""
-    return f"± {100 * half:.2g} points" if asked == "share" else f"± {half:.2g}"
+    near = f"{100 * half if asked == 'share' else half:.2g}"
+    near = f"{float(near):,.0f}" if "e+" in near else near  # 220, which is 2.2e+02 with two digits
+    return f"± {near} points" if asked == "share" else f"± {near}"
 
 
 def _shortfall(question: Question, answer: Answer) -> str:
@@ -464,13 +466,14 @@ def _shortfall(question: Question, answer: Answer) -> str:
 
 
 def _advice(ways: tuple[Way, ...], inputs: _Inputs) -> tuple[str, str]:
-    """Return the name of the way that is advised, and why."""
+    """Return the name of the way that is advised, and why: the way that suits what is asked, unless it answers less."""
     forecast, target, rows = inputs.forecast, inputs.target, inputs.rows
     noisy, synthetic, statistics, _ = ways
     lost = [c.name for c in forecast.columns if mostly_noise(c, rows)]
     faded = [c.name for c in forecast.columns if c.relations_kept < FADED] if len(forecast.columns) > 1 else []
     epsilon = f"{float(forecast.epsilon_row):.4g}"
-    asks = () if inputs.plan.questions is None else answered_by(inputs.plan).asks
+    asked = None if inputs.plan.questions is None else answered_by(inputs.plan)
+    asks = () if asked is None else asked.asks
     if asks == (A_MODEL,) and target is not None:
         return MODEL, f"Only a model of {target} is asked for: train a private model, and release no rows or figures."
     if asks == (LOOKED_AT,) and not noisy.warning:
@@ -490,6 +493,8 @@ def _advice(ways: tuple[Way, ...], inputs: _Inputs) -> tuple[str, str]:
         )
     else:
         why = f"At ε = {epsilon} noisy rows answer {noisy.useful} of {len(inputs.questions)} questions"
+    if statistics.useful and statistics.useful == synthetic.useful and asked is not None and asked.way == STATISTICS:
+        return STATISTICS, f"{why}. A few figures answer all that synthetic rows do: statistics are advised."
     if synthetic.useful and synthetic.useful >= statistics.useful:
         return SYNTHETIC, f"{why}. Synthetic rows keep more at the same ε, and are advised."
     if statistics.useful:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QWidget
 
-from workbench.gui.gauges.first_cap import FirstCap
+from workbench.gui.gauges.cap_entry import FirstCap
 from workbench.gui.pages.base import Page, PageFrame
-from workbench.gui.pages.refusals import draft_refusal
 from workbench.gui.pages.release_tasks import (
     Asked,
     BeforeRelease,
@@ -23,6 +22,7 @@ from workbench.gui.pages.release_tasks import (
     release_plan,
     waiting_question,
 )
+from workbench.gui.pages.run_page import draft_refusal
 from workbench.gui.session.account_view import ReleasedStep
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.error_text import sentence
@@ -35,10 +35,8 @@ from workbench.gui.widgets.formatting import at_most
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest
 from workbench.gui.widgets.path_field import PathField
 from workbench.gui.widgets.release_card import ReleasedCard
-from workbench.jobs import Job
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import BudgetRefusedError, WorkbenchError
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
     from workbench.release.ledger.records import Cap
@@ -49,14 +47,6 @@ TABLES = tr_later(
     "JSON Lines (*.jsonl)"
 )
 """The kinds of files that hold a table, as Qt's file dialog takes them."""
-ONWARD = {
-    "released": (
-        tr_later("Released →"),
-        tr_later("What was released: verify it, save its certificate, make a bundle for the recipient"),
-    ),
-    "ledger": (tr_later("Ledger →"), tr_later("See what was spent and what remains, and raise the cap")),
-}
-"""The text of the button that leads on, by the page that it leads to, and its tip."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,15 +123,6 @@ class ReleasePage(PageFrame):
         self._into = look(panel(line), "clear")
         return self._into
 
-    def _add_buttons(self, *others: QWidget) -> None:
-        """Add ``others``, Release and the button that leads on once it is done to the foot."""
-        self._onward = button("", self._what.part("to_ledger"), "primary")
-        self._onward.clicked.connect(lambda: self.session.go(self._onward_to))
-        self._name_onward(done=False)
-        for part in (*others, self._release, self._onward):
-            self.foot.addWidget(part)
-        self.primary = look(self._release, "primary")
-
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def _start_over_target(self) -> None:
@@ -159,14 +140,6 @@ class ReleasePage(PageFrame):
         look(self._release, "primary" if primary is self._release else "")
         for way in ways:
             way.setVisible(primary is way)
-
-    def _name_onward(self, *, done: bool) -> None:
-        """Let the button that leads on lead to the files once something was released, else to the caps."""
-        self._onward_to = "released" if done else "ledger"
-        text, tip = map(tr, ONWARD[self._onward_to])
-        self._onward.setText(text)
-        self._onward.setAccessibleName(text)
-        self._onward.setToolTip(tip)
 
     def _name_release(self, *, done: bool) -> None:
         """Say on Release whether it runs, or would be pressed again."""

@@ -14,14 +14,13 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr, tr_number
-from workbench.jobs import Job
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import WorkbenchError
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
     from workbench.data.table import Table
     from workbench.release.ledger.figures import PublishedTable
+    from workbench.release.ledger.ledger import Ledger
     from workbench.release.ledger.records import Release
     from workbench.release.model.paused_training import PausedTraining
     from workbench.release.model.released_models import ReleasedModel
@@ -87,6 +86,30 @@ def account_of(table: Table, ledger: Path | None = None, name: str = "") -> Acco
         past=_past_of(counted, dataset),
         generalised=generalised,
     )
+
+
+def change_ledger(
+    session: Session,
+    jobs: JobCenter,
+    title: str,
+    change: Callable[[Ledger], object],
+    stated: str,
+    done: Callable[[], None] = lambda: None,
+) -> None:
+    """Change the ledger in a job; then say so, and show the account as it is now."""
+
+    def work(emit: Emit, cancel: CancelToken) -> None:
+        from workbench.release.ledger.ledger import Ledger
+
+        with Ledger.open() as book:
+            change(book)
+
+    def apply(_: None) -> None:
+        session.notify("info", stated)
+        read_account(session, jobs)
+        done()
+
+    jobs.start(Job(title, work), on_result=apply)
 
 
 def read_releases(

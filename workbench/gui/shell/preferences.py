@@ -13,7 +13,7 @@ from workbench.gui.session.settings import Cluster
 from workbench.gui.style.language import tr
 from workbench.gui.style.stylesheet import MARGIN
 from workbench.gui.widgets.basic import button, label, named, row, say, segments, stack
-from workbench.gui.widgets.dialogs import ask_for_scheduler
+from workbench.gui.widgets.dialogs import ask_for_file
 from workbench.params import ParameterError
 from workbench.render.fonts import scaled
 
@@ -79,7 +79,7 @@ class PreferencesDialog(QDialog):
         self._judge()
 
     def _ask_for_file(self) -> None:
-        if found := ask_for_scheduler(self):
+        if found := ask_for_file(self, "scheduler"):
             self._field.setText(found)
             self._edited(found)
 

@@ -36,9 +36,8 @@ from workbench.gui.widgets.basic import Card, button, caption, label, look, row,
 from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, count, entered, in_full, moment
-from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.table_model import Cell, Column
-from workbench.gui.widgets.table_view import TableFilter
+from workbench.gui.widgets.table_view import LinesTable, TableFilter
 
 if TYPE_CHECKING:
     from workbench.release.ledger.figures import ShownFigures
@@ -180,9 +179,9 @@ class LedgerPage(PageFrame):
         head.setLayout(row(caption(tr("RELEASES"), ask), None, self._filter))
         self._timeline = Timeline(self.session, "ledger_timeline")
         releases.body.addWidget(head)
-        releases.body.addWidget(self._timeline)
+        releases.body.addWidget(self._timeline, 1)
         releases.body.addWidget(self._empty)
-        releases.body.addWidget(self._releases, 1)
+        releases.body.addWidget(self._releases, 2)
         self._caps = CapsAndFigures(self.session, self._accounts)
         self._account = CapCard(self.session, self.jobs)
         self._older = Card(label("", "danger", wrap=True, name="ledger_older"), self._accept)
