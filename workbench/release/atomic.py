@@ -289,14 +289,20 @@ def exchanged(one: Path, other: Path) -> bool:
     raise OSError(error, os.strerror(error), str(other))
 
 
-def claimed(target: Path, ending: str, make: Callable[[Path], int]) -> tuple[Path, int]:
+def claimed(target: Path, ending: str, make: Callable[[Path], int], again: str = "") -> tuple[Path, int]:
     """Create a temporary file or folder and lock it; retry if another process removed it as stale in between.
+
+    Args:
+        target: the final name.
+        ending: of the temporary name.
+        make: creates it and returns its descriptor.
+        again: the temporary name, if not a fresh one.
 
     Raises:
         InputError: it cannot be made.
     """
     while True:
-        path = part_name(target, ending)
+        path = target.with_name(again) if again else part_name(target, ending)
         try:
             made = make(path)
         except OSError as error:

@@ -184,7 +184,9 @@ class ReleasePage(PageFrame):
     def _ask(self, outlook: BeforeRelease) -> None:
         pay, account, verdict = f"ε = {at_most(outlook.cost.epsilon)}", self.session.account, outlook.verdict
         if verdict.waiting:
-            if confirm(self, tr("Publish the finished release?"), waiting_question(outlook), tr("Publish it")):
+            title = tr("Go on with the release?") if verdict.begun else tr("Publish the finished release?")
+            verb = tr("Go on") if verdict.begun else tr("Publish it")
+            if confirm(self, title, waiting_question(outlook), verb):
                 self._start(outlook)
         elif verdict.earlier is not None:
             verbs = {"copy": tr("Copy the file that exists…"), "yes": tr("Pay {pay} again", pay=pay)}

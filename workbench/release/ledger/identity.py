@@ -163,8 +163,8 @@ class Marking:
         if self._every and marker.free > 1 and marker.listed:
             listed = self._each(partial(_hashed, self._hashing, marker.listed))
             rows -= np.concatenate([np.empty(0, np.uint64), *listed])
-        content = _mark(key, b"content", table.rows.to_bytes(8, "big") + stated)
-        of_file = _mark(key, b"file", table.digest) if table.digest else ""
+        content = keyed(key, b"content", table.rows.to_bytes(8, "big") + stated)
+        of_file = keyed(key, b"file", table.digest) if table.digest else ""
         former = _fingerprint_where_it_fits(table, key) if self._former else ""
         title = title_of(table.source)[:LONGEST_TITLE]
         made = Identity(content, of_file, found, marker.made(rows), former, title=title)
@@ -205,7 +205,8 @@ def _sums(parts: Iterable[Words]) -> bytes:
     return b"".join(one.to_bytes(8, "big") for one in sums)
 
 
-def _mark(key: bytes, purpose: bytes, stated: bytes) -> str:
+def keyed(key: bytes, purpose: bytes, stated: bytes) -> str:
+    """Return the mark of something under a ledger's key, 64 hexadecimal digits."""
     return hmac.new(key, b"privacy-workbench " + purpose + b"\0" + stated, hashlib.sha256).hexdigest()
 
 

@@ -23,7 +23,7 @@ from workbench.release.ledger.book import LedgerBook
 from workbench.release.ledger.column_marks import ColumnMarks
 from workbench.release.ledger.counting import Count, Counted, event_of_release, filter_of
 from workbench.release.ledger.entry import Entry, minus, start_of, total
-from workbench.release.ledger.identity import Identity, Marking, identify
+from workbench.release.ledger.identity import Identity, Marking, identify, keyed
 from workbench.release.ledger.records import (
     CERTIFY,
     CLAIM,
@@ -271,6 +271,10 @@ class LedgerState(LedgerBook):
         """
         each = None if parts is None else parts.each_part
         return Marking(table, self.keys[0], former=self._first_format_entries() > 0, each=each)
+
+    def mark_of(self, digest: bytes) -> str:
+        """Return the keyed mark of a digest of private rows, which tests no guess for whoever lacks the key."""
+        return keyed(self.keys[0], b"rows", digest)
 
     def account_of(self, dataset: str) -> str:
         """Return the account that pays for ``dataset``: its own, or that of the table it is a version of."""
