@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from workbench.data.schema import Attribute
 from workbench.learners import BEST_CLASSIFIER, BEST_REGRESSION
-from workbench.learners.best_of import candidates
+from workbench.learners.best_of import NumberSetting, candidates
 from workbench.learners.tasks import CLASSIFICATION, EMPTY
 from workbench.params import ParameterError
 from workbench.work.noise import Exact, Study
@@ -58,6 +58,40 @@ def test_empty_rows_count_in_the_public_number_of_rows_and_nowhere_else() -> Non
     model = made(Exact()).fit(X, y).model_
     assert model.best_.setting.rows == 240
     assert model.best_score_ <= 2 / 3
+
+
+def test_emptying_a_row_changes_the_score_of_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A product of matrices rounds a row by how many rows there are, and scores are rounded down."""
+    generator, count = np.random.default_rng(0), 500
+    columns = tuple(Attribute(name=f"x{i}", kind="real", lower=-1, upper=1) for i in range(8))
+    X = generator.uniform(-1, 1, (count, 8))
+    y = np.clip(X @ generator.normal(size=8) / 8, -1, 1)
+    parameters = BEST_REGRESSION.parameters.from_plain(
+        {"epsilon": 40.0, "candidates": "linear-regression", "tries": 1.0}
+    )
+    judged: list[tuple[NDArray[np.float64], int]] = []
+    score = NumberSetting.score
+
+    def heard(setting: NumberSetting, said: NDArray[np.float64], own: NDArray[np.float64]) -> int:
+        judged.append((said, score(setting, said, own)))
+        return judged[-1][1]
+
+    monkeypatch.setattr(NumberSetting, "score", heard)
+
+    def scored() -> int:
+        BEST_REGRESSION.private(columns, NUMBER, parameters, Study(np.random.default_rng(3))).fit(X, y)
+        return judged[-1][1]
+
+    scored()
+    held = np.arange(4, count, 5)
+    said = judged[-1][0]
+    y[held] = said - 0.25  # half of what is no longer right: at the border of a score
+    for row, exact in zip(held[-4:], said[-4:], strict=True):
+        y[row] = exact
+        whole = scored()
+        y[row] = np.nan
+        assert 0 <= whole - scored() <= 1024
+        y[row] = exact - 0.25
 
 
 def test_numbers_are_scored_by_squared_errors() -> None:
