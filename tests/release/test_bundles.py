@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 from release_cases import names_in, release
 
-from workbench.params import CheckFailedError, InputError
+from workbench.params import CheckFailedError, InputError, ParameterError
 from workbench.release import bundle as writing
 from workbench.release import signature
-from workbench.release.bundle import write_bundle
-from workbench.release.described_release import stated
+from workbench.release.bundle import plan_text, write_bundle
+from workbench.release.described_release import DescribedRelease, stated
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.manifest import MANIFEST, is_inside, read_manifest
 from workbench.release.signature import sign, signature_of
@@ -280,3 +280,15 @@ def test_a_signature_of_another_file_is_a_fault(tmp_path):
     (tmp_path / "b.csv.certificate.json.sig").write_text("{}")
     (problem,) = verify_any(tmp_path / "b.csv")
     assert "not a signature of the workbench" in problem
+
+
+def test_the_plan_of_a_model_has_the_dates_of_its_card():
+    born = {"name": "born", "kind": "date", "lower": 693596.0, "upper": 766645.0}
+    card = {"guarantee": {"epsilon": "1", "statement": ""}, "training": {}, "inputs": [born]}
+    text = plan_text(DescribedRelease("model", Path("m"), Path("m/card.json"), card))
+    assert 'lower = "1900-01-01"' in text
+    assert 'upper = "2100-01-01"' in text
+    for wrong in (-1, 1e12, "1900-01-01"):
+        forged = {**card, "inputs": [{**born, "lower": wrong}]}
+        with pytest.raises(ParameterError, match="born"):
+            plan_text(DescribedRelease("model", Path("m"), Path("m/card.json"), forged))

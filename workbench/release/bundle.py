@@ -10,13 +10,14 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from workbench import learners
 from workbench.learners import learner
-from workbench.params import CheckFailedError, InputError, Parameters, WorkbenchError
+from workbench.params import CheckFailedError, InputError, ParameterError, Parameters, WorkbenchError
 from workbench.params.codec import read_json
 from workbench.paths import resources
 from workbench.release.atomic import PART, new_file, public_mode, sha256_of, write_error
@@ -64,7 +65,7 @@ def plan_text(stated: DescribedRelease) -> str:
         "version": 1,
         "epsilon": max(float(document["guarantee"]["epsilon"]), 1e-6),
         "rows_per_person": int(document["training"].get("rows_per_person", 1)),
-        "column": [{**column, "action": "protect"} for column in document["inputs"]],
+        "column": [_column(column) for column in document["inputs"]],
     }
     unit = document["training"].get("unit")
     if unit is not None:
@@ -75,6 +76,17 @@ def plan_text(stated: DescribedRelease) -> str:
     if "account" in document:
         plain["account"] = document["account"]["name"]
     return Plan.from_plain(plain, where="the card").to_toml()
+
+
+def _column(column: dict[str, Any]) -> dict[str, Any]:
+    """Return a column of a card as a plan writes it: a card has the day numbers of dates."""
+    days = {}
+    if column.get("kind") == "date":
+        try:
+            days = {key: date.fromordinal(int(column[key])) for key in ("lower", "upper") if key in column}
+        except (TypeError, ValueError, OverflowError):
+            raise ParameterError("the bounds are no day numbers", f"the card, column {column.get('name')!r}") from None
+    return {**column, **days, "action": "protect"}
 
 
 def request_texts(stated: DescribedRelease) -> dict[str, str]:
