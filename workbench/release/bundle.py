@@ -80,7 +80,7 @@ def plan_text(stated: DescribedRelease) -> str:
 
 def _column(column: dict[str, Any]) -> dict[str, Any]:
     """Return a column of a card as a plan writes it: a card has the day numbers of dates."""
-    days = {}
+    days: dict[str, Any] = {}
     if column.get("kind") == "date":
         try:
             days = {key: date.fromordinal(int(column[key])) for key in ("lower", "upper") if key in column}
