@@ -88,6 +88,7 @@ def test_the_six_rows_show_what_is_certain_all_the_same(searched, press):
     said = [text_of(searched, f"generalise_failure_{at}") for at in range(6)]
     assert said[0].startswith("The diagnosis of 2 of 6 people is certain")
     assert "57.6 %" in said[1]
+    assert "with 40.2 % on average" in said[1]
     assert "rule out one value" in said[2]
     assert "ε = 2" in said[5]
 
