@@ -14,7 +14,7 @@ from workbench.studies.learned_from import MODELS
 from workbench.studies.made_up_table import made_up_table
 from workbench.studies.regimes import StudyData
 
-REGIMES = {"rows": "sanitized:plan", "synthetic": "synthetic:marginals", "model": "private"}
+REGIMES = {"rows": "sanitized:plan", "synthetic": "synthetic:auto", "model": "private"}
 """What a model is trained on in each way to release."""
 
 PLAIN = "none"

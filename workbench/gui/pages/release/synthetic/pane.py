@@ -264,8 +264,7 @@ class SyntheticPane(WayPane):
     def _follow_target(self) -> None:
         """Take the usual method where none was chosen, and say what it does."""
         if "method" not in self._own:
-            # What Decide forecasts: its marks are of the rows that are drawn.
-            self.method.setCurrentIndex(self.method.findData(synth.usual(self.target.currentData()).name))
+            self.method.setCurrentIndex(self.method.findData(synth.AUTO))
         chosen = self.method.currentData()
         stated = tr(FORECAST_BEST) if chosen == synth.AUTO else tr_sentence(synthesiser(chosen).help)
         self._help.setText(f"{stated[:1].upper()}{stated[1:]}.")
