@@ -154,9 +154,10 @@ class Threes:
         noise = {q.label: math.sqrt(q.paid.variance()) / max(setting.rows, 1) for q in queries if q.form == COUNTS}
         column, cell = setting.columns[place], noise[queries[-1].label]
         others = [side for j, side in enumerate(sides) if j not in (target, place)]
-        third = math.prod(others) ** (1 / len(others))
+        # Small tables are chosen first: columns of few cells are in many of them, and beside every other column.
+        third = len(others) / sum(1 / side for side in others)
         beside = sides[target] if target is not None and place != target else round(third)
-        tables = len(others) - 1 if place == target else 1
+        tables = len(others) - 1 if place == target else min(max(third / sides[place], 1.0), float(len(others)))
         return cls(column, cell, noise[f"counts of {column.name}"], (sides[place], beside), third / tables)
 
     def half_length(self, asked: str) -> float:
@@ -167,9 +168,9 @@ class Threes:
             return NORMAL_95 * min(math.hypot(moved, _APART / max(self.parts)), 0.3)
         # A cell of the model is known from the tables, and from the column alone, of which it may join several cells.
         joined = math.sqrt(max(self.column.size / own, 1.0))
-        share = min(self.cell * math.sqrt(self.third * beside), self.alone * joined)
-        if asked == "share":
-            return NORMAL_95 * min(share, 0.3)
+        share = 1 / math.hypot(1 / (self.cell * math.sqrt(self.third * beside)), 1 / (self.alone * joined))
+        if asked == "share":  # all cells together are the public number of rows
+            return NORMAL_95 * min(share * math.sqrt(1 - 1 / max(own, 2)), 0.3)
         moved = math.hypot(share * math.sqrt(own), _INSIDE / own)
         return NORMAL_95 * min(moved, 1.0) * float(np.ptp(_numbers(self.column))) / _RANGE
 
