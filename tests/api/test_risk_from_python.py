@@ -37,6 +37,22 @@ def test_anonymity_has_the_keys_of_the_contract(tmp_path: Path) -> None:
     assert "score" not in found.rows
 
 
+def test_values_are_as_far_apart_as_the_hierarchy_of_a_sensitive_column_says(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"town": list("HHDD"), "ill": ["flu", "cold", "ulcer", "ulcer"]})
+    groups = pd.DataFrame({"ill": ["flu", "cold", "ulcer"], "organ": ["lung", "lung", "stomach"], "all": "*"})
+    book = tmp_path / "b.sqlite"
+    for given in ({"ill": groups}, {"ill": "tree:groups=lung=flu|cold,stomach=ulcer"}):
+        with pytest.warns(api.PrivateStudyWarning):
+            found = api.risk(frame, "town", "ill", hierarchies=given, study_ledger=book)
+        assert found["closeness"][0]["distance"] == "hierarchical"
+        # In each town half of the weight has to go to the other organ, the whole height of the tree away.
+        assert found["t"] == pytest.approx(0.5)
+    (tmp_path / "ill.csv").write_text("flu;lung;*\ncold;lung;*\nulcer;stomach;*\n", "utf-8")
+    with pytest.warns(api.PrivateStudyWarning):
+        found = api.anonymity(frame, "town", "ill", hierarchies=tmp_path, distance="hierarchical", study_ledger=book)
+    assert found["t"] == pytest.approx(0.5)
+
+
 def test_what_cannot_be_measured_is_refused_before_anything_is_noted(tmp_path: Path) -> None:
     book = tmp_path / "b.sqlite"
     with pytest.raises(InputError, match="no column 'agee'"):

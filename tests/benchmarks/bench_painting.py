@@ -27,11 +27,11 @@ from PySide6.QtWidgets import QAbstractItemView, QApplication, QHeaderView, QSty
 
 from workbench.data.columns.profile import Bin
 from workbench.gui.app import application
-from workbench.gui.pages.data.histogram import Histogram
-from workbench.gui.pages.preview.side_by_side import DrawModel
-from workbench.gui.pages.protect.detail import LEAST, CandidateBars, becoming
+from workbench.gui.pages.data.attribute_table import Histogram
+from workbench.gui.pages.preview.page import DrawModel
+from workbench.gui.pages.protect.page import LEAST, CandidateBars, becoming
 from workbench.gui.pages.protect.tasks import Candidate, Example, Outlook
-from workbench.gui.pages.train.chart import StepChart
+from workbench.gui.pages.train.run_card import StepChart
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
@@ -320,11 +320,11 @@ def plain_pairs(_: Session) -> Shown:
 
 
 CHARTS: Sequence[tuple[str, tuple[int, int], Callable[[Session], Shown], Callable[[Session], Shown]]] = (
-    ("gui/pages/data/histogram.py", (340, 110), our_histogram, plain_bars()),
+    ("gui/pages/data/attribute_table.py", (340, 110), our_histogram, plain_bars()),
     ("gui/widgets/distribution.py", (900, 160), our_distribution, plain_bars(line=True)),
-    ("gui/pages/protect/detail.py", (340, 200), our_candidates, plain_bars(5, lying=True)),
+    ("gui/pages/protect/page.py", (340, 200), our_candidates, plain_bars(5, lying=True)),
     ("gui/pages/protect/response_chart.py", (360, 220), our_response, plain_bars()),
-    ("gui/pages/train/chart.py", (420, 200), our_steps, plain_steps),
+    ("gui/pages/train/run_card.py", (420, 200), our_steps, plain_steps),
     ("gui/widgets/correlation_matrix.py", (1100, 500), our_pairs, plain_pairs),
 )
 

@@ -21,7 +21,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from window_tools import at, go, open_table, shown_window, spread, until, verdict, write_section
 
-from workbench.gui.pages.protect.share_edits import with_lock
+from workbench.gui.pages.protect.share_model import with_lock
 from workbench.gui.shell.main_window import MainWindow
 
 WIDE = 500

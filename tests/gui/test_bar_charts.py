@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QHelpEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 
 from workbench.data.columns.profile import Bin
-from workbench.gui.pages.data.histogram import Histogram
+from workbench.gui.pages.data.attribute_table import Histogram
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.chart import SCALE, in_short
 

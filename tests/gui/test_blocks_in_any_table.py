@@ -7,10 +7,9 @@ from hands import CTRL, Hands
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 
-from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import EditedModel
-from workbench.gui.widgets.table_view import TableView
+from workbench.gui.widgets.table_view import LinesTable, TableView
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit
 
-from workbench.gui.pages.utility.results import ResultsTable
+from workbench.gui.pages.utility.messages import ResultsTable
 
 
 def fill(window, qtbot, name, text):

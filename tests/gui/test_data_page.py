@@ -9,7 +9,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QTableView, QWidget
 
 from workbench.data.csv.options import ReadOptions
-from workbench.gui.pages.data.attribute_model import LOWER, UPPER
+from workbench.gui.pages.data.attribute_table import LOWER, UPPER
 from workbench.gui.project.open_table import open_table
 
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier

@@ -9,7 +9,7 @@ from mishaps import PATIENCE, retype
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
 from workbench.gui.session.account_task import read_account
-from workbench.gui.widgets.lines_table import LinesTable
+from workbench.gui.widgets.table_view import LinesTable
 from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.release.ledger.ledger import Ledger
 

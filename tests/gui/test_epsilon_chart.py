@@ -8,8 +8,7 @@ import pytest
 from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QLineEdit
 
-from workbench.gui.pages.train.chart import StepChart
-from workbench.gui.pages.train.run_card import RunCard
+from workbench.gui.pages.train.run_card import RunCard, StepChart
 from workbench.gui.session.account_view import AccountView
 from workbench.gui.session.session import Session
 from workbench.jobs import network

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from workbench.gui.pages.curve_actions import PointFacts
 from workbench.gui.pages.protect.share_model import SHARE
 from workbench.gui.session.account_view import AccountView
-from workbench.gui.widgets.lines_table import LinesTable
+from workbench.gui.widgets.table_view import LinesTable
 from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.release.ledger.ledger import Ledger
 

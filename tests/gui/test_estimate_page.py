@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QPus
 
 from workbench.cli import main
 from workbench.gui.pages.estimate.figures import Figure, as_csv, stated
-from workbench.gui.pages.estimate.views import figure_cells, sentence_of
+from workbench.gui.pages.estimate.page import figure_cells, sentence_of
 from workbench.gui.widgets.basic import PRIVATE
 
 PLAN = """version = 1

@@ -7,7 +7,7 @@ from decimal import Decimal
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QScrollArea, QWidget
 
-from workbench.gui.pages.explain.cards import DEFAULTS, MODELS, SPOKEN, TrustPicture
+from workbench.gui.pages.explain.page import DEFAULTS, KINDS_OF_TRUST, SPOKEN, TrustPicture
 from workbench.privacy.explain.guide import QUESTIONS, advice
 from workbench.privacy.explain.sections import sections
 from workbench.render.palette import DARK, LIGHT
@@ -84,7 +84,7 @@ def test_the_picture_of_trust_is_spoken_and_drawn_in_both_themes(window, press):
         window.session.set_theme(theme)
         drawn.append(picture.grab().toImage())
     assert drawn[0] != drawn[1]
-    sees = {name: [stage.words for stage in stages if stage.sees] for name, stages in MODELS}
+    sees = {name: [stage.words for stage in stages if stage.sees] for name, stages in KINDS_OF_TRUST}
     assert sees == {"Local": ["Each person"], "Shuffled": ["Each person"], "Central": ["Each person", "Steward"]}
 
 

@@ -9,7 +9,7 @@ from mishaps import retype, text_of
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QPushButton, QWidget
 
-from workbench.gui.widgets.lines_table import LinesTable
+from workbench.gui.widgets.table_view import LinesTable
 from workbench.processes import executor
 from workbench.release.choosing import CHOSEN
 from workbench.release.ledger.figures import STUDIES

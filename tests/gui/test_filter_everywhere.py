@@ -10,9 +10,8 @@ from PySide6.QtWidgets import QLabel, QLineEdit
 from workbench.gui.session.draft import DraftColumn, DraftPlan
 from workbench.gui.widgets.fast_table import RowsTable
 from workbench.gui.widgets.fast_table_model import RowsModel
-from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.table_model import Cell, Column
-from workbench.gui.widgets.table_view import TableFilter, TableView
+from workbench.gui.widgets.table_view import LinesTable, TableFilter, TableView
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 WORDS = ("red 1", "blue 2", "green 3", "blue 4")

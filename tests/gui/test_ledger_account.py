@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, 
 
 from workbench.gui.pages.ledger.cap_card import ASK_FILTER
 from workbench.gui.session.account_task import read_account
-from workbench.gui.widgets.lines_table import LinesTable
+from workbench.gui.widgets.table_view import LinesTable
 from workbench.privacy.accounting.event import Cost, PureDp, Repeated
 from workbench.privacy.accounting.renyi_filter import Filter
 from workbench.release.ledger.counting import FILTER

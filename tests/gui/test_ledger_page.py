@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel, QLineEdit, QMessageBox, QWidget
 
-from workbench.gui.widgets.lines_table import LinesTable
+from workbench.gui.widgets.table_view import LinesTable
 from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.release.ledger.ledger import Ledger
 

@@ -9,7 +9,7 @@ from mishaps import retype
 from PySide6.QtWidgets import QLineEdit
 
 from workbench.gui.pages.ledger.timeline import Timeline
-from workbench.gui.widgets.lines_table import LinesTable
+from workbench.gui.widgets.table_view import LinesTable
 from workbench.params import BudgetRefusedError
 from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.release.ledger.counting import FILTER

@@ -9,7 +9,7 @@ from hands import Hands, go_to
 from PySide6.QtCore import QModelIndex, QPoint, Qt
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QLineEdit
 
-from workbench.gui.pages.data.attribute_model import KIND, LOWER, NAME, ROLE, UPPER
+from workbench.gui.pages.data.attribute_table import KIND, LOWER, NAME, ROLE, UPPER
 from workbench.gui.pages.protect.share_model import ACTION, LOCK, MECHANISM, SHARE
 from workbench.gui.pages.protect.share_model import NAME as SHARE_NAME
 from workbench.gui.project.open_table import open_table

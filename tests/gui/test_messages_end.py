@@ -7,7 +7,7 @@ from hands import go_to
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLabel
 
-from workbench.gui.pages.data.attribute_model import KIND
+from workbench.gui.pages.data.attribute_table import KIND
 from workbench.gui.pages.protect.share_model import ACTION, MECHANISM
 from workbench.gui.project.open_table import open_table
 

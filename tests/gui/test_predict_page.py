@@ -15,7 +15,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QPushButton, QWidget
 
 from workbench.cli import main
-from workbench.gui.pages.predict import tasks
+from workbench.gui.pages.predict import train_card as tasks
 from workbench.params import CancelledError, InputError
 from workbench.release.ledger import file as ledger_file
 

@@ -9,8 +9,18 @@ from hands import go_to
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QLineEdit, QSlider, QWidget
 
-from workbench.gui.pages.protect.share_edits import evenly, settled, split, with_lock, with_share
-from workbench.gui.pages.protect.share_model import ACTION, ERROR, LOCK, MECHANISM, SHARE
+from workbench.gui.pages.protect.share_model import (
+    ACTION,
+    ERROR,
+    LOCK,
+    MECHANISM,
+    SHARE,
+    evenly,
+    settled,
+    split,
+    with_lock,
+    with_share,
+)
 from workbench.params import ParameterError
 
 CTRL = Qt.KeyboardModifier.ControlModifier

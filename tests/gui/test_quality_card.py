@@ -7,7 +7,7 @@ import math
 import pytest
 from PySide6.QtWidgets import QLabel, QWidget
 
-from workbench.gui.pages.released.quality_card import QualityCard
+from workbench.gui.pages.released.page import QualityCard
 from workbench.gui.widgets import report_button
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify_any import verify_any

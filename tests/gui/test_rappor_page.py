@@ -12,11 +12,9 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QSlider, QWidget
 
-from workbench.gui.pages.rappor.live_plots import Setting, plots
-from workbench.gui.pages.rappor.parameters_card import LINES
+from workbench.gui.pages.rappor.live_plots import SCALES, Setting, plots
 from workbench.gui.widgets.chart import Chart
 from workbench.privacy.rappor.account import cost
-from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify_any import verify_any
 
@@ -77,7 +75,7 @@ def test_both_figures_follow_the_fields_and_a_release_is_charged_first_and_decod
     pick(ready, "column sex")
     retype(ready, qtbot, "rappor_f", "0")
     retype(ready, qtbot, "rappor_p", "0.75")
-    assert "would say nothing" in ready.findChild(QLabel, "rappor_problem").text()
+    assert "would say nothing" in ready.findChild(QLabel, "rappor_q_problem").text()
     assert not enabled(ready, "rappor_simulate")
     retype(ready, qtbot, "rappor_p", "0")
     retype(ready, qtbot, "rappor_q", "1")
@@ -122,13 +120,13 @@ def test_it_opens_on_a_bounded_setting_and_warns_of_one_that_is_not(ready, qtbot
     assert not warning.isVisible()
 
 
-@pytest.mark.parametrize("line", LINES, ids=lambda line: line.key)
-def test_the_plots_are_of_the_engine(line) -> None:
-    setting = Setting(RapporParameters(), 100_000, 1)
-    epsilon, least = plots(setting, line.key)
+@pytest.mark.parametrize("key", SCALES)
+def test_the_plots_are_of_the_engine(key) -> None:
+    setting = Setting()
+    epsilon, least = plots(setting, key)
     one = {s.words.split(",")[0]: s.points for s in epsilon.series}["ε₁"]
     for value, told in one:
-        there = setting.at(line.key, value)
+        there = setting.at(key, value)
         assert told == cost(there.parameters, there.each).one
     assert len(one) >= 28
     assert all(0 < share <= 1 for _, share in least.series[0].points)

@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 from hands import Hands, go_to
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtWidgets import QComboBox, QLineEdit
 
+from workbench.gui.session.generalise_draft import GeneraliseDraft
 from workbench.gui.widgets import figures_first
 from workbench.release.ledger.ledger import Ledger
 from workbench.risk import measures
+from workbench.risk.hierarchies import builder
+from workbench.risk.hierarchies.builders import Tree
 from workbench.risk.measures import Line, Measure
 
 COLUMNS = "risk_columns"
@@ -37,6 +40,14 @@ def figures(hands: Hands) -> dict[str, str]:
 
 def tick(hands: Hands, column: str, heading: str = "Known") -> None:
     hands.click_cell(COLUMNS, column, heading)
+    hands.idle()
+
+
+def choose(hands: Hands, name: str, words: str) -> None:
+    """Choose an entry of a list."""
+    found = hands.see(name)
+    assert isinstance(found, QComboBox)
+    found.setCurrentText(words)
     hands.idle()
 
 
@@ -88,6 +99,37 @@ def test_a_sample_of_a_population_has_smaller_risks(hands):
         field.setText(wrong)
         hands.idle()
         assert hands.text("risk_problem") == "The sample is a percentage above 0 and at most 100."
+
+
+def test_threshold_distance_and_population_are_under_more(hands, tmp_path):
+    tick(hands, "age")
+    tick(hands, "ill", "Sensitive")
+    assert not hands.sees("risk_more_threshold")
+    hands.click("risk_fold")
+    hands.type_into("risk_more_threshold", "0.3")
+    hands.idle()
+    assert figures(hands)["prosecutor: rows above 30 %"] == "55.56 %"
+    assert figures(hands)["t of ill"] == "0.2222"
+    choose(hands, "risk_more_distance", "hierarchical")
+    assert hands.text("risk_problem").startswith("The distance hierarchical needs a hierarchy of ill")
+    way = builder("tree"), Tree(groups=("any = flu | cold",))
+    hands.window.session.draft_generalise(GeneraliseDraft(hierarchies={"ill": way}))
+    hands.idle()
+    assert figures(hands)["t of ill"] == "0.1111"
+    choose(hands, "risk_more_distance", "equal")
+    people = tmp_path / "everybody.csv"
+    people.write_text(ROWS + "50,H,flu\n40,D,flu\n", "utf-8")
+    hands.type_into("risk_more_population", "nowhere.csv")
+    assert hands.text("risk_problem") == "There is no file nowhere.csv."
+    hands.type_into("risk_more_population", str(people))
+    hands.idle()
+    assert figures(hands)["people"] == "11"
+    assert figures(hands)["journalist: highest risk"] == "50 %"
+    hands.type_into("risk_fraction", "10")
+    hands.idle()
+    assert hands.text("risk_problem").startswith("The population is a table or the sample's share of it")
+    with Ledger.read(None) as book:
+        assert [one.study for one in book.figures()] == ["risk", "risk"]  # of the table, and of the population
 
 
 def test_a_search_that_is_stopped_can_be_asked_for_again(hands):

@@ -10,7 +10,7 @@ from PySide6.QtCore import QEvent, QItemSelectionModel, QObject, QPoint, QRect, 
 from PySide6.QtGui import QColor, QFontMetricsF, QImage
 from PySide6.QtWidgets import QWidget
 
-from workbench.gui.pages.preview.side_by_side import DrawModel
+from workbench.gui.pages.preview.page import DrawModel
 from workbench.gui.session.draft import DraftColumn, DraftPlan
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session

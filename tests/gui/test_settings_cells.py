@@ -10,7 +10,7 @@ from PySide6.QtCore import QModelIndex, QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QWheelEvent
 from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QStyleOptionViewItem, QWidget
 
-from workbench.gui.pages.data.attribute_model import KIND, LOWER, NAME, ROLE
+from workbench.gui.pages.data.attribute_table import KIND, LOWER, NAME, ROLE
 from workbench.gui.pages.protect.share_model import ACTION, ERROR, SHARE
 from workbench.gui.project.open_table import open_table
 from workbench.gui.widgets.chart import Chart

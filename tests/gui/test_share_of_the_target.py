@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from workbench.gui.pages.protect.share_edits import evenly, with_share
+from workbench.gui.pages.protect.share_model import evenly, with_share
 from workbench.gui.session.draft import DraftColumn, DraftPlan
 from workbench.gui.session.draft_edits import in_step, with_target_share
 

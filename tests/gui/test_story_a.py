@@ -12,7 +12,7 @@ from hands import CTRL, Hands, write_people
 from PySide6.QtCore import Qt
 
 from workbench.gui.pages.base import ROOMS
-from workbench.gui.pages.protect.share_edits import split
+from workbench.gui.pages.protect.share_model import split
 from workbench.release.ledger.ledger import Ledger
 
 # Said by the platform without a screen whenever a list opens: there is nothing that it could raise or grab.

@@ -92,14 +92,14 @@ def test_cuts_follow_rows_and_epsilon_until_somebody_says_how_many(ready, idle, 
     assert ready.page._pane.request().cuts == 5
     retype(ready, qtbot, "synthetic_cuts", "1")
     idle(ready)
-    assert text_of(ready, "synthetic_field_problem").startswith("Cuts = ")
+    assert text_of(ready, "synthetic_cuts_problem").startswith("cuts of numbers = ")
     assert not enabled(ready, "release_now")
 
 
 def test_rows_that_are_no_number_are_refused_beside_their_field(ready, idle, qtbot):
     retype(ready, qtbot, "synthetic_rows", "many")
     idle(ready)
-    assert text_of(ready, "synthetic_field_problem").startswith("Rows = 'many' is not a whole number")
+    assert text_of(ready, "synthetic_rows_problem").startswith("rows to draw = 'many' is not a whole number")
     assert not enabled(ready, "release_now")
     assert not enabled(ready, "synthetic_preview_start")
     ready.findChild(QLineEdit, "synthetic_rows").selectAll()
@@ -108,7 +108,7 @@ def test_rows_that_are_no_number_are_refused_beside_their_field(ready, idle, qtb
     assert not enabled(ready, "release_now")
     retype(ready, qtbot, "synthetic_rows", "150")
     idle(ready)
-    assert not seen(ready, "synthetic_field_problem")
+    assert not seen(ready, "synthetic_rows_problem")
     assert enabled(ready, "release_now")
 
 

@@ -7,9 +7,9 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor, QHelpEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 
-from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import EDITABLE, EXACT, SHOWN, TICKABLE, Cell, Column, EditedModel, TableModel
+from workbench.gui.widgets.table_view import LinesTable
 from workbench.params import ParameterError
 
 Roles = Qt.ItemDataRole

@@ -348,7 +348,7 @@ def test_a_wrong_field_is_told_below_it(train, qtbot, press):
     ("value", "top"), [(1.08, 1.2), (1.2, 1.2), (3.24, 4.0), (0.58, 0.6), (12.5, 16.0), (0.0011, 0.0012), (0.0, 0.0)]
 )
 def test_the_axis_of_a_chart_ends_at_a_plain_figure(value, top):
-    from workbench.gui.pages.train.chart import rounded_up
+    from workbench.gui.pages.train.run_card import rounded_up
 
     assert rounded_up(value) == pytest.approx(top)
 

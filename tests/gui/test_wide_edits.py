@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 from PySide6.QtWidgets import QLabel, QWidget
 
-from workbench.gui.pages.protect.share_edits import evenly, with_lock
+from workbench.gui.pages.protect.share_model import evenly, with_lock
 from workbench.gui.session.draft import DraftColumn, DraftPlan
 from workbench.sanitize.plan import Column
 

@@ -19,7 +19,7 @@ from asks import released_ask
 from release_cases import assert_sound, certificate_of, forge, names_in, plan_of, statuses, table_of
 
 from workbench.data.table import Table
-from workbench.gui.pages.release.statistics.tasks import released
+from workbench.gui.pages.release.statistics.figures_model import released
 from workbench.params import InputError
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import Released, destination, prepare, release_prepared

@@ -127,6 +127,20 @@ def test_heuristics_keep_every_model_and_the_limit(method: Any) -> None:
 
 
 @pytest.mark.parametrize("method", [local, cells])
+def test_recoding_reaches_an_average_risk_that_the_whole_table_must_have(method: Any) -> None:
+    recoded = 0
+    for seed in range(40):
+        problem, _ = small.random_case(seed, population=False)
+        models = (AverageRisk(average_risk=0.25),)
+        goal = Goal(models=models, limit=0, loss=LOSSES[0])
+        outcome = method(Search(problem, goal))
+        assert outcome.suppressed == 0
+        assert len(outcome.sizes) <= 0.25 * problem.rows + 1e-9
+        recoded += len(outcome.sizes) > 1
+    assert recoded > 20  # not all rows at the top
+
+
+@pytest.mark.parametrize("method", [local, cells])
 @pytest.mark.parametrize("name", ["k-map", "delta-presence"])
 def test_recoding_counts_each_of_the_population_in_one_class(name: str, method: Any) -> None:
     found = 0

@@ -68,7 +68,8 @@ def generalize(
 
     Returns:
         The generalised table as text. Its ``attrs`` hold ``levels``, ``suppressed``, ``loss``, ``losses``, ``k`` and
-        ``failures`` (what is certain all the same, in sentences), and ``output``, ``certificate`` or ``private``.
+        ``failures`` (what is certain all the same, and what noisy rows with ε = 1 would allow, in sentences), and
+        ``output``, ``certificate`` or ``private``.
 
     Raises:
         InputError: no generalisation is allowed, or a value has no line in its hierarchy.
@@ -79,7 +80,7 @@ def generalize(
     table = table_of(frame)
     how = Method(method=method, loss=loss, suppression=suppression)
     asked = Asked(tuple(map(str, quasi)), tuple(map(str, sensitive)), target)
-    levels = _hierarchies(table, asked, hierarchies)
+    levels = hierarchies_of(table, asked, hierarchies)
     people = None if population is None else table_of(population, "population")
     to = None if pays is None else destination(pays.output, pays.ledger, replace=replace)
     if pays is None:
@@ -107,7 +108,7 @@ def _frame(found: Generalised, keep: Sequence[str], **stated: Any) -> pd.DataFra
         "loss": found.losses[found.method.loss],
         "losses": found.losses,
         "k": found.k,
-        "failures": [failure.sentence for failure in failures(found)],
+        "failures": [" ".join(filter(None, (one.sentence, one.instead))) for one in failures(found)],
     }
     return frame_of({name: rows[name].to_list() for name in rows.columns}, **facts, **stated)
 
@@ -123,7 +124,8 @@ def _models(given: Mapping[str, Any]) -> tuple[PrivacyModel, ...]:
     return models_of(given)
 
 
-def _hierarchies(table: Table, asked: Asked, given: Place | Mapping[str, Any] | None) -> dict[str, Hierarchy]:
+def hierarchies_of(table: Table, asked: Asked, given: Place | Mapping[str, Any] | None) -> dict[str, Hierarchy]:
+    """Return the hierarchies of columns, given as :func:`generalize` takes them; those that it lacks are made."""
     if given is not None and not isinstance(given, Mapping):
         return read_hierarchies(path_of(given), asked.quasi, asked.sensitive)
     stated = dict(given or {})

@@ -10,10 +10,12 @@ import pandas as pd
 
 from workbench.api.datasets import note, warn_of_study
 from workbench.api.frames import Place, Shown, path_of, table_of
+from workbench.api.generalized import hierarchies_of
 from workbench.data.table import Table
 from workbench.release import attacked
 from workbench.risk import attacks
 from workbench.risk.attacks import MODEL, RELEASE
+from workbench.risk.generalise.problem import Asked
 from workbench.risk.measures import RiskOptions, Subject, measured, measures_of
 from workbench.risk.measures.unique_measures import scores
 
@@ -88,6 +90,7 @@ def risk(
     *,
     sample_fraction: float | None = None,
     population: pd.DataFrame | None = None,
+    hierarchies: Place | Mapping[str, Any] | None = None,
     study_ledger: Place | None = None,
     **asked: Any,
 ) -> Figures:
@@ -99,6 +102,8 @@ def risk(
         sensitive: columns that an outsider must not learn of a person.
         sample_fraction: share of the population that the frame has; without it the frame is the whole population.
         population: the rows of the population, in place of ``sample_fraction``.
+        hierarchies: of sensitive columns, as :func:`generalize` takes them: values are then as far from one another as
+            the level that joins them is high.
         study_ledger: the ledger's file that notes, at no cost, that private figures of these rows were shown; ``None``
             for the dataset's or the user's own.
         asked: the other options of ``workbench risk``: ``threshold``, ``recursive``, ``distance``, ``largest``.
@@ -110,7 +115,8 @@ def risk(
         InputError: a column does not exist, or the population does not contain the rows.
         ParameterError: an option is out of range.
     """
-    subject = _noted(frame, quasi, sensitive, population, study_ledger, sample_fraction=sample_fraction, **asked)
+    asked["sample_fraction"] = sample_fraction
+    subject = _noted(frame, quasi, sensitive, population, hierarchies, study_ledger, **asked)
     found = _figures(subject, frame, anonymity=False)
     found.rows["score"] = scores(subject).rows
     warn_of_study("the risk of rows", hint="its figures come from private rows")
@@ -122,11 +128,12 @@ def anonymity(
     quasi: Iterable[str],
     sensitive: Iterable[str],
     *,
+    hierarchies: Place | Mapping[str, Any] | None = None,
     study_ledger: Place | None = None,
     **asked: Any,
 ) -> Figures:
     """Return k, ℓ, t and the risk to be found of ``frame``; arguments, keys and errors as for :func:`risk`."""
-    subject = _noted(frame, quasi, sensitive, None, study_ledger, **asked)
+    subject = _noted(frame, quasi, sensitive, None, hierarchies, study_ledger, **asked)
     found = _figures(subject, frame, anonymity=True)
     warn_of_study("the anonymity of rows", hint="its figures come from private rows")
     return found
@@ -137,12 +144,15 @@ def _noted(
     quasi: Iterable[str],
     sensitive: Iterable[str],
     population: pd.DataFrame | None,
+    hierarchies: Place | Mapping[str, Any] | None,
     study_ledger: Place | None,
     **asked: Any,
 ) -> Subject:
     table = table_of(frame)
     people = None if population is None else table_of(population, "population")
-    subject = Subject(table, RiskOptions(quasi=_names(quasi), sensitive=_names(sensitive), **asked), people)
+    options = RiskOptions(quasi=_names(quasi), sensitive=_names(sensitive), **asked)
+    levels = hierarchies_of(table, Asked((), options.sensitive), hierarchies)
+    subject = Subject(table, options, people, levels)
     note("risk", table, frame, study_ledger=study_ledger)
     if people is not None:
         note("risk", people, population, study_ledger=study_ledger)

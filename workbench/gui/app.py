@@ -14,11 +14,9 @@ from workbench.gui.session.settings import Settings
 from workbench.gui.shell.main_window import MainWindow
 from workbench.gui.style.language import best, set_language, tr
 from workbench.gui.style.theme import base_font
-from workbench.jobs import Job, trace_of
+from workbench.jobs import CancelToken, Emit, Job, trace_of
 from workbench.jobs.loading import load
 from workbench.jobs.log import log_trace
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
 
 SWITCH_SECONDS = 0.0001
 """After how long a working thread hands the interpreter over; Python's own 5 ms, ten times while a page is painted,

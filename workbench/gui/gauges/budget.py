@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from PySide6.QtWidgets import QWidget
@@ -11,9 +11,10 @@ from workbench.gui.session.account_view import AccountView, ReleasedStep
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence
 from workbench.gui.widgets.bar import Bar, Part
-from workbench.gui.widgets.basic import Card, Facts, button, label, row
+from workbench.gui.widgets.basic import Card, Fact, Facts, button, label, row
 from workbench.gui.widgets.explain import Explainable, of_plan, percent
 from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, entered, in_full
+from workbench.gui.widgets.way_bar import MODEL, inside
 from workbench.privacy.accounting.posterior import posterior
 from workbench.sanitize.questions import Questions, recipient
 
@@ -37,8 +38,6 @@ class BudgetGauge(Card):
         self._explain = button(tr("What does this ε mean?"), "explain_plan", "link", tip=tr(_EXPLAIN_TIP))
         self._explain.clicked.connect(lambda: session.explain(of_plan(session).epsilon))
         Explainable(self, session, lambda: of_plan(session) if session.opened is not None else None)
-        for key in ("plan", "cap", "spent", "reserved", "left", "delta"):  # in this order, whichever is shown first
-            self._facts.show_line(key, "", "")
         head = QWidget()
         head.setLayout(row(self._figure, self._meaning, None))
         for part in (label(tr("BUDGET"), "caption"), head, self._bar, self._facts, self._warning, self._explain):
@@ -61,17 +60,16 @@ class BudgetGauge(Card):
         # What is released is in what was spent: it is not to be paid again.
         cost = None if released else session.plan.cost()
         stated = released if released else f"ε {at_most(cost)}" if cost is not None else tr("not ready")
-        self._facts.show_line("plan", tr("this plan"), stated, "accent", tip=in_full(cost))
-        if session.images is not None:  # what a network costs is shown where it is planned
-            self._facts.hide_line("plan")
+        # What a network costs is shown where it is planned.
+        facts = [Fact("plan", tr("this plan"), stated, "accent", in_full(cost))] if session.images is None else []
         self._explain.setText(tr("What ε = {epsilon} means", epsilon=at_most(of_plan(session).epsilon)))
         if account.problem:
             self._show_problem(account)
         elif account.cap is None:
-            self._show_first(cost)
+            facts += self._show_first(cost)
         else:
-            self._show_account(account, account.cap, cost)
-        self._show_delta(account)
+            facts += self._show_account(account, account.cap, cost)
+        self._facts.show_lines([*facts, *_delta_of(account)])
         if cost is not None and cost > HIGH:
             self._warn(high_words(cost))
 
@@ -79,51 +77,43 @@ class BudgetGauge(Card):
         self._show_figure("–")
         self._meaning.setText(tr("no table yet"))
         self._bar.show_parts(())
-        for key in ("cap", "spent", "reserved", "left", "plan", "delta"):
-            self._facts.hide_line(key)
+        self._facts.show_lines(())
 
     def _show_problem(self, account: AccountView) -> None:
         self._show_figure("?")
         self._meaning.setText(tr("not certain who pays") if account.in_doubt else tr("ledger not read"))
         self._bar.show_parts(())
-        for key in ("cap", "spent", "reserved", "left"):
-            self._facts.hide_line(key)
         self._warn(
             tr("This may be a known table: see Release, Settings.")
             if account.in_doubt
             else tr_sentence(account.problem)
         )
 
-    def _show_first(self, cost: Decimal | None) -> None:
+    def _show_first(self, cost: Decimal | None) -> list[Fact]:
         """Show a dataset that nothing was released of: its first release sets the cap."""
         self._show_figure(at_most(cost) if cost is not None else "–", in_full(cost))
         self._meaning.setText(tr("ε of this plan") if self._session.images is None else tr("nothing released yet"))
         self._bar.show_parts((Part(1.0, "accent", hatched=True),) if cost is not None else ())
-        self._facts.show_line("cap", tr("cap"), tr("the first release sets it"), "muted")
-        self._facts.show_line("spent", tr("spent"), "ε 0")
-        self._facts.hide_line("reserved")
-        self._facts.hide_line("left")
+        return [Fact("cap", tr("cap"), tr("the first release sets it"), "muted"), Fact("spent", tr("spent"), "ε 0")]
 
-    def _show_account(self, account: AccountView, cap: Decimal, cost: Decimal | None) -> None:
+    def _show_account(self, account: AccountView, cap: Decimal, cost: Decimal | None) -> list[Fact]:
         remaining = cap - account.spent - account.reserved
         after = remaining - (cost or Decimal(0))
         self._show_figure(at_least(max(remaining, Decimal(0))), in_full(max(remaining, Decimal(0))))
         self._meaning.setText(tr("left"))
-        self._facts.show_line("cap", tr("cap"), f"ε {cap_beside(cap, remaining)}", tip=in_full(cap))
         going = account.releases - account.going
         name = tr_n("spent, {n} release", "spent, {n} releases", going) if going else tr("spent")
-        self._facts.show_line("spent", name, at_most(account.spent), tip=in_full(account.spent))
+        facts = [
+            Fact("cap", tr("cap"), f"ε {cap_beside(cap, remaining)}", tip=in_full(cap)),
+            Fact("spent", name, at_most(account.spent), tip=in_full(account.spent)),
+        ]
         if account.reserved:
-            reserved = at_most(account.reserved)
-            self._facts.show_line("reserved", tr("reserved, running"), reserved, tip=in_full(account.reserved))
-        else:
-            self._facts.hide_line("reserved")
-        if cost is None or (account.reserved and after < 0):
-            self._facts.hide_line("left")
-        elif after >= 0:
-            self._facts.show_line("left", tr("left after this plan"), at_least(after), tip=in_full(after))
-        else:
-            self._facts.show_line("left", tr("short for this plan"), at_most(-after), "danger", tip=in_full(-after))
+            tip = in_full(account.reserved)
+            facts.append(Fact("reserved", tr("reserved, running"), at_most(account.reserved), tip=tip))
+        if cost is not None and after >= 0:
+            facts.append(Fact("left", tr("left after this plan"), at_least(after), tip=in_full(after)))
+        elif cost is not None and not account.reserved:
+            facts.append(Fact("left", tr("short for this plan"), at_most(-after), "danger", in_full(-after)))
         whole = float(cap) or 1.0
         fits = after >= 0
         self._bar.show_parts(
@@ -142,21 +132,7 @@ class BudgetGauge(Card):
             self._warn(
                 tr("This plan needs ε = {needs}, but only {left} remain: it would be refused.", needs=needs, left=left)
             )
-
-    def _show_delta(self, account: AccountView) -> None:
-        """Show δ once something was charged or capped in it: tables and counts have none."""
-        left = account.delta_remaining
-        if account.problem or left is None or account.delta_cap is None:
-            self._facts.hide_line("delta")
-            return
-        spent, reserved = entered(account.delta_spent), entered(account.delta_reserved)
-        tip = (
-            tr("δ spent {spent}, reserved {reserved}", spent=spent, reserved=reserved)
-            if account.delta_reserved
-            else tr("δ spent {spent}", spent=spent)
-        )
-        stated = tr("{left} of {cap}", left=at_least(max(left, Decimal(0))), cap=at_least(account.delta_cap))
-        self._facts.show_line("delta", tr("δ left"), stated, tip=tip)
+        return facts
 
     def _show_figure(self, text: str, tip: str = "") -> None:
         """Show the large figure and what is behind it; never the one with the tooltip of another."""
@@ -172,26 +148,28 @@ class BudgetGauge(Card):
 _EXPLAIN_TIP = tr_later("What somebody who suspects a thing about one person can come to believe after the release")
 
 
+def _delta_of(account: AccountView) -> Iterator[Fact]:
+    """Return the line of δ once something was charged or capped in it: tables and counts have none."""
+    left = account.delta_remaining
+    if account.problem or left is None or account.delta_cap is None:
+        return
+    spent, reserved = entered(account.delta_spent), entered(account.delta_reserved)
+    tip = (
+        tr("δ spent {spent}, reserved {reserved}", spent=spent, reserved=reserved)
+        if account.delta_reserved
+        else tr("δ spent {spent}", spent=spent)
+    )
+    stated = tr("{left} of {cap}", left=at_least(max(left, Decimal(0))), cap=at_least(account.delta_cap))
+    yield Fact("delta", tr("δ left"), stated, tip=tip)
+
+
 def released_words(steps: Sequence[ReleasedStep]) -> str:
     """Return what was released by one plan: the table, a model, synthetic rows or figures; empty where nothing was."""
-    stated = [_kind_words("model" if s.model else s.central) for s in steps]
+    stated = [inside(MODEL if s.model else s.central) for s in steps]
     if "" in stated:
         return tr("table released")
     kinds = list(dict.fromkeys(stated))
     return tr("{kinds} released", kinds=", ".join(kinds)) if kinds else ""
-
-
-_KINDS = {
-    "model": tr_later("a model"),
-    "synthetic": tr_later("synthetic rows"),
-    "statistics": tr_later("statistics"),
-    "rappor": tr_later("RAPPOR reports"),
-    "values": tr_later("values and bounds"),
-}
-
-
-def _kind_words(kind: str) -> str:
-    return tr(_KINDS.get(kind, kind)) if kind else ""
 
 
 def first_words(account: AccountView, epsilon: Decimal, delta: Decimal = Decimal(0)) -> str:

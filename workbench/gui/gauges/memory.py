@@ -13,7 +13,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.bar import Bar, Part
-from workbench.gui.widgets.basic import Card, Facts, label, look, row
+from workbench.gui.widgets.basic import Card, Fact, Facts, label, look, row
 from workbench.gui.widgets.chart import Chart, Drawing
 from workbench.gui.widgets.chart_marks import BarLine, Scale
 from workbench.gui.widgets.formatting import memory
@@ -23,13 +23,14 @@ KEPT = 120
 """Samples in the trace: the last two minutes."""
 
 WORDS = {
+    "peak": (tr_later("peak"), ""),
     "predicted": (
         tr_later("predicted in all"),
         tr_later("The window and the training together; the second mark on the bar"),
     ),
     "limit": (tr_later("limit"), tr_later("What this computer can give")),
 }
-"""Of a figure that is not always known: what its line is called, and its tool tip."""
+"""What the line of a figure is called, and its tool tip."""
 
 PHASES = {
     "model": tr_later("model"),
@@ -159,9 +160,6 @@ class MemoryGauge(Card):
         self._predicted: int | None = None
         self._limit: int | None = None
         self._peak = 0
-        for key in ("peak", "predicted", "limit"):  # in this order, whichever is shown first
-            self._facts.show_line(key, "", "")
-            self._facts.hide_line(key)
         head = QWidget()
         head.setLayout(row(self._figure, label(tr("now"), "muted"), None))
         for part in (self._caption, head, self._bar, self._facts, self.phases, self._trace):
@@ -185,13 +183,9 @@ class MemoryGauge(Card):
             tr("MEMORY") if self._device == "cpu" else tr("MEMORY OF {device}", device=self._device.upper())
         )
         self._figure.setText(memory(sample.now))
-        self._facts.show_line("peak", tr("peak"), memory(self._peak))
-        for key, size in (("predicted", self._predicted), ("limit", self._limit)):
-            if size is None:
-                self._facts.hide_line(key)
-            else:
-                name, tip = WORDS[key]
-                self._facts.show_line(key, tr(name), memory(size), tip=tr(tip))
+        sizes = {"peak": self._peak, "predicted": self._predicted, "limit": self._limit}
+        known = {key: memory(size) for key, size in sizes.items() if size is not None}
+        self._facts.show_lines(Fact(key, tr(WORDS[key][0]), size, tip=tr(WORDS[key][1])) for key, size in known.items())
         whole = self._limit or 2 * self._peak or 1
         full = sample.now > 0.9 * whole
         marks = [self._peak / whole, *([self._predicted / whole] if self._predicted else [])]

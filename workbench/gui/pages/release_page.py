@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QWidget
 
 from workbench.gui.gauges.first_cap import FirstCap
 from workbench.gui.pages.base import Page, PageFrame
-from workbench.gui.pages.refusals import draft_refusal
 from workbench.gui.pages.release_tasks import (
     Asked,
     BeforeRelease,
@@ -23,6 +22,7 @@ from workbench.gui.pages.release_tasks import (
     release_plan,
     waiting_question,
 )
+from workbench.gui.pages.run_page import draft_refusal
 from workbench.gui.session.account_view import ReleasedStep
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.error_text import sentence
@@ -35,10 +35,8 @@ from workbench.gui.widgets.formatting import at_most
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest
 from workbench.gui.widgets.path_field import PathField
 from workbench.gui.widgets.release_card import ReleasedCard
-from workbench.jobs import Job
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import BudgetRefusedError, WorkbenchError
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
     from workbench.release.ledger.records import Cap

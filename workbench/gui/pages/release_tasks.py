@@ -5,7 +5,6 @@ All that the pages of a release want of the engine's release path is asked for h
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -13,19 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.gui.gauges.budget import HIGH, first_words, high_words, offered_words
-from workbench.gui.project.source_stamp import changed_since
+from workbench.gui.project.open_table import changed_since
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.account_view import AccountView, ReleasedStep
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, Session
-from workbench.gui.style.language import day, tr, tr_number, tr_sentence
-from workbench.gui.widgets.formatting import at_least, at_most, count, exactly
+from workbench.gui.style.language import as_sentence, tr, tr_number, tr_sentence
+from workbench.gui.widgets.formatting import at_least, at_most, count, day_of, exactly
 from workbench.gui.widgets.output_name import written_words
-from workbench.jobs import Job
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import InputError
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Cancelled, Emit, Notice
+from workbench.signals.events import Cancelled, Notice
 
 if TYPE_CHECKING:
     from workbench.params import Parameters
@@ -271,7 +269,7 @@ def release_plan(
     def cancelled() -> None:
         stays = tr_sentence(handle.end.what) if isinstance(handle.end, Cancelled) else ""
         if stays:
-            session.notify("warning", f"{stays[0].upper()}{stays[1:]}.")
+            session.notify("warning", as_sentence(stays))
         elif not doubts:
             session.notify("info", tr("Cancelled: no file was written, and nothing is charged."))
 
@@ -385,7 +383,7 @@ def again_question(outlook: BeforeRelease, earlier: EarlierRelease) -> str:
     before = tr(
         "The same table was released by the same plan on {date} (release {release_id}):\n{file}\n\nTo copy that "
         "file is free. A new draw is a second release and charges ε = {epsilon} again.",
-        date=day(datetime.date.fromisoformat(earlier.time[:10])),
+        date=day_of(earlier.time),
         release_id=earlier.release_id,
         file=earlier.output,
         epsilon=f"{at_most(epsilon)}{exactly(epsilon)}",

@@ -10,16 +10,62 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QPushButton
 
 from workbench.gui.pages.base import Page, PageFrame
-from workbench.gui.pages.refusals import unconfirmed_refusal
+from workbench.gui.session.draft_edits import GUESSED_FACTS
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.open_images import FOR_TABLES
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import again, tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import button, look
+from workbench.params import ParameterError, WorkbenchError
 
-if TYPE_CHECKING:  # it loads polars, which the first paint does not wait for
+if TYPE_CHECKING:
     from workbench.sanitize.learnable import Fitting
+
+
+def draft_refusal(session: Session) -> WorkbenchError | None:
+    """Return what keeps the draft from any release; ``None`` where nothing does, or no table is open."""
+    opened = session.opened
+    if opened is None:
+        return None
+    first = next(iter(session.plan.problems()), None)
+    if first is not None:
+        return first.error()
+    doubt = opened.table.doubtful()
+    return doubt if doubt is not None else unconfirmed_refusal(session)
+
+
+def table_refusal(session: Session) -> WorkbenchError | None:
+    """Return what keeps the table from being released."""
+    refused = draft_refusal(session)
+    if refused is not None or session.opened is None or session.plan.protected:
+        return refused
+    from workbench.sanitize.calibrated import nothing_protected
+
+    return nothing_protected()
+
+
+def model_refusal(session: Session) -> WorkbenchError | None:
+    """Return what keeps a model of the table from being released."""
+    if session.opened is not None and session.target is None:
+        return ParameterError(
+            tr("no column to predict is chosen"), hint=tr("choose it in Data, Questions"), code="no-target"
+        )
+    return draft_refusal(session)
+
+
+def unconfirmed_refusal(session: Session) -> WorkbenchError | None:
+    """Return the refusal of guesses that nobody has confirmed."""
+    found = session.plan.guesses()
+    if not found:
+        return None
+    from workbench.sanitize.origin import refusal
+
+    return refusal(found, words={fact: tr(words) for fact, words in GUESSED_FACTS.items()})
+
+
+# -- the page ---------------------------------------------------------------------------------------------------------
+
 
 TO_DATA = tr_later("Data →")
 GUESSED = tr_later("⚠ How the file is written was guessed: confirm it in Data, Columns.")
@@ -163,6 +209,20 @@ def why_advised(found: Fitting) -> str:
     title = next((entry.title for entry in found.predicting if entry.name == found.advised), "")
     stated = tr_sentence(found.why)
     return stated.replace(title, tr_sentence(title)) if title else stated
+
+
+def misfit(session: Session, model: str) -> str:
+    """Return why a model cannot learn the target from the columns of the plan; empty where it can, or none is known."""
+    from workbench.learners import learner
+    from workbench.sanitize.learnable import require_learnable
+
+    if session.target is None or what_is_missing(session):
+        return ""
+    try:
+        require_learnable(learner(model), session.plan.plan(), session.target)
+    except ParameterError as error:
+        return sentence(error)
+    return ""
 
 
 def who_pays(session: Session) -> str:

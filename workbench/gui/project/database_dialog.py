@@ -25,14 +25,12 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.style.stylesheet import MARGIN
 from workbench.gui.widgets.basic import badge, button, label, look, named, row, say, segments, stack
-from workbench.gui.widgets.dialogs import ask_for_database
-from workbench.gui.widgets.lines_table import LinesTable
+from workbench.gui.widgets.dialogs import ask_for_file
 from workbench.gui.widgets.table_model import Cell, Column
-from workbench.jobs import Job
+from workbench.gui.widgets.table_view import LinesTable
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import WorkbenchError
 from workbench.render.fonts import scaled
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
     from workbench.data.databases.access import Found
@@ -186,7 +184,7 @@ class DatabaseDialog(QDialog):
         self._say("")
 
     def _ask_for_file(self) -> None:
-        found = ask_for_database(self)
+        found = ask_for_file(self, "database")
         if found:
             self._fields["file"].setText(found)
             self.list_tables()

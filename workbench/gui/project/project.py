@@ -17,7 +17,7 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr
-from workbench.gui.widgets.dialogs import PROJECTS, ask_for_project, ask_where_to_save, choose
+from workbench.gui.widgets.dialogs import PROJECTS, ask_for_file, ask_where_to_save, choose
 from workbench.gui.widgets.stopping import Stop, ask_to_stop_all, is_costly
 
 
@@ -87,7 +87,7 @@ class Project(QObject):
 
     def ask_and_open(self) -> None:
         """Ask for a project and open it."""
-        chosen = ask_for_project(self._window)
+        chosen = ask_for_file(self._window, "project")
         if chosen:
             self.open(Path(chosen))
 

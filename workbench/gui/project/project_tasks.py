@@ -17,10 +17,8 @@ from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr
 from workbench.gui.widgets.formatting import count
-from workbench.jobs import Job
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import InputError, ParameterError
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
 
 
 @dataclass(frozen=True)

@@ -250,22 +250,16 @@ class DraftPlan:
             known = [f for f in GUESSABLE if f != "domain" or checked.domain is not None]
             guessed = tuple(f for f in known if f in marked) if checked.origin == "guess" else ()
             columns.append(dataclasses.replace(made, **ways, guessed=guessed))
-        return cls(
-            epsilon=Decimal(repr(given_whole.get("epsilon", float(FIRST_EPSILON)))),
-            keep_order=given_whole.get("keep_order", False),
-            rows_per_person=given_whole.get("rows_per_person", 1),
-            unit=given_whole.get("unit") or "",
-            invalid=given_whole.get("invalid", "refuse"),
-            account=given_whole.get("account") or "",
-            impossible=given_whole.get("impossible") or (),
-            writing=given_whole.get("writing"),
-            asked=given_whole.get("questions"),
-            columns=tuple(columns),
-        )
+        stated: dict[str, Any] = {key: value for key, value in given_whole.items() if value is not None}
+        if "epsilon" in stated:
+            stated["epsilon"] = Decimal(repr(stated["epsilon"]))
+        if "questions" in stated:
+            stated["asked"] = stated.pop("questions")
+        return cls(**stated, columns=tuple(columns))
 
     def to_raw(self) -> dict[str, Any]:
         """Return the plan's TOML keys; what is open is ``"?"``."""
-        from workbench.sanitize.plan import Column
+        from workbench.sanitize.plan import Column, Plan
 
         tables = []
         for column in self.columns:
@@ -273,16 +267,15 @@ class DraftPlan:
             ways = [f for f in WAYS if getattr(column, f) == OPEN]  # of a dropped column, too: it may come back
             marks = {GUESSED: list(column.guessed)} if column.guessed else {}
             tables.append({**table, "action": column.action, **dict.fromkeys((*column.unfilled, *ways), OPEN), **marks})
-        raw: dict[str, Any] = {"version": 1, "epsilon": float(self.epsilon)}
-        raw |= {"keep_order": True} if self.keep_order else {}
-        raw |= {"rows_per_person": self.rows_per_person} if self.rows_per_person != 1 else {}
-        raw |= {"unit": self.unit} if self.unit else {}
-        raw |= {"invalid": self.invalid} if self.replaces_invalid else {}
-        raw |= {"account": self.account} if self.account else {}
-        raw |= {"impossible": list(self.impossible)} if self.impossible else {}
-        raw |= {"writing": self.writing.to_plain()} if self.writing is not None else {}
-        raw |= {"questions": self.asked.to_plain()} if self.asked is not None else {}
-        return {**raw, "column": tables}
+        whole, usual = self._whole(), DraftPlan()._whole()
+        stated = {key: Plan.declared()[key].plain(value) for key, value in whole.items() if value != usual[key]}
+        return {"version": 1, "epsilon": float(self.epsilon), **stated, "column": tables}
+
+    def _whole(self) -> dict[str, Any]:
+        """Return the keys of a plan about the table as a whole; ``None`` where nothing is said."""
+        values = {key: getattr(self, "asked" if key == "questions" else key) for key in WHOLE}
+        values["epsilon"] = float(self.epsilon)
+        return {key: None if value in ("", ()) else value for key, value in values.items()}
 
     def plan(self) -> Plan:
         """Return the checked plan, or raise :class:`ParameterError` for the first problem."""
@@ -406,18 +399,7 @@ class DraftPlan:
         if found or not self.columns:
             return None, found
         try:
-            made = Plan(
-                epsilon=float(self.epsilon),
-                keep_order=self.keep_order,
-                rows_per_person=self.rows_per_person,
-                unit=self.unit or None,
-                invalid=self.invalid,
-                account=self.account or None,
-                impossible=self.impossible or None,
-                writing=self.writing,
-                questions=self.asked,
-                columns=tuple(c.column() for c in self.columns),
-            )
+            made = Plan(**self._whole(), columns=tuple(c.column() for c in self.columns))
         except ParameterError as error:
             field = error.field if error.field in ("impossible", "unit") else "epsilon"
             return None, (Problem("", field, without_place(error), code=error.code),)

@@ -9,7 +9,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from workbench.gui.style.language import tr, tr_sentence
+from workbench.gui.style.language import capital, tr, tr_sentence
 from workbench.jobs import Job, Run, start
 from workbench.jobs.log import log_trace
 from workbench.jobs.runner import MemorySampler
@@ -208,7 +208,7 @@ class JobCenter(QObject):
         handle = JobHandle(start(job), key, shown, self)
         handle.memory.connect(self.memory)
         # The command line says it behind "warning: "; in the window it begins a line.
-        handle.notice.connect(lambda n: self.noticed.emit(n.level, _capital(tr_sentence(n.text))))
+        handle.notice.connect(lambda n: self.noticed.emit(n.level, capital(tr_sentence(n.text))))
         if on_result is not None:
             handle.finished.connect(on_result)
         handle.failed.connect(lambda event: self._failure_text(event, job.title, on_failure))
@@ -282,7 +282,3 @@ class JobCenter(QObject):
         sample = self._gauge.sample() if self._gauge is not None else None
         if sample is not None:
             self.memory.emit(sample)
-
-
-def _capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"

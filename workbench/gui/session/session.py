@@ -20,7 +20,7 @@ from workbench.gui.session.draft import DraftPlan, NetworkDraft
 from workbench.gui.session.draft_edits import answered, in_step
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.open_images import OpenImages, Stamp
-from workbench.gui.session.recent_files import RecentFiles
+from workbench.gui.session.settings import RecentFiles
 from workbench.gui.session.undo import PlanEdit
 from workbench.gui.style.language import tr, tr_number
 from workbench.params import WorkbenchError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSettings
+from PySide6.QtCore import QObject, QSettings, Signal
 
 from workbench.paths import user_data
 
@@ -43,3 +43,45 @@ class Settings:
     def sync(self) -> None:
         """Write the file now."""
         self._file.sync()
+
+
+# -- files that were opened last --------------------------------------------------------------------------------------
+
+
+KEY, MOST = "recent", 10
+
+
+class RecentFiles(QObject):
+    """Tables and projects, the newest first.
+
+    Signals:
+        changed: one was opened or forgotten.
+    """
+
+    changed = Signal()
+
+    def __init__(self, settings: Settings, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._settings = settings
+
+    @property
+    def paths(self) -> list[str]:
+        """The files, the newest first."""
+        value = self._settings.load(KEY) or []
+        return [str(v) for v in (value if isinstance(value, list) else [value])]  # a list of one comes back as a text
+
+    def add(self, path: str) -> None:
+        """Put ``path`` first."""
+        self._keep([path, *(p for p in self.paths if p != path)][:MOST])
+
+    def forget(self, path: str) -> None:
+        """Leave ``path`` out; the file itself is not touched."""
+        self._keep([p for p in self.paths if p != path])
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self._keep([])
+
+    def _keep(self, paths: list[str]) -> None:
+        self._settings.save(KEY, paths)
+        self.changed.emit()

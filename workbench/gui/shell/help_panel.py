@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from workbench.gui.pages.base import Page
 from workbench.gui.style.language import tr, tr_later
-from workbench.gui.widgets.basic import Card, Elided, button, label, row
+from workbench.gui.widgets.basic import Card, Elided, button, label, panel, row
 
 EVERYWHERE = tr_later(
     "Ctrl+1 to Ctrl+5: the rooms. Ctrl+Page Down: the next tab. Ctrl+Return: the blue button. "
@@ -67,3 +67,118 @@ class HelpPanel(Card):
         self._everywhere.show()
         self.setAccessibleDescription(f"{self._what.text()} {tr(page.keys)} {tr(EVERYWHERE)}")
         self.show()
+
+
+# -- the tour ---------------------------------------------------------------------------------------------------------
+
+
+STEPS: tuple[tuple[str, str, str], ...] = (
+    (
+        "data",
+        tr_later("Open a table"),
+        tr_later(
+            "Drop a file on the window, or press Open sample to learn with invented people. What you "
+            "open stays on this computer; nothing is published before you press Release."
+        ),
+    ),
+    (
+        "questions",
+        tr_later("Say who needs what"),
+        tr_later(
+            "Three questions: who gets the release, which columns they need, what they will ask of it. A plan follows "
+            "from the answers. What nobody needs is not released, and leaves more accuracy for the rest."
+        ),
+    ),
+    (
+        "ways",
+        tr_later("Decide by what they will see"),
+        tr_later(
+            "Every question has a ✓ or a ✗ for each way to release, at the ε you choose. ε limits what "
+            "anyone can learn about one person: smaller is more private, larger is more accurate."
+        ),
+    ),
+    (
+        "ledger",
+        tr_later("Know what is spent"),
+        tr_later(
+            "The gauge on the right shows the privacy budget. A release is charged before anything is drawn, and the "
+            "ledger keeps every charge. A release that does not fit below the cap is refused."
+        ),
+    ),
+    (
+        "help",
+        tr_later("Ask at any time"),
+        tr_later(
+            "F1 explains the page you are on, Ctrl+E the ε beside it, and Ctrl+K finds any command by "
+            "typing. This tour is in the Help menu."
+        ),
+    ),
+)
+"""The page of each step, its title and its text."""
+
+REACHED_BY = {"released": "ledger"}
+"""Pages that are about the same as the one of a step: a release leads to its list."""
+
+
+class TourPanel(Card):
+    """The steps, one at a time.
+
+    Signals:
+        page_asked: (name) show the page that the step is about.
+        ended: the tour was left, or its last step was read.
+    """
+
+    page_asked = Signal(str)
+    ended = Signal()
+
+    def __init__(self) -> None:
+        super().__init__(pad=12, spacing=8)
+        self.setObjectName("tour")
+        self._at = 0
+        self._title = Elided("", "heading")
+        self._count = label("", "muted", name="tour_count")
+        head = QWidget()
+        line = row(self._count)
+        line.insertWidget(0, self._title, 1)
+        head.setLayout(line)
+        self._text = label("", wrap=True, name="tour_text")
+        self._next = button(tr("Next"), "tour_next", "primary", press=lambda: self._show(self._at + 1))
+        leave = button(tr("Leave"), "tour_leave", tip=tr("Leave the tour; Help → Take the Tour shows it again"))
+        leave.clicked.connect(self.leave)
+        foot = panel(row(leave, None, self._next))
+        for part in (head, self._text, foot):
+            self.body.addWidget(part)
+        self.hide()
+
+    def start(self, *, lead: bool = True) -> None:
+        """Show the first step, and its page where ``lead`` says so."""
+        self._show(0, lead=lead)
+        self.show()
+
+    def reach(self, page: str) -> None:
+        """Go on to the step about ``page`` where the person went there by herself; never back."""
+        about = REACHED_BY.get(page, page)
+        at = next((at for at, step in enumerate(STEPS) if step[0] == about), 0)
+        if not self.isHidden() and at > self._at:
+            self._show(at, lead=False)
+
+    def leave(self) -> None:
+        """End the tour."""
+        if not self.isHidden():
+            self.hide()
+            self.ended.emit()
+
+    def _show(self, at: int, *, lead: bool = True) -> None:
+        if at == len(STEPS):
+            self.leave()
+            return
+        self._at = at
+        page, title, text = STEPS[at]
+        self._title.set_whole(tr(title), wrapped=True)
+        self._count.setText(tr("{at} of {steps}", at=at + 1, steps=len(STEPS)))
+        self._text.setText(tr(text))
+        self._next.setText(tr("Done") if at + 1 == len(STEPS) else tr("Next"))
+        self.setAccessibleName(tr("Tour, step {at} of {steps}: {title}", at=at + 1, steps=len(STEPS), title=tr(title)))
+        self.setAccessibleDescription(tr(text))
+        if lead:
+            self.page_asked.emit(page)

@@ -25,22 +25,18 @@ from workbench.data.databases.address import PASSWORD_NEEDED
 from workbench.gui.gauges.budget import BudgetGauge
 from workbench.gui.gauges.memory import MemoryGauge
 from workbench.gui.pages.base import Page, PageFrame
-from workbench.gui.project.autosave import Autosave
+from workbench.gui.project.autosave import Autosave, MissingPanel, RestorePanel
 from workbench.gui.project.database_dialog import SEVERAL, DatabaseDialog
 from workbench.gui.project.open_table import open_table
 from workbench.gui.project.project import Project
-from workbench.gui.project.restore_panel import MissingPanel, RestorePanel
 from workbench.gui.session.account_task import find_paused
 from workbench.gui.session.job_center import JobCenter
-from workbench.gui.session.recent_files import RecentFiles
 from workbench.gui.session.session import Session
-from workbench.gui.session.settings import Settings
-from workbench.gui.shell.help_panel import HelpPanel
-from workbench.gui.shell.jobs_panel import JobsPanel
+from workbench.gui.session.settings import RecentFiles, Settings
+from workbench.gui.shell.help_panel import HelpPanel, TourPanel
+from workbench.gui.shell.jobs_panel import Banner, JobsPanel, Messages
 from workbench.gui.shell.menus import TEXT_SIZE, Menus
-from workbench.gui.shell.messages import Banner, Messages
 from workbench.gui.shell.rail import Rail, Tabs
-from workbench.gui.shell.tour import TourPanel
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.theme import ThemeSwitch
 from workbench.gui.widgets.basic import look, row, stack

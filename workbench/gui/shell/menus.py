@@ -29,11 +29,10 @@ from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.session.settings import Settings
-from workbench.gui.shell.help_panel import HelpPanel
-from workbench.gui.shell.messages import Messages
+from workbench.gui.shell.help_panel import HelpPanel, TourPanel
+from workbench.gui.shell.jobs_panel import Messages
 from workbench.gui.shell.rail import Rail
 from workbench.gui.shell.retranslate import retranslate
-from workbench.gui.shell.tour import TourPanel
 from workbench.gui.style.language import LANGUAGES, SYSTEM, best, set_language, tr, tr_later, tr_sentence
 from workbench.gui.style.theme import MODES, ThemeSwitch
 from workbench.gui.widgets.basic import look, named, stack

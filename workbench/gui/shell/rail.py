@@ -22,8 +22,7 @@ SIDE, ICON_WIDEST = 16, 24
 
 _DRAWING = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {side} {side}"><path d="{path}" '  # not translated
-    'fill="none" stroke="{ink}" stroke-width="1.4" stroke-linecap="round" '
-    'stroke-linejoin="round"/></svg>'
+    'fill="none" stroke="{ink}" stroke-width="1.4" stroke-linecap="round" stroke-linejoin="round"/></svg>'
 )
 
 

@@ -152,6 +152,16 @@ def tr_sentence(text: str) -> str:
     return said
 
 
+def capital(text: str) -> str:
+    """Return a text with a capital first."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def as_sentence(clause: str) -> str:
+    """Return a clause as a sentence: a capital first, and a full stop last where it has no end of its own."""
+    return capital(clause) + ("" if not clause or clause.endswith((".", "…", "?", "!")) else ".")
+
+
 def again(text: str) -> str:
     """Return what was said in another language in the present one; any other text as it is."""
     return sayer(text)()

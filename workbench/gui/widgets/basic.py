@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, QTimer, SignalInstance
 from PySide6.QtGui import QFont, QFontMetrics
@@ -362,6 +362,16 @@ class Card(QFrame):
         self.setLayout(self.body)
 
 
+class Fact(NamedTuple):
+    """A line of :class:`Facts`: its key, its name, what is said, in which look, and more to who points at it."""
+
+    key: str
+    name: str
+    value: str
+    kind: str = ""
+    tip: str = ""
+
+
 class Facts(QWidget):
     """Lines of a name on the left and a figure, right-aligned, that line up: what a gauge says in numbers."""
 
@@ -391,6 +401,17 @@ class Facts(QWidget):
             part.setToolTip(tip)
         look(right, kind)
         holder.show()
+
+    def show_lines(self, facts: Iterable[Fact]) -> None:
+        """Show these lines in this order, and no others."""
+        shown = list(facts)
+        for key in self._values.keys() - {fact.key for fact in shown}:
+            self.hide_line(key)
+        for at, fact in enumerate(shown):
+            self.show_line(fact.key, fact.name, fact.value, fact.kind, tip=fact.tip)
+            holder = self._values[fact.key][0]
+            if self._lines.indexOf(holder) != at:
+                self._lines.insertWidget(at, holder)
 
     def hide_line(self, key: str) -> None:
         """Hide the line ``key``."""

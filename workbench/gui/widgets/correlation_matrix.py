@@ -42,9 +42,8 @@ KEYS = {
     Qt.Key.Key_Down: (1, 0),
 }
 HELP = tr_later(
-    "Pearson's r between numbers, −1 to 1; the correlation ratio η of numbers and a category, "
-    "and Cramér's V of two categories, 0 to 1. Corrected for chance: 0 means no relationship. "
-    "Arrow keys go from pair to pair."
+    "Pearson's r between numbers, −1 to 1; the correlation ratio η of numbers and a category, and Cramér's V of two "
+    "categories, 0 to 1. Corrected for chance: 0 means no relationship. Arrow keys go from pair to pair."
 )
 LOST_ADVICE = tr_later("Drop columns, or release synthetic rows or a private model.")
 NOTHING = tr_later("A correlation needs two columns that leave: protect or keep another one.")

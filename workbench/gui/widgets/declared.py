@@ -9,8 +9,8 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets.basic import Card, label
 from workbench.gui.widgets.formatting import count
-from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.table_model import Cell, Column
+from workbench.gui.widgets.table_view import LinesTable
 
 SHOWN = 24
 """Values of a list that are shown where it is not edited."""

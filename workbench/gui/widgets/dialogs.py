@@ -13,11 +13,10 @@ from workbench.gui.widgets.formatting import unbroken
 
 TABLES = tr_later(
     "Tables (*.csv *.tsv *.txt *.gz *.zst *.bz2 *.xz *.zip *.parquet *.pq *.feather *.arrow *.ipc *.jsonl *.ndjson "
-    "*.xlsx *.xls *.xlsm *.xlsb *.ods *.sav *.zsav *.por *.dta *.sas7bdat *.xpt *.xport);;"
-    "Text, also packed (*.csv *.tsv *.txt *.gz *.zst *.bz2 *.xz *.zip *.jsonl *.ndjson);;"
-    "Parquet and Feather (*.parquet *.pq *.feather *.arrow *.ipc);;"
-    "Excel and ODS (*.xlsx *.xls *.xlsm *.xlsb *.ods);;"
-    "SPSS, Stata and SAS (*.sav *.zsav *.por *.dta *.sas7bdat *.xpt *.xport);;All files (*)"
+    "*.xlsx *.xls *.xlsm *.xlsb *.ods *.sav *.zsav *.por *.dta *.sas7bdat *.xpt *.xport);;Text, also packed (*.csv "
+    "*.tsv *.txt *.gz *.zst *.bz2 *.xz *.zip *.jsonl *.ndjson);;Parquet and Feather (*.parquet *.pq *.feather *.arrow "
+    "*.ipc);;Excel and ODS (*.xlsx *.xls *.xlsm *.xlsb *.ods);;SPSS, Stata and SAS (*.sav *.zsav *.por *.dta "
+    "*.sas7bdat *.xpt *.xport);;All files (*)"
 )
 IMAGES = tr_later("Images (*-ubyte *-ubyte.gz *.bin *.bin.gz *.npz *.zip)")
 ALL = tr_later("All files (*)")
@@ -26,65 +25,41 @@ WEIGHTS = tr_later("Weights (*.safetensors *.pt *.pth *.bin)")
 FOLDER_OF_IMAGES = tr_later("Open a folder of images")
 DICTIONARIES = tr_later("Data dictionaries (*.csv);;All files (*)")
 CERTIFICATES = tr_later("Certificates (*.certificate.json *.json);;All files (*)")
+DATABASES = tr_later("SQLite files (*.sqlite *.sqlite3 *.db);;All files (*)")
+SWEEPS = tr_later("Sweeps (*.csv);;All files (*)")
 PROJECTS = tr_later("Projects (*.workbench.toml *.toml)")
 
 
-def ask_for_table(parent: QWidget, title: str = "") -> str:
-    """Ask which table to open; empty where the person thought better of it."""
-    return QFileDialog.getOpenFileName(parent, title or tr("Open a table"), "", tr(TABLES))[0]
+FILES = {
+    "table": (tr_later("Open a table"), (TABLES,)),
+    "images": (tr_later("Open a table or images"), (IMAGES, ALL)),
+    "weights": (tr_later("The public weights of the network"), (WEIGHTS, ALL)),
+    "database": (tr_later("Choose a file of SQLite"), (DATABASES,)),
+    "project": (tr_later("Open a project"), (PROJECTS,)),
+    "certificate": (tr_later("Choose a certificate"), (CERTIFICATES,)),
+    "dictionary": (tr_later("Import a data dictionary"), (DICTIONARIES,)),
+    "sweep": (tr_later("Open a sweep"), (SWEEPS,)),
+}
+"""The usual question for each file that a person chooses, and its kinds."""
+
+
+def ask_for_file(parent: QWidget, what: str, title: str = "") -> str:
+    """Ask for one of :data:`FILES`; empty where the person thought better of it."""
+    usual, kinds = FILES[what]
+    return QFileDialog.getOpenFileName(parent, title or tr(usual), "", ";;".join(map(tr, kinds)))[0]
 
 
 def ask_for_data(parent: QWidget) -> str:
     """Ask which table or set of images to open; empty where the person thought better of it."""
-    tables, images = _patterns(TABLES), _patterns(IMAGES)
+    tables, images = (kind.partition("(")[2].partition(")")[0] for kind in (TABLES, IMAGES))
     kinds = f"{tr('Tables and images')} ({tables} {images});;{tr(TABLES)}"
     return QFileDialog.getOpenFileName(parent, tr("Open a table or images"), "", kinds)[0]
-
-
-def _patterns(kind: str) -> str:
-    return kind.partition("(")[2].partition(")")[0]
-
-
-def ask_for_images(parent: QWidget, title: str) -> str:
-    """Ask for a file of images; empty where the person thought better of it."""
-    return QFileDialog.getOpenFileName(parent, title, "", f"{tr(IMAGES)};;{tr(ALL)}")[0]
 
 
 def ask_for_pictures(parent: QWidget, title: str) -> tuple[str, ...]:
     """Ask for single images, or for a file of them; empty where the person thought better of it."""
     kinds = f"{tr(PICTURES)};;{tr(IMAGES)};;{tr(ALL)}"
     return tuple(QFileDialog.getOpenFileNames(parent, title, "", kinds)[0])
-
-
-def ask_for_weights(parent: QWidget, title: str) -> str:
-    """Ask for a file of public weights; empty where the person thought better of it."""
-    return QFileDialog.getOpenFileName(parent, title, "", f"{tr(WEIGHTS)};;{tr(ALL)}")[0]
-
-
-def ask_for_database(parent: QWidget) -> str:
-    """Ask for a file of SQLite; empty where the person thought better of it."""
-    kinds = tr("SQLite files (*.sqlite *.sqlite3 *.db);;All files (*)")
-    return QFileDialog.getOpenFileName(parent, tr("Choose a file of SQLite"), "", kinds)[0]
-
-
-def ask_for_project(parent: QWidget) -> str:
-    """Ask which project to open; empty where the person thought better of it."""
-    return QFileDialog.getOpenFileName(parent, tr("Open a project"), "", tr(PROJECTS))[0]
-
-
-def ask_for_certificate(parent: QWidget) -> str:
-    """Ask which certificate goes with a released table; empty where the person thought better of it."""
-    return QFileDialog.getOpenFileName(parent, tr("Choose a certificate"), "", tr(CERTIFICATES))[0]
-
-
-def ask_for_dictionary(parent: QWidget) -> str:
-    """Ask which data dictionary to import; empty where the person thought better of it."""
-    return QFileDialog.getOpenFileName(parent, tr("Import a data dictionary"), "", tr(DICTIONARIES))[0]
-
-
-def ask_for_sweep(parent: QWidget) -> str:
-    """Ask for the CSV of a sweep; empty where the person thought better of it."""
-    return QFileDialog.getOpenFileName(parent, tr("Open a sweep"), "", tr("Sweeps (*.csv);;All files (*)"))[0]
 
 
 def ask_where_to_save(parent: QWidget, title: str, suggested: str, kinds: str) -> str:

@@ -11,7 +11,7 @@ from PySide6.QtGui import QAction, QContextMenuEvent
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QPushButton, QWidget
 
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_n, tr_number, tr_sentence
+from workbench.gui.style.language import as_sentence, tr, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import Card, Elided, Facts, area_around, button, label, panel, row, stack
 from workbench.gui.widgets.chart import Below, Chart, Drawing
@@ -211,8 +211,7 @@ def in_words(epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> 
             "0 %.",
             **figures,
         )
-    note = tr_sentence(DELTA_NOTE)
-    return f"{said} {note[:1].upper()}{note[1:]}." if delta else said
+    return f"{said} {as_sentence(tr_sentence(DELTA_NOTE))}" if delta else said
 
 
 def _heading(epsilon: str, about: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QCheckBox, QWidget
 
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.job_center import JobCenter, JobHandle
@@ -47,6 +47,19 @@ def may_show(parent: QWidget, session: Session, *, made_up: str = "") -> str:
     if answer == SHOWN:
         agree(session)
     return answer
+
+
+def may_run(parent: QWidget, session: Session, made_up: QCheckBox, words: str) -> bool:
+    """Return whether to run a study: asked of one of the rows, not of one for which ``made_up`` is ticked.
+
+    Where the person would rather have made-up rows, which ``words`` say the good of, that box is ticked.
+    """
+    if made_up.isChecked():
+        return True
+    answer = may_show(parent, session, made_up=words)
+    if answer == MADE_UP:
+        made_up.setChecked(True)
+    return bool(answer)
 
 
 def follow_note(session: Session, jobs: JobCenter, handle: JobHandle) -> JobHandle:

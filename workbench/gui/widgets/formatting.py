@@ -142,6 +142,11 @@ def moment(time: str) -> str:
     return f"{day(read.date())} {read:%H:%M}"
 
 
+def day_of(time: str) -> str:
+    """Return the day of a time as files write it; empty for none."""
+    return day(datetime.date.fromisoformat(time[:10])) if time else ""
+
+
 def listed(names: Sequence[str], most: int = 2) -> str:
     """Return the first ``most`` names, and how many more there are; the name that would be the only other is named."""
     if len(names) <= most + 1:

@@ -11,10 +11,8 @@ from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.session.settings import Settings
 from workbench.gui.style.language import tr
 from workbench.gui.widgets.path_field import PathField
-from workbench.jobs import Job
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.sanitize.writing import DELIMITERS
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
 
 FOLDER = "release_folder"
 

@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLabel, QLineEdit, QScrollArea, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLabel, QLineEdit, QScrollArea, QSlider, QWidget
 
-from workbench.gui.style.language import tr, tr_later, tr_sentence, typed
-from workbench.gui.widgets.basic import button, label, look, mark_wrong, named, panel, row, rule, say, stack
+from workbench.gui.style.language import as_sentence, capital, tr, tr_later, tr_sentence, typed
+from workbench.gui.widgets.basic import button, hold, label, look, mark_wrong, named, panel, row, rule, say, stack
+from workbench.gui.widgets.chart_marks import Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.dialogs import ask_for_table, ask_for_weights
+from workbench.gui.widgets.dialogs import ask_for_file
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.formatting import entered
 from workbench.gui.widgets.path_field import PathField
 from workbench.params import ParameterError, Parameters
-from workbench.params.field import METADATA_KEY, BooleanField, ChoiceField, Field, RealField, TextField
+from workbench.params.field import METADATA_KEY, BooleanField, ChoiceField, Field, IntegerField, RealField, TextField
 
 GIVEN_LATER = tr_later("guessed")
 RARELY = tr_later("RARELY CHANGED")
 LOOKED_AT = (QEvent.Type.FocusIn, QEvent.Type.Enter)
 HELP_HEIGHT = 54
 BETWEEN = 16
+THOUSANDS = re.compile(r"[1-9]\d{0,2}(,\d{3})+", re.ASCII)
+STEPS, BESIDE_SLIDER = 100, 84
+"""Steps of a slider, and the pixels of the field beside it."""
 ASK = tr_later("Point at a field to read what it means.")
-ASKED = {"table": ask_for_table, "weights": ask_for_weights}
-"""How a person chooses a file of each kind."""
 
 PRIVACY = ("ε", "δ")
 
@@ -40,6 +44,7 @@ class Form(QWidget):
 
     Attributes:
         refused: what is wrong with a value that is given and not asked for; empty where nothing is.
+        last: the attribute that was changed last; the first one while none was.
 
     Signals:
         changed: some field differs; ask :meth:`value`.
@@ -58,6 +63,8 @@ class Form(QWidget):
         given: dict[str, Any] | None = None,
         across: int = 1,
         first: tuple[str, ...] = (),
+        sliders: Mapping[str, Scale] | None = None,
+        lists: Mapping[str, str] | None = None,
     ) -> None:
         """Make the form.
 
@@ -68,6 +75,8 @@ class Form(QWidget):
             given: values of the attributes that are not asked for.
             across: how many parameters are side by side where there is room; more than one where all are often changed.
             first: attributes that are above the others, however rarely they are changed elsewhere.
+            lists: attributes that are chosen from what :meth:`offer` gives, each with what it means.
+            sliders: the scale of the slider beside the field of a number; with any, the parameters are in this order.
         """
         super().__init__()
         self.setObjectName(name)
@@ -78,7 +87,8 @@ class Form(QWidget):
         defaults = {f.name: f.default for f in dataclasses.fields(parameters) if METADATA_KEY in f.metadata}
         self._fields: dict[str, QWidget] = {}
         self._problems: dict[str, Any] = {}
-        asked = {key: spec for key, spec in declared.items() if key not in self._given}
+        self._scales, self._lists = dict(sliders or {}), dict(lists or {})
+        asked = {key: declared[key] for key in self._scales or declared if key not in self._given}
         # A stable sort: in their order.
         self._specs = dict(sorted(asked.items(), key=lambda item: (item[0] not in first, item[1].advanced)))
         self._given_titles = dict(titles or {})
@@ -87,7 +97,8 @@ class Form(QWidget):
         self._defaults = defaults
         self._labels: dict[str, tuple[QLabel, QWidget]] = {}
         self._units: dict[str, QWidget] = {}
-        self._united = any(spec.unit for spec in self._specs.values())
+        self.last = next(iter(self._specs), "")
+        self._united = bool(sliders) or any(spec.unit for spec in self._specs.values())
         self._heading = label(tr(RARELY), "caption", name=f"{name}_rest", hidden=self._rare is None)
         self._heading.setContentsMargins(0, 8, 0, 0)
         self._grid = grid = QGridLayout(self)
@@ -95,7 +106,7 @@ class Form(QWidget):
         grid.setHorizontalSpacing(BETWEEN)
         grid.setVerticalSpacing(4)
         for place in range(across):
-            grid.setColumnStretch(3 * place + 1, 1)
+            grid.setColumnStretch(3 * place + (2 if sliders else 1), 1)
         for key in self._specs:
             self._add(key)
         self._across, self._most_across, self._shown = 0, across, tuple(self._specs)
@@ -107,14 +118,17 @@ class Form(QWidget):
         name, spec, title = self.objectName(), self._specs[key], label()
         field = self._make(name, key, spec, self._defaults[key])
         self._labels[key] = title, field
-        self._say(key)
         title.setBuddy(field)
         self._fields[key] = field
         self._problems[key] = label("", "problem", wrap=True, name=f"{name}_{key}_problem", hidden=True)
         if _is_file(spec):  # the button shares the field's place: a column for it would make the form wider
             self._units[key] = panel(row(field, self._beside(name, key, spec)))
+        elif key in self._scales:
+            self._units[key] = self._slider(name, key)
+            hold(field, BESIDE_SLIDER)
         elif spec.unit:
             self._units[key] = self._beside(name, key, spec)
+        self._say(key)
         for part in (title, field, *field.findChildren(QWidget)):
             self._explains[part] = key
             part.installEventFilter(self)
@@ -177,19 +191,18 @@ class Form(QWidget):
     def _say(self, key: str) -> None:
         (title, field), words, help_text = self._labels[key], self.title_of(key), self._help_of(key)
         symbol = self._specs[key].symbol
-        title.setText(f"{words}, {symbol}" if symbol else words)
-        for part in (title, field):
-            part.setToolTip(help_text)
-        field.setAccessibleName(words)
-        field.setAccessibleDescription(help_text)
+        title.setText(f"{words}, {symbol}" if symbol and not words.endswith(f", {symbol}") else words)
+        title.setToolTip(help_text)
+        for part in (field, *([self._units[key]] if key in self._scales else [])):
+            named(part, part.objectName(), words, help_text)
+            part.setAccessibleDescription(help_text)
 
     def title_of(self, key: str) -> str:
         """Return what a field is called."""
         return tr_sentence(self._given_titles.get(key) or self._specs[key].title or key.replace("_", " "))
 
     def _help_of(self, key: str) -> str:
-        text = tr_sentence(self._specs[key].help)
-        return text[:1].upper() + text[1:]
+        return capital(tr_sentence(self._lists.get(key) or self._specs[key].help))
 
     def retranslate(self) -> None:
         for key in self._labels:
@@ -212,6 +225,23 @@ class Form(QWidget):
             field.setVisible(key in keys)
         across, self._across, self._shown = self._across, 0, tuple(key for key in self._specs if key in keys)
         self._lay_out(across)
+
+    def offer(self, key: str, entries: Iterable[tuple[str, Any]], chosen: Any) -> None:
+        """Offer (words, value) to choose an attribute from, without a signal."""
+        box = self._fields[key]
+        assert isinstance(box, ChoiceBox)
+        box.offer(entries, chosen)
+        self._check()
+
+    def append(self, title: QLabel, field: QWidget) -> None:
+        """Put a field of the page's own below those of a form with one parameter a line."""
+        at = self._grid.rowCount()
+        self._grid.addWidget(title, at, 0)
+        self._grid.addWidget(field, at, 1, 1, 2)
+
+    def write(self, **state: Any) -> None:
+        """Write this into some of the fields, without a signal."""
+        self.restore({**self.state(), **state})
 
     def field(self, key: str) -> QWidget:
         """Return the field of one attribute."""
@@ -261,26 +291,27 @@ class Form(QWidget):
             entry = PrivacyEntry(
                 object_name, low, Decimal(repr(float(spec.upto))), start, symbol=spec.symbol, ends=ends
             )
-            entry.value_changed.connect(self._edited)
+            entry.value_changed.connect(partial(self._edited, key))
             return entry
         if isinstance(spec, BooleanField):
             box = named(QCheckBox(), object_name)
             box.setChecked(default is True)
-            box.toggled.connect(self._edited)
+            box.toggled.connect(partial(self._edited, key))
             return box
-        if isinstance(spec, ChoiceField):
+        if isinstance(spec, ChoiceField) or key in self._lists:
             combo = named(ChoiceBox(), object_name)
-            later = [(tr(GIVEN_LATER), None)] if spec.optional else []
-            entries = [*later, *((tr_sentence(word), word) for word in spec.words)]
-            combo.offer(entries, None if default is dataclasses.MISSING else default)
-            combo.currentIndexChanged.connect(self._edited)
+            if isinstance(spec, ChoiceField):
+                later = [(tr(GIVEN_LATER), None)] if spec.optional else []
+                entries = [*later, *((tr_sentence(word), word) for word in spec.words)]
+                combo.offer(entries, None if default is dataclasses.MISSING else default)
+            combo.currentIndexChanged.connect(partial(self._edited, key))
             return combo
         line = PathField(object_name, "", tr_sentence(spec.help)) if _is_file(spec) else named(QLineEdit(), object_name)
-        if spec.optional:
+        if spec.optional or spec.empty:
             line.setPlaceholderText(tr_sentence(spec.empty) or tr(GIVEN_LATER))
         if default not in (None, dataclasses.MISSING):
             line.setText(_written(spec.plain(default)))
-        line.textEdited.connect(self._edited)
+        line.textEdited.connect(partial(self._edited, key))
         return line
 
     def _beside(self, name: str, key: str, spec: Field) -> QWidget:
@@ -300,11 +331,11 @@ class Form(QWidget):
 
     def _choose_file(self, key: str) -> None:
         words, field = self.title_of(key), self._fields[key]
-        path = ASKED[self._specs[key].file](self, words[:1].upper() + words[1:])  # type: ignore[attr-defined]
+        path = ask_for_file(self, self._specs[key].file, capital(words))  # type: ignore[attr-defined]
         if path:
             assert isinstance(field, PathField)
             field.choose(path)
-            self._edited()
+            self._edited(key)
 
     def _read(self, key: str) -> Any:
         """Return the checked value of a field, or raise :class:`ParameterError`."""
@@ -315,6 +346,8 @@ class Form(QWidget):
             return text
         if not text.strip():
             return spec.check(() if self._defaults[key] == () else None, words)
+        if isinstance(spec, IntegerField) and THOUSANDS.fullmatch(text.strip()):
+            text = text.replace(",", "")
         return spec.parse(text if isinstance(spec, TextField) else typed(text), words)
 
     def _write(self, key: str, value: Any) -> None:
@@ -325,7 +358,29 @@ class Form(QWidget):
             value = "" if value is None else _written(self._specs[key].plain(value))
         put_in(field, value)
 
-    def _edited(self, *_: object) -> None:
+    def _slider(self, name: str, key: str) -> QSlider:
+        slider = named(QSlider(Qt.Orientation.Horizontal), f"{name}_{key}_slider")
+        slider.setRange(0, STEPS)
+        slider.setMinimumWidth(60)
+        slider.valueChanged.connect(partial(self._dragged, key))
+        return slider
+
+    def _dragged(self, key: str, step: int) -> None:
+        """Write the value of a step into the field beside the slider, with the few digits that a step has."""
+        scale = self._scales[key]
+        value = scale.value(step / STEPS)
+        value = float(f"{value:.2g}") if scale.log else round(value, 2)
+        self._write(key, round(value) if isinstance(self._specs[key], IntegerField) else value)
+        self._edited(key)
+
+    def _move_slider(self, key: str, value: float) -> None:
+        slider = self._units[key]
+        assert isinstance(slider, QSlider)
+        with QSignalBlocker(slider):
+            slider.setValue(round(STEPS * min(max(self._scales[key].share(value), 0.0), 1.0)))
+
+    def _edited(self, key: str, *_: object) -> None:
+        self.last = key
         self._check()
         self.changed.emit()
 
@@ -335,6 +390,8 @@ class Form(QWidget):
             text = ""
             try:
                 values[key] = self._read(key)
+                if key in self._scales:
+                    self._move_slider(key, values[key])
             except ParameterError as error:
                 refused = True
                 text = tr_sentence(error.what)
@@ -349,7 +406,7 @@ class Form(QWidget):
             # The combination is refused: shown below the field that it is about.
             if error.field in self._given or not self._problems:
                 what = tr_sentence(error.what)
-                self.refused = f"{what[:1].upper()}{what[1:]}."
+                self.refused = as_sentence(what)
                 return None
             key = error.field if error.field in self._problems else next(iter(self._problems))
             self._problems[key].setText(tr_sentence(error.what))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date, datetime
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -14,15 +14,13 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 from workbench.gui.session.account_view import GENERALISED, ReleasedStep
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.style.language import day, tr, tr_later, tr_sentence
+from workbench.gui.style.language import as_sentence, tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import Card, Elided, button, into_sight, label, look, panel, row, say
 from workbench.gui.widgets.dialogs import ask_where_to_save
-from workbench.gui.widgets.formatting import at_most, entered, exactly
-from workbench.jobs import Job
+from workbench.gui.widgets.formatting import at_most, day_of, entered, exactly
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import WorkbenchError
 from workbench.release.statements import CANNOT_KNOW, PROMISES_NOTHING
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
 
 Save = Callable[[JobCenter, Path, Path, Callable[[], object], Callable[[BaseException], None]], JobHandle]
 """(jobs, release, path, done, on_failure) → the job that writes ``path``."""
@@ -171,7 +169,7 @@ class ReleasedCard(Card):
         name = tr_sentence(step.title)
         self.setAccessibleName(tr("Locked release: {title} at {cost}", title=name, cost=cost))
         said = (
-            tr("✓ Released on {day}: {title} at {cost}", day=_day_of(step.time), title=name, cost=cost)
+            tr("✓ Released on {day}: {title} at {cost}", day=day_of(step.time), title=name, cost=cost)
             if step.time
             else tr("✓ Released: {title} at {cost}", title=name, cost=cost)
         )
@@ -190,7 +188,7 @@ class ReleasedCard(Card):
         """Say of a generalised table what it is not."""
         step, mark = self.step, tr(NO_EPSILON)
         self.setAccessibleName(tr("Locked release: {title}, {mark}", title=step.title, mark=mark))
-        said = tr("✓ Published on {day}: {title}, generalised", day=_day_of(step.time), title=step.title)
+        said = tr("✓ Published on {day}: {title}, generalised", day=day_of(step.time), title=step.title)
         self._say_on_top(label(said, "heading", wrap=True))
         no_promise = label(mark, "warn", wrap=True, name=f"{self._begins}_no_epsilon")
         no_promise.setToolTip(tr_sentence(PROMISES_NOTHING))
@@ -326,13 +324,12 @@ class ReleasedCard(Card):
 
     def _show(self, faults: list[str], left: list[str]) -> None:
         self._checked()
-        unknown = tr_sentence(CANNOT_KNOW)
-        self._result.setToolTip(f"{unknown[:1].upper()}{unknown[1:]}.")
+        self._result.setToolTip(as_sentence(tr_sentence(CANNOT_KNOW)))
         if faults:
             listed = "; ".join(map(tr_sentence, faults[:3]))
             if len(faults) > 3:
                 listed = tr("{faults}; and {n} more", faults=listed, n=len(faults) - 3)
-            self._notify(f"✕ {listed[:1].upper()}{listed[1:]}.", "danger")
+            self._notify(f"✕ {as_sentence(listed)}", "danger")
         else:
             time = datetime.now().astimezone().strftime("%H:%M:%S")
             said = [tr("✓ File, certificate and ledger agree (checked at {time}).", time=time)]
@@ -356,11 +353,6 @@ class ReleasedCard(Card):
 
 def _why(error: BaseException) -> str:
     return sentence(error) if isinstance(error, WorkbenchError) else tr(_FAULT)
-
-
-def _day_of(time: str) -> str:
-    """Return the day of a time in ISO 8601."""
-    return day(date.fromisoformat(time[:10]))
 
 
 def open_folder(folder: Path) -> bool:

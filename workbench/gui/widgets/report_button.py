@@ -16,9 +16,7 @@ from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import button
 from workbench.gui.widgets.dialogs import ask_where_to_save
-from workbench.jobs import Job
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
+from workbench.jobs import CancelToken, Emit, Job
 
 MOST_KNOWN = 6
 """Columns that are taken to be known where nobody says which are."""

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView
 
 from workbench.gui.session.error_text import without_place
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import again, tr, tr_sentence
+from workbench.gui.style.language import again, capital, tr, tr_sentence
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.cell_delegates import (
     CHEVRON,
@@ -163,11 +163,15 @@ class SettingsTable(TableView):
     A double click, F2, Return or a letter edits a cell, whether or not its row was selected; a click on its chevron
     opens its list.
 
+    Attributes:
+        ticked: the column whose box Space and Return tick from any cell of a row but another box; ``None`` for none.
+
     Signals:
         chosen_changed: other rows are selected.
     """
 
     chosen_changed = Signal()
+    ticked: int | None = None
     _widths: Mapping[int, int] = {}
     _kept = False  # asked for when the view is made
 
@@ -244,7 +248,7 @@ class SettingsTable(TableView):
         except ParameterError as error:
             self._session.notify("error", tr("Nothing was pasted: {error}", error=without_place(error)))
             return
-        self._session.notify("info", tr("{step}: done. Ctrl+Z takes it back.", step=f"{words[:1].upper()}{words[1:]}"))
+        self._session.notify("info", tr("{step}: done. Ctrl+Z takes it back.", step=capital(words)))
 
     def paste_block(self, rows: Sequence[int], column: int, block: Sequence[Sequence[str]]) -> str:
         """Take a block over ``rows`` from a column on; return what was done, for the Edit menu.
@@ -336,13 +340,22 @@ class SettingsTable(TableView):
         """Let Return edit a cell as F2 does, or do what a click on it would."""
         index = self.currentIndex()
         plain = not event.modifiers() or event.modifiers() == Qt.KeyboardModifier.KeypadModifier
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and plain and index.isValid():
+        returned, spaced = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter), event.key() == Qt.Key.Key_Space
+        if self.ticked is not None and (returned or spaced) and plain and index.isValid():
+            boxed = index.flags() & Qt.ItemFlag.ItemIsUserCheckable
+            self.tick_row(index if boxed else index.siblingAtColumn(self.ticked))
+            return
+        if returned and plain and index.isValid():
             if index.flags() & Qt.ItemFlag.ItemIsUserCheckable:
                 tick(index)
             elif self._is_editable(index) and self.state() != QAbstractItemView.State.EditingState:
                 self.edit(index)
             return
         super().keyPressEvent(event)
+
+    def tick_row(self, box: QModelIndex) -> None:
+        """Tick a box for which a key was pressed in its row, or free it."""
+        tick(box)
 
     def _is_editable(self, index: QModelIndex) -> bool:
         return index.isValid() and bool(index.flags() & Qt.ItemFlag.ItemIsEditable)

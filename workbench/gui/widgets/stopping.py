@@ -9,7 +9,7 @@ from enum import Enum
 from PySide6.QtWidgets import QWidget
 
 from workbench.gui.session.job_center import JobHandle
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import capital, tr
 from workbench.gui.widgets.dialogs import choose
 from workbench.gui.widgets.formatting import at_most
 
@@ -51,7 +51,7 @@ def ask_to_stop_all(parent: QWidget, handles: Sequence[JobHandle], verb: str = "
         return Stop.YES
     keep, pausable = _keep(costly), all(h.on_pause is not None for h in costly)
     verbs = {"pause": tr("Pause and {verb}", verb=verb), "": keep} if pausable else {"": keep}
-    does = f"{verb[:1].upper()}{verb[1:]}"
+    does = capital(verb)
 
     def stated() -> tuple[str, dict[str, str]]:
         lost = _lost(costly)

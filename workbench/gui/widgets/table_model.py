@@ -317,6 +317,19 @@ class EditedModel(TableModel):
 class PlanModel(EditedModel):
     """One row for each column of the plan; every edit is a step that can be undone."""
 
+    def __init__(self, session: Session, columns: Sequence[Column]) -> None:
+        super().__init__(session, columns)
+        session.table_changed.connect(self.start_over)
+
+    def height(self) -> int:
+        """Return the number of columns."""
+        return len(self.session.plan.columns) if self.session.opened is not None else 0
+
+    def start_over(self) -> None:
+        """Show another table: nothing of the former one stays."""
+        self.beginResetModel()
+        self.endResetModel()
+
     def column_at(self, at: int) -> DraftColumn:
         """Return the draft of one attribute."""
         return self.session.plan.columns[at]

@@ -9,7 +9,7 @@ from PySide6.QtGui import QFontMetrics, QShowEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_sentence
+from workbench.gui.style.language import capital, tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import button, named, row
 
 ROWS, SYNTHETIC, STATISTICS, MODEL = "rows", "synthetic", "statistics", "model"
@@ -45,19 +45,17 @@ def ways() -> tuple[tuple[str, str, str], ...]:
     listed = [name for name, _words, _tip in WAYS]
     offered = (kind for kind in KINDS if kind.derived and not kind.own_cost and not kind.before_plan)
     more = [kind for kind in offered if kind.name not in listed]
-    further = ((k.name, _capital(tr_sentence(k.released)), tr_sentence(k.help or k.gives)) for k in more)
+    further = ((k.name, capital(tr_sentence(k.released)), tr_sentence(k.help or k.gives)) for k in more)
     return (*((name, tr(words), tr(tip)) for name, words, tip in WAYS), *further)
 
 
 def inside(name: str) -> str:
-    """Return the words of a way as they are inside a sentence."""
+    """Return the words of a way, or of any kind of release, as they are inside a sentence."""
+    from workbench.release.kinds import KINDS
+
     if name in INSIDE:
         return tr(INSIDE[name])
-    return next((tr_sentence(words) for known, words, _ in ways() if known == name), name)
-
-
-def _capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"
+    return next((tr_sentence(kind.released) for kind in KINDS if kind.name == name), name)
 
 
 class WayBar(QWidget):

@@ -41,11 +41,13 @@ class RapporParameters(Parameters):
         """
         super().__post_init__()
         if self.h > self.k:
-            raise ParameterError(f"h = {self.h} hash functions need at least as many bits, and k = {self.k}")
+            raise ParameterError(f"h = {self.h} hash functions need at least as many bits, and k = {self.k}", field="h")
         if self.p == self.q:
-            raise ParameterError(f"p = q = {self.p:g}: a report would say nothing", hint="give another p or q")
+            raise ParameterError(
+                f"p = q = {self.p:g}: a report would say nothing", hint="give another p or q", field="q"
+            )
         if self.f == 1:
-            raise ParameterError("f = 1: every answer would be a coin toss", hint="give f below 1")
+            raise ParameterError("f = 1: every answer would be a coin toss", hint="give f below 1", field="f")
 
     @property
     def row_bytes(self) -> int:

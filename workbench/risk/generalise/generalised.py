@@ -109,7 +109,7 @@ def _allowed(problem: Problem, node: Node, models: Sequence[PrivacyModel]) -> tu
     groups = problem.grouped(node)
     judged = groups.occupied
     for model in models:
-        judged = model.allows(problem, groups, judged)
+        judged = model.suffices(problem, groups, judged)
     return judged, groups.of
 
 

@@ -54,6 +54,10 @@ class PrivacyModel(Parameters):
         """Return which of the ``judged`` classes are allowed; shape (classes,)."""
         return judged
 
+    def suffices(self, problem: Problem, groups: Groups, judged: Truths) -> Truths:
+        """Return which of the ``judged`` classes are allowed whatever the other classes are like; shape (classes,)."""
+        return self.allows(problem, groups, judged)
+
     def whole(self, problem: Problem, groups: Groups, kept: Truths) -> Truths | None:
         """Return which of the ``kept`` classes remain so that the table as a whole is allowed; ``None``: it cannot be.
 
@@ -307,6 +311,11 @@ class AverageRisk(PrivacyModel):
     average_risk: float | None = real(
         default=None, above=0, upto=1, symbol="R", help="highest number of classes per row: the average risk of a row"
     )
+
+    def suffices(self, problem: Problem, groups: Groups, judged: Truths) -> Truths:
+        """Return which classes have so many rows that a table of such classes is allowed."""
+        assert self.average_risk is not None
+        return judged & (groups.sizes * self.average_risk >= 1 - ROUNDING)
 
     def whole(self, problem: Problem, groups: Groups, kept: Truths) -> Truths | None:
         """Return which classes remain: the smallest are suppressed, all of one size together, until it holds."""

@@ -310,6 +310,7 @@ class Tree(Parameters):
         default=(),
         repeated=True,
         help="a group with its members, NAME = member | member; a member is a value or a group that is listed too",
+        empty="NAME = member | member, NAME = member | member",
     )
 
 

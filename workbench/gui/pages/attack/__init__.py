@@ -23,13 +23,10 @@ PAGE = Page(
     topic="attacks",
     known_as="attack singling out linkability inference reconstruction membership anonymeter",
     state=_state,
-    about=(
-        tr_later(
-            "Attacks on a release or a model, measured by how often they are right: about people who were released, "
-            "about people who were not (the control set), and by a guess without the release. Beside them is "
-            "the most that the ε of the release allows. It costs nothing, and is private: it is computed from the "
-            "original rows."
-        )
+    about=tr_later(
+        "Attacks on a release or a model, measured by how often they are right: about people who were released, about "
+        "people who were not (the control set), and by a guess without the release. Beside them is the most that the ε "
+        "of the release allows. It costs nothing, and is private: it is computed from the original rows."
     ),
     keys=tr_later("Ctrl+Return attacks, Esc stops it; Ctrl+C copies the selected lines."),
 )

@@ -2,41 +2,308 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QMarginsF, QSize
+from PySide6.QtCore import QMarginsF, QSize, Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
-from workbench.gui.pages.attack import PAGE
-from workbench.gui.pages.attack.form import OTHERS, AttackForm
-from workbench.gui.pages.attack.tasks import Attacked, hold_out, run_attack
+from workbench.gui.pages.attack import PAGE, RUN
 from workbench.gui.pages.run_page import RunPage
 from workbench.gui.session.account_task import read_releases
 from workbench.gui.session.account_view import ReleasedStep
-from workbench.gui.session.job_center import JobCenter
-from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_sentence
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import OpenTable, RunRecord, Session
+from workbench.gui.style.language import as_sentence, tr, tr_later, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, badge, button, label, named, panel, row, say, scrolled, stack
+from workbench.gui.widgets.basic import (
+    Card,
+    Elided,
+    badge,
+    button,
+    label,
+    lines,
+    named,
+    panel,
+    row,
+    say,
+    scrolled,
+    stack,
+)
 from workbench.gui.widgets.chart import KEY, SCALE, Below, Chart, Drawing
 from workbench.gui.widgets.chart_marks import Key, Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.dialogs import ask_where_to_save, choose
+from workbench.gui.widgets.dialogs import ask_for_file, ask_for_folder, ask_where_to_save, choose
+from workbench.gui.widgets.figures_first import follow_note
 from workbench.gui.widgets.formatting import percent
-from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
 from workbench.gui.widgets.output_name import beside
+from workbench.gui.widgets.parameter_form import Form
+from workbench.gui.widgets.path_field import PathField
 from workbench.gui.widgets.report_button import Reported, report_button
 from workbench.gui.widgets.table_model import Cell, Column
+from workbench.gui.widgets.table_view import LinesTable
+from workbench.jobs import CancelToken, Emit, Job
+from workbench.params import Parameters
 from workbench.release.certificate import is_model
 from workbench.risk import attacks
 from workbench.risk.attacks.outcome import NOT_COVERED
 
 if TYPE_CHECKING:
+    from workbench.data.table import Table
+    from workbench.gui.session.account_view import ReleasedStep
+    from workbench.risk.attacks.base import Attack, Given
     from workbench.risk.attacks.outcome import Outcome, Rate
+
+
+RUNNING = "attack"
+
+
+@dataclass(frozen=True, eq=False)
+class Attacked:
+    """An attack that was run, with its title and target as a person calls them. Private, unless it says otherwise."""
+
+    title: str
+    target: str
+    outcome: Outcome
+
+
+def hold_out(
+    session: Session, jobs: JobCenter, percent: int, kept: Path, show: Callable[[Path, Path], None]
+) -> JobHandle:
+    """Divide the open table at random into the file ``kept`` and one of the rows that are held out, beside it."""
+    opened, held = session.opened, kept.with_name(f"{kept.stem}-held-out.csv")
+    assert opened is not None
+
+    def work(emit: Emit, cancel: CancelToken) -> None:
+        import numpy as np
+
+        from workbench.release import attacked
+
+        attacked.hold_out(opened.table, percent, kept, held, np.random.default_rng())
+
+    def done(_: None) -> None:
+        if session.opened is opened:
+            show(kept, held)
+
+    title = tr("Holding out rows of {table}", table=opened.title)
+    return jobs.start(Job(title, work), key=f"{RUNNING}-hold-out", on_result=done)
+
+
+def run_attack(
+    session: Session,
+    jobs: JobCenter,
+    chosen: Attack,
+    request: Parameters,
+    given: Mapping[str, Path | OpenTable],
+    target: str,
+    show: Callable[[Attacked], None],
+) -> JobHandle:
+    """Attack ``target`` with what is given; the outcome goes to ``show``, and to the session."""
+
+    def work(emit: Emit, cancel: CancelToken) -> Outcome:
+        from workbench.release.attacked import attack
+
+        read: dict[str, Path | Table] = {
+            name: source if isinstance(source, Path) else source.table for name, source in given.items()
+        }
+        return attack(chosen, request, read, emit=emit, cancel=cancel)
+
+    title = tr("{attack}: {target}", attack=tr_sentence(chosen.title), target=target)
+
+    def apply(outcome: Outcome) -> None:
+        done = Attacked(chosen.title, target, outcome)
+        session.add_run(RunRecord(RUN, title, None, done, target))
+        show(done)
+
+    return follow_note(session, jobs, jobs.start(Job(title, work), key=RUNNING, on_result=apply))
+
+
+# -- the fields -------------------------------------------------------------------------------------------------------
+
+
+OPEN = ("original", "members")
+"""What the open table stands for."""
+OTHERS = ("control", "nonmembers")
+"""People who were not used."""
+
+
+class AttackForm(QWidget):
+    """The fields of one attack.
+
+    Signals:
+        changed: something else is given.
+    """
+
+    changed = Signal()
+
+    def __init__(self, session: Session, attack: Attack) -> None:
+        super().__init__()
+        self.attack, self._session = attack, session
+        self.setObjectName(f"attack_{attack.name}")
+        self._target: ChoiceBox | None = None
+        self._held_out = ""
+        self._paths: dict[str, PathField] = {}
+        self._open_line = Elided(name=f"attack_{attack.name}_open")
+        self._places, self._line, self._pairs = stack(), lines(), 0
+        self._of_open = next((needed for needed in attack.given if needed.name in OPEN), None)
+        for needed in sorted(attack.given, key=lambda needed: needed is self._of_open):  # fields beside one another
+            self._add(needed)
+        self.form = Form(f"attack_form_{attack.name}", attack.asked(), across=2)
+        self.form.changed.connect(self.changed)
+        self.setLayout(stack(self._held(), self.form, None, spacing=8))
+        session.table_changed.connect(self._say_open)
+        self._say_open()
+
+    def _held(self) -> QWidget:
+        held = panel(self._places)
+        held.setVisible(bool(self.attack.given))
+        return held
+
+    def _add(self, needed: Given) -> None:
+        from workbench.risk.attacks import MODEL, RELEASE
+
+        name = f"attack_{self.attack.name}_{needed.name}"
+        title, words = label(tr_sentence(needed.title)), tr_sentence(needed.help)
+        field: QWidget
+        if needed.name in (RELEASE, MODEL):
+            self._target = named(ChoiceBox(), name, tr_sentence(needed.title), words)
+            # A long name would push a window of 1280 pixels wider.
+            self._target.give_way(12)
+            self._target.currentIndexChanged.connect(self.changed)
+            field = self._with_chooser(self._target, name, needed)
+        elif needed is self._of_open:
+            field = self._open_line
+        else:
+            path = self._paths[needed.name] = PathField(name, tr_sentence(needed.title), words)
+            path.setPlaceholderText(words if needed.required else tr("none: no correction"))
+            path.textChanged.connect(self.changed)
+            field = self._with_chooser(path, name, needed)
+        title.setToolTip(words)
+        title.setBuddy(field)
+        if self._pairs % 2 == 0:  # two beside one another, where there is room
+            self._line = lines(spacing=16)
+            self._places.addLayout(self._line)
+        self._pairs += 1
+        self._line.addLayout(row(title, (field, 1)), 1)
+
+    def _with_chooser(self, field: QWidget, name: str, needed: Given) -> QWidget:
+        words = tr_sentence(needed.title)
+        tip = tr("Choose: {title}", title=words)
+        chooser = button(tr("Browse…"), f"{name}_browse", tip=tip, press=lambda: self._browse(needed))
+        return panel(row((field, 1), chooser))
+
+    def _browse(self, needed: Given) -> None:
+        from workbench.risk.attacks import MODEL
+
+        title = tr("Choose: {title}", title=tr_sentence(needed.title))
+        chosen = ask_for_folder(self, title) if needed.name == MODEL else ask_for_file(self, "table", title)
+        if not chosen:
+            return
+        if needed.name in self._paths:
+            self._paths[needed.name].choose(chosen)
+        else:
+            self.choose(Path(chosen))
+
+    def takes(self, kind: str) -> bool:
+        """Return whether the attack is on what ``kind`` says: a release, or a model."""
+        return any(needed.name == kind for needed in self.attack.given)
+
+    def choose(self, target: Path) -> None:
+        """Choose a release to attack, whether it is listed or not."""
+        assert self._target is not None
+        if self._target.findData(str(target)) < 0:
+            self._target.insertItem(0, target.name, str(target))
+            self._target.setItemData(0, str(target), Qt.ItemDataRole.ToolTipRole)
+        self._target.setCurrentIndex(self._target.findData(str(target)))
+        self.changed.emit()
+
+    def offer(self, releases: tuple[ReleasedStep, ...]) -> None:
+        """List the releases whose files are in place, those of other attacks' kinds left out; keep what is chosen."""
+        from workbench.risk.attacks import MODEL
+
+        if self._target is None:
+            return
+        models = self.takes(MODEL)
+        listed = [one.output for one in releases if one.files and one.model == models]
+        known = [self._target.itemData(at) for at in range(self._target.count())]
+        self._target.blockSignals(True)
+        for path in listed:
+            if str(path) not in known:
+                self._target.addItem(path.name, str(path))
+                self._target.setItemData(self._target.count() - 1, str(path), Qt.ItemDataRole.ToolTipRole)
+        self._target.blockSignals(False)
+        self.changed.emit()
+
+    @property
+    def lacks_others(self) -> bool:
+        """Whether people who were not used are asked for, and none are given."""
+        return any(name in OTHERS and not path.text().strip() for name, path in self._paths.items())
+
+    def give_others(self, held_out: str) -> None:
+        """Take a file of rows that were held out, or none, for people who were not used; one that was typed stays."""
+        for name, path in self._paths.items():
+            if name in OTHERS and path.text().strip() in ("", self._held_out):
+                path.choose(held_out)
+        self._held_out = held_out
+
+    def _say_open(self) -> None:
+        opened = self._session.opened
+        self._open_line.set_whole(
+            tr("the open table: {title}", title=opened.title) if opened is not None else tr("no table is open")
+        )
+        self.changed.emit()
+
+    def given(self) -> dict[str, Path | OpenTable]:
+        """Return what is given, by its name."""
+        found: dict[str, Path | OpenTable] = {}
+        for needed in self.attack.given:
+            if needed is self._of_open:
+                if self._session.opened is not None:
+                    found[needed.name] = self._session.opened
+            elif needed.name in self._paths:
+                if text := self._paths[needed.name].text().strip():
+                    found[needed.name] = Path(text)
+            elif self._target is not None and self._target.currentData():
+                found[needed.name] = Path(self._target.currentData())
+        return found
+
+    @property
+    def target(self) -> str:
+        """What is attacked, as a person calls it."""
+        if self._target is None:
+            return tr("generated sample")
+        return self._target.currentText()
+
+    def value(self) -> Parameters | None:
+        """Return what was chosen, or ``None`` while a field is refused; the reason is below it."""
+        return self.form.value()
+
+    def missing(self) -> str:
+        """Return what is not given yet; empty where nothing is."""
+        given = self.given()
+        for needed in self.attack.given:
+            if needed.required and needed.name not in given:
+                if needed is self._of_open:
+                    return tr("Open the original table first: Data.")
+                if needed.name in OTHERS:
+                    return tr(
+                        "Choose {what}; or hold out a part of the open table, and train on the rest or release it.",
+                        what=tr_sentence(needed.help),
+                    )
+                return tr("Choose {what}.", what=tr_sentence(needed.help))
+        return ""
+
+    def retranslate(self) -> None:
+        """Say what is given in another language."""
+        self._say_open()
+
+
+# -- the page ---------------------------------------------------------------------------------------------------------
 
 
 GUESS, WITH, STRANGERS = tr_later("a guess"), tr_later("the attack"), tr_later("not released")
@@ -267,8 +534,7 @@ class AttackPage(RunPage):
             self._fields.addWidget(made)
         for form in self._forms.values():
             form.setVisible(form is self.form)
-        text = tr_sentence(chosen.help)
-        self._about.setText(f"{text[:1].upper()}{text[1:]}.")
+        self._about.setText(as_sentence(tr_sentence(chosen.help)))
         self.refresh()
 
     def _take(self, done: Attacked) -> None:

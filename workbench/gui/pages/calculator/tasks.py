@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr
-from workbench.jobs import Job
-from workbench.signals.cancel import CancelToken, interruptible
-from workbench.signals.events import Emit
+from workbench.jobs import CancelToken, Emit, Job
+from workbench.signals.cancel import interruptible
 
 if TYPE_CHECKING:  # these load numpy, which the first paint does not wait for
     from workbench.privacy.accounting.run_curves import HeatMap, RunCurve, TrainingRun

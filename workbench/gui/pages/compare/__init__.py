@@ -20,18 +20,12 @@ PAGE = Page(
     make="workbench.gui.pages.compare.page:ComparePage",
     topic="curves",
     state=_state,
-    about=(
-        tr_later(
-            "Each line of the table is one way of training from a study of this session, or a model that "
-            "was released. Tick up to seven lines to draw them together. The bands show how sure each "
-            "mean is (one standard error)."
-        )
+    about=tr_later(
+        "Each line of the table is one way of training from a study of this session, or a model that was released. "
+        "Tick up to seven lines to draw them together. The bands show how sure each mean is (one standard error)."
     ),
-    keys=(
-        tr_later(
-            "Space ticks a line, Alt+S sorts by the current column, Ctrl+F filters, Ctrl+C copies the "
-            "selected lines, or the picture where it has the keyboard; in the picture the arrow keys "
-            "move and Return takes a point's ε."
-        )
+    keys=tr_later(
+        "Space ticks a line, Alt+S sorts by the current column, Ctrl+F filters, Ctrl+C copies the selected lines, or "
+        "the picture where it has the keyboard; in the picture the arrow keys move and Return takes a point's ε."
     ),
 )

@@ -25,20 +25,15 @@ PAGE = Page(
     make="workbench.gui.pages.data.page:DataPage",
     topic="bounds",
     state=_state,
-    about=(
-        tr_later(
-            "Open a table and declare what is public about each attribute: its kind, its bounds or its "
-            "list of values, and how missing values are treated. A release hides each row within these "
-            "public facts, so they must not be taken from the rows."
-        )
+    about=tr_later(
+        "Open a table and declare what is public about each attribute: its kind, its bounds or its "
+        "list of values, and how missing values are treated. A release hides each row within these "
+        "public facts, so they must not be taken from the rows."
     ),
-    keys=(
-        tr_later(
-            "Tab moves to the next fact, Return edits it. Ctrl+V pastes a block from a spreadsheet from "
-            "the current cell on, Ctrl+D gives all selected columns what the current cell says. Select a "
-            "name with ⚠ to see the reason below the table. Shift+click, Ctrl+click and Ctrl+A select "
-            "several columns, and an edit then changes all of them. Ctrl+F filters by name; a click on a "
-            "heading, or Alt+S, sorts the view."
-        )
+    keys=tr_later(
+        "Tab moves to the next fact, Return edits it. Ctrl+V pastes a block from a spreadsheet from the current cell "
+        "on, Ctrl+D gives all selected columns what the current cell says. Select a name with ⚠ to see the reason "
+        "below the table. Shift+click, Ctrl+click and Ctrl+A select several columns, and an edit then changes all of "
+        "them. Ctrl+F filters by name; a click on a heading, or Alt+S, sorts the view."
     ),
 )

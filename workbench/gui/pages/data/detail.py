@@ -3,27 +3,293 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QWidget
 
-from workbench.gui.pages.data.attribute_model import AttributeModel
-from workbench.gui.pages.data.column_options import MISSING, ORDERS, ReadingFacts
-from workbench.gui.pages.data.facts import ROLE_MEANING, found_in_rows
-from workbench.gui.pages.data.hints import Remedy, SuspicionLines
-from workbench.gui.pages.data.histogram import Histogram
-from workbench.gui.session.draft import DraftColumn
+from workbench.data.schema import Attribute
+from workbench.gui.pages.data.attribute_table import AttributeModel, Histogram
+from workbench.gui.pages.data.facts import ROLE_MEANING, Remedy, SuspicionLines, found_in_rows, way_edit
+from workbench.gui.session.draft import OPEN, DraftColumn
 from workbench.gui.session.draft_edits import FROM_DATA, of_all
 from workbench.gui.session.error_text import in_the_window
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_number
-from workbench.gui.widgets.basic import Elided, badge, button, label, lines, once, panel, row, say, stack
+from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence, typed
+from workbench.gui.widgets.basic import (
+    Elided,
+    badge,
+    button,
+    label,
+    lines,
+    mark_wrong,
+    named,
+    once,
+    panel,
+    row,
+    say,
+    stack,
+)
+from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.master_detail import DetailCard, scrolled_words
-from workbench.params import InputError
+from workbench.params import InputError, ParameterError
+from workbench.render.fonts import scaled
 
 if TYPE_CHECKING:
     from workbench.data.columns.profile import ColumnProfile
+
+
+WIDTH, NARROW = 164, 112
+"""Most and least width of a field: in a narrow window each gives a little, and none makes the window wider."""
+
+NOT_DECLARED = tr_later("not declared")
+MISSING = (("refuse", tr_later("stop the release")), ("own-value", tr_later("keep as ‘missing’")))
+ORDERS = (
+    (None, tr_later("year first")),
+    ("day-first", tr_later("day first")),
+    ("month-first", tr_later("month first")),
+)
+REFUSED = tr_later("stop the release")
+COUNTS_AS_MISSING = tr_later("count as ‘missing’")
+HELP = {
+    "missing": tr_later(
+        "What happens to a row without a value. Stop: the release stops and names the row. Keep as "
+        "‘missing’: whether somebody has a value is protected as well, like one more value"
+    ),
+    "date_order": tr_later(
+        "Day or month first, in a date with the year last: is 03/12/2020 the 3rd of December or the "
+        "12th of March? It must be known to everybody, because it decides how every row is read"
+    ),
+    "other": tr_later(
+        "The value that replaces whatever is not in the list. Without one, a row with such a value "
+        "stops the release and is named; with one, it counts as this value"
+    ),
+    "cells": tr_later(
+        "Before noise is added, each value is rounded to the nearest of this many, equally spaced "
+        "between the bounds. Fewer of them, in larger steps, keep less detail and can lower the "
+        "error; left empty, it is chosen from the bounds"
+    ),
+    "domain": tr_later("The public list of the values, one per line: for long lists, and for values that hold a comma"),
+}
+
+CHOSEN = {
+    "missing": tr_later("say what a missing value means in {columns}"),
+    "date_order": tr_later("say how dates are written in {columns}"),
+}
+"""What the Edit menu says of a fact that is chosen from a list."""
+
+HOW_MANY = tr_later("how many values")
+
+REPLACED = tr_later(
+    "Invalid values are replaced: a missing one is kept as ‘missing’ (“replace invalid values”, below the table)"
+)
+
+
+class ReadingFacts(QWidget):
+    """One line of fields, each with its words above it; only those that mean something for the kind are shown.
+
+    Signals:
+        list_asked: the person wants to edit the list of values.
+    """
+
+    list_asked = Signal()
+
+    def __init__(self, session: Session, attributes: AttributeModel) -> None:
+        super().__init__()
+        self._session, self._attributes = session, attributes
+        self._column: DraftColumn | None = None
+        self._edited: tuple[DraftColumn, ...] = ()
+        self._others: list[str] = []
+        self.missing = named(ChoiceBox(), "fact_missing", tr("What a missing value means"), tr(HELP["missing"]))
+        self.order = named(ChoiceBox(), "fact_date_order", tr("Day or month first"), tr(HELP["date_order"]))
+        self.other = named(ChoiceBox(), "fact_other", tr("What a value that is not listed becomes"), tr(HELP["other"]))
+        self.other_field = named(QLineEdit(), "fact_other_field", tr("A value that collects what is not listed"))
+        self.other.setLineEdit(self.other_field)
+        self.other.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.cells = named(QLineEdit(), "fact_cells", tr("How many values it is rounded to"), tr(HELP["cells"]))
+        self.values = button(tr("List of values…"), "fact_values", tip=tr(HELP["domain"]))
+        self.problem = label("", "problem", wrap=True, name="fact_problem")
+        self.missing.activated.connect(lambda: self._choose("missing", self.missing))
+        self.order.activated.connect(lambda: self._choose("date_order", self.order))
+        self.other.activated.connect(self._take_other)
+        self.other_field.editingFinished.connect(self._take_other)
+        self.cells.editingFinished.connect(self._take_cells)
+        self.values.clicked.connect(self.list_asked)
+        self._parts = {
+            "missing": (tr("if a value is missing"), self.missing),
+            "date_order": (tr("day or month first"), self.order),
+            "other": (tr("if a value is not listed"), self.other),
+            "cells": (tr(HOW_MANY), self.cells),
+            "domain": (tr("what it can be"), self.values),
+        }
+        self._holders: dict[str, QWidget] = {}
+        self._titles: dict[str, QLabel] = {}
+        for key, (words, field) in self._parts.items():
+            title = label(words, "muted")
+            title.setToolTip(tr(HELP[key]))
+            title.setBuddy(field)
+            self._titles[key] = title
+            self._holders[key] = panel(stack(title, field, spacing=2))
+            field.setMinimumWidth(0)
+            self._holders[key].hide()  # all five side by side would widen the window for good
+        fields = lines(*((holder, WIDTH) for holder in self._holders.values()), None)
+        self.setLayout(stack(fields, self.problem, spacing=2))
+        self._fit()
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Give the fields the width of their words where these are written larger or smaller."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._fit()
+
+    def _fit(self) -> None:
+        for holder in self._holders.values():
+            holder.setMinimumWidth(scaled(NARROW, WIDTH))
+            holder.setMaximumWidth(scaled(WIDTH))
+
+    def show_column(self, column: DraftColumn, edited: Sequence[DraftColumn] = ()) -> None:
+        """Show the facts of one attribute; an edit changes every column of ``edited`` that it fits."""
+        self._column, self._edited = column, tuple(edited) or (column,)
+        shown = ("missing", *_further_facts(column)) if column.protected and column.kind else ()
+        for key in sorted(self._holders, key=lambda key: key in shown):
+            # Those that go are hidden first: Qt lays the window out at each that comes, and never narrower again.
+            self._holders[key].setVisible(key in shown)
+        replaced = self._session.plan.replaces_invalid
+        self._fill(self.missing, MISSING, column.missing)
+        self.missing.setEnabled(not replaced)
+        self.missing.setToolTip(tr(REPLACED) if replaced else tr(HELP["missing"]))
+        self._fill(self.order, ORDERS, column.date_order)
+        self._fill_other(column)
+        if not self.cells.hasFocus():
+            self._show_cells(column)
+
+    def focus_on(self, fact: str) -> None:
+        """Go to the field of a fact that is still open, and show what there is to choose."""
+        field = self._parts[fact][1]
+        field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        if isinstance(field, QComboBox):
+            QTimer.singleShot(0, field, field.showPopup)  # once the card has its place
+
+    def retranslate(self) -> None:
+        """Say the lists again once everything is: among them are values of the table, which no language changes."""
+        QTimer.singleShot(0, self, self._fill_again)
+
+    def _fill_again(self) -> None:
+        self._others = []
+        if self._column is not None:
+            self.show_column(self._column, self._edited)
+
+    # -- filling in -----------------------------------------------------------------------------------------------
+
+    def _fill(self, combo: ChoiceBox, choices: tuple[tuple[str | None, str], ...], present: str | None) -> None:
+        still_open = [(tr(NOT_DECLARED), OPEN)] if present == OPEN else []
+        combo.offer([*still_open, *((tr(words), value) for value, words in choices)], present)
+        mark_wrong(combo, present == OPEN)
+
+    def _fill_other(self, column: DraftColumn) -> None:
+        listed = [self._unlisted(), *(column.domain or ())]
+        if column.other is not None and column.other not in listed:
+            listed.append(column.other)
+        if self._others != listed:
+            self._others = listed
+            self.other.clear()
+            self.other.addItems(listed)
+        self.other.setCurrentIndex(0 if column.other is None else listed.index(column.other, 1))
+
+    def _unlisted(self) -> str:
+        """Return what becomes of a value that is not listed, where no value collects it."""
+        return tr(COUNTS_AS_MISSING) if self._session.plan.replaces_invalid else tr(REFUSED)
+
+    def _show_cells(self, column: DraftColumn) -> None:
+        self.cells.setText("" if column.cells is None else str(column.cells))
+        self.cells.setPlaceholderText(tr("automatic"))
+        title = tr(HOW_MANY)
+        self._say("")
+        if column.protected and column.numeric and not column.unfilled and not column.problems():
+            made = column.column().grid()
+            self.cells.setPlaceholderText(tr("automatic: {size}", size=tr_number(made.cells.size, ",")))
+            step = tr("one day") if column.kind == "date" and made.step == 1 else tr_number(made.step, ".6g")
+            # Whole numbers keep whole steps, so that there can be fewer values than were asked for.
+            fewer = column.cells not in (None, made.cells.size)
+            title = (
+                tr("values at most, steps of {step}", step=step) if fewer else tr("values, steps of {step}", step=step)
+            )
+            self.cells.setToolTip(
+                tr(
+                    "{help}. Now: {values} in steps of {step}.",
+                    help=tr(HELP["cells"]),
+                    values=count(made.cells.size, "value"),
+                    step=step,
+                )
+            )
+        self._titles["cells"].setText(title)
+
+    # -- taking ---------------------------------------------------------------------------------------------------
+
+    def _choose(self, fact: str, combo: QComboBox) -> None:
+        assert self._column is not None
+        self._edit(lambda columns: tr(CHOSEN[fact], columns=columns), **{fact: combo.currentData()})
+
+    def _take_other(self) -> None:
+        if self._column is None or not self.other.isVisible():
+            return
+        text = self.other.currentText()
+        value = None if text in ("", self.other.itemText(0)) else text
+        if value != self._column.other:
+            self._edit(lambda columns: tr("say what is not listed in {columns}", columns=columns), other=value)
+        else:
+            self._fill_other(self._column)
+
+    def _take_cells(self) -> None:
+        if self._column is None:
+            return
+        text = self.cells.text().strip()
+        try:
+            spec = Attribute.declared()["cells"]
+            value: Any = spec.parse(typed(text), tr("the number of values")) if text else None
+        except ParameterError as error:
+            self._say(f"✕ {as_sentence(tr_sentence(error.what))}")
+            return
+        self._say("")
+        if value != self._column.cells:
+            self._edit(lambda columns: _rounded(value, columns), cells=value)
+        else:
+            self._show_cells(self._column)
+
+    def _edit(self, say: Callable[[str], str], **changes: Any) -> None:
+        assert self._column is not None
+        words, plan = way_edit(self._session.plan, self._edited, say, **changes)
+        if "date_order" in changes:  # a bound that was typed in this order, and refused before, can be read now
+            made = dataclasses.replace(self._column, date_order=changes["date_order"])
+            plan = plan.with_columns({made.name: {**changes, **self._attributes.retyped(made)}})
+        self._session.edit(words, plan)
+
+    def _say(self, text: str) -> None:
+        say(self.problem, text)
+        mark_wrong(self.cells, bool(text))
+
+
+def _rounded(values: int | None, columns: str) -> str:
+    if values is None:
+        return tr("round as the bounds suggest in {columns}", columns=columns)
+    return tr_n("round to {n} value in {columns}", "round to {n} values in {columns}", values, columns=columns)
+
+
+def _further_facts(column: DraftColumn) -> tuple[str, ...]:
+    """Return the facts beside bounds and missing values that mean something for the kind of a column."""
+    if column.kind == "date":
+        return ("date_order", "cells")
+    if column.numeric:
+        return ("cells",)
+    if column.kind == "category" or column.domain is not None:
+        return ("domain", "other")
+    return ("domain",)  # a boolean is false or true, unless other words are listed for it
+
+
+# -- the chosen attribute ---------------------------------------------------------------------------------------------
+
 
 HEIGHT = 240
 PICTURE, LEAST_PICTURE = 260, 200
@@ -111,7 +377,7 @@ class AttributeDetail(DetailCard):
         taken = column.protected and column.bounds_origin == "data"
         say(self._warning, f"⚠ {tr(FROM_DATA)}" if taken else "")
         problem = self._attributes.problem_of(self._at)
-        say(self._problem, f"✕ {problem[:1].upper()}{problem[1:]}." if problem else "")
+        say(self._problem, f"✕ {as_sentence(problem)}" if problem else "")
         # Where there is more to say, what is to be done comes first.
         self._role.setVisible(not taken and not problem and not (lines and column.protected))
         self.reading.show_column(column, edited)

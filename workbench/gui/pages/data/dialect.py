@@ -21,11 +21,10 @@ from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets.basic import Card, Elided, badge, button, empty, label, look, named, once, row, say, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.parameter_form import Form
-from workbench.jobs import Job
+from workbench.jobs import CancelToken, Job
 from workbench.params import WorkbenchError
 from workbench.params.errors import one_line
 from workbench.params.remedies import REPLACE_INVALID
-from workbench.signals.cancel import CancelToken
 
 if TYPE_CHECKING:
     from workbench.data.table import Candidate, Doubt, Table
@@ -159,9 +158,17 @@ TITLES = {
     "quote": tr_later("quotes"),
     "escape": tr_later("quotes within quotes"),
     "decimal": tr_later("decimal mark"),
+    "skip_lines": tr_later("skip lines"),
     "header": tr_later("header row"),
+    "comment": tr_later("comment mark"),
+    "names": tr_later("column names"),
+    "trim": tr_later("trim cells"),
+    "missing": tr_later("missing values"),
+    "range": tr_later("part of the sheet"),
+    "labels": tr_later("labels for codes"),
     "missing_codes": tr_later("codes declared missing, read as"),
 }
+"""What an option of the reader is called, in the form and where its guess is doubted."""
 MARKS = {
     **{",": tr_later("comma"), ";": tr_later("semicolon"), "\t": tr_later("tab"), "|": tr_later("bar")},
     **{" ": tr_later("space"), "": tr_later("none"), "none": tr_later("none"), ".": tr_later("point")},
@@ -232,22 +239,6 @@ class ReadingCandidates(QWidget):
         self._grid.addWidget(shown, line, 2)
 
 
-FIELDS = {
-    "encoding": tr_later("encoding"),
-    "delimiter": tr_later("delimiter"),
-    "quote": tr_later("quote"),
-    "escape": tr_later("escape"),
-    "decimal": tr_later("decimal"),
-    "skip_lines": tr_later("skip lines"),
-    "header": tr_later("first row is a header"),
-    "comment": tr_later("comment mark"),
-    "names": tr_later("column names"),
-    "trim": tr_later("trim cells"),
-    "missing": tr_later("missing values"),
-    "range": tr_later("part of the sheet"),
-    "labels": tr_later("labels for codes"),
-    "missing_codes": tr_later("codes declared missing"),
-}
 CHOOSERS = {"sheet": tr_later("Sheet"), "member": tr_later("Member")}
 """What chooses between the tables of one file, and what it is called."""
 LEFT_OPEN = {
@@ -335,8 +326,7 @@ class DialectForm(Card):
         self._jobs = jobs
         self.bad_lines = BadLines()
         named(self, "dialect_form", tr("How the file is written"))
-        titles = {key: tr(words) for key, words in FIELDS.items()}
-        self.form = Form("dialect", ReadOptions, titles=titles, given=dict.fromkeys(CHOOSERS), across=2)
+        self.form = Form("dialect", ReadOptions, titles=TITLES, given=dict.fromkeys(CHOOSERS), across=2)
         tip = tr("The file holds several tables: choose the one to read")
         self.part = named(ChoiceBox(), "dialect_part", tip=tip)
         self.part.activated.connect(self._choose_part)
@@ -404,7 +394,7 @@ class DialectForm(Card):
         """Say in each field what was guessed, for as long as nothing is stated there."""
         dialect = opened.table.dialect if opened is not None else None
         guess = options_of(dialect) if dialect is not None else {}
-        for name in FIELDS:
+        for name in TITLES:
             field = self.form.field(name)
             words = (
                 tr("guessed: {mark}", mark=mark_words(guess[name])) if name in guess else tr(LEFT_OPEN.get(name, ""))

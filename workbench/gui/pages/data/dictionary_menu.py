@@ -12,13 +12,11 @@ from PySide6.QtWidgets import QMenu, QToolButton
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_sentence
+from workbench.gui.style.language import as_sentence, tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import look, named
-from workbench.gui.widgets.dialogs import DICTIONARIES, ask_for_dictionary, ask_where_to_save
+from workbench.gui.widgets.dialogs import DICTIONARIES, ask_for_file, ask_where_to_save
 from workbench.gui.widgets.formatting import count
-from workbench.jobs import Job
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
+from workbench.jobs import CancelToken, Emit, Job
 
 KEY = "dictionary"
 
@@ -90,7 +88,7 @@ def declared(path: Path, plan: DraftPlan, kinds: Mapping[str, str]) -> Imported:
         result = result.with_target(target)
     result.problems()  # makes the grid of every column here rather than on the GUI thread
     stated = not_in_table(entries, list(columns))
-    return Imported(path.name, result, len(made), f"{stated[:1].upper()}{stated[1:]}." if stated else "")
+    return Imported(path.name, result, len(made), as_sentence(stated))
 
 
 def export_dictionary(path: Path, plan: DraftPlan, jobs: JobCenter, session: Session) -> JobHandle:
@@ -108,7 +106,7 @@ def export_dictionary(path: Path, plan: DraftPlan, jobs: JobCenter, session: Ses
         from workbench.sanitize.data_dictionary import left_out_in_words
 
         stated = left_out_in_words(left_out)
-        more = tr_sentence(f"{stated[:1].upper()}{stated[1:]}.") if stated else ""
+        more = tr_sentence(as_sentence(stated)) if stated else ""
         said = tr("Exported {name}.", name=path.name)
         session.notify("warning" if stated else "info", f"{said} {more}".rstrip())
 
@@ -158,7 +156,7 @@ class DictionaryMenu(QToolButton):
         self.setMenu(menu)
 
     def _import(self) -> None:
-        path = ask_for_dictionary(self)
+        path = ask_for_file(self, "dictionary")
         if path:
             import_dictionary(Path(path), self._session.plan, self._jobs, self._session, self._take)
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QCheckBox, QPlainTextEdit, QWidget
 from workbench.gui.pages.data.facts import NAMES
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import FROM_DATA
-from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence
+from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_sentence
 from workbench.gui.widgets.basic import Card, Elided, badge, button, label, mark_wrong, named, panel, row, say, stack
 from workbench.gui.widgets.formatting import count
 from workbench.params import ParameterError
@@ -205,8 +205,7 @@ class DomainEditor(Card):
         try:
             NAMES.check(list(found.values), tr("the values of {name}", name=self._name))
         except ParameterError as error:
-            what = tr_sentence(error.what)
-            text = f"✕ {what[:1].upper()}{what[1:]}." if found.values else ""
+            text = f"✕ {as_sentence(tr_sentence(error.what))}" if found.values else ""
             self._take.setEnabled(False)
         else:
             self._take.setEnabled(True)

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QPixma
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from workbench.data.images.read import ImageOptions
-from workbench.gui.pages.data.next_step import taken_words
+from workbench.gui.pages.data.start import taken_words
 from workbench.gui.project.open_table import look_for_changes
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
@@ -22,10 +22,8 @@ from workbench.gui.widgets.dialogs import confirm
 from workbench.gui.widgets.formatting import count, listed, memory
 from workbench.gui.widgets.parameter_form import Form
 from workbench.gui.widgets.thumbnail import thumbnail
-from workbench.jobs import Job
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.render.fonts import font
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
     from workbench.data.images.image_set import ClassSeen
@@ -141,7 +139,7 @@ class ImagesPanel(QWidget):
         self._changed = label(tr(CHANGED), "warn", wrap=True, name="images_changed")
         self._again = button(tr("Read the files again"), "images_reload", tip=tr("Read them as they are now"))
         self._again.clicked.connect(self._reload)
-        self._form = Form("images", ImageOptions, titles={key: tr(words) for key, words in TITLES.items()})
+        self._form = Form("images", ImageOptions, titles=TITLES)
         self._read = button(tr("Read again"), "images_read", tip=tr("Read the files by what is declared here"))
         self._read.clicked.connect(lambda: self.read_again.emit(self._form.value()))
         self._form.changed.connect(self._edited)
@@ -248,9 +246,8 @@ class ImagesPanel(QWidget):
 
 
 KEPT_ABOUT = tr_later(
-    "A network with a frozen part keeps what that part makes of the images, so that the next "
-    "training begins at once. These files are as private as the images; they are yours alone, "
-    "and are never released"
+    "A network with a frozen part keeps what that part makes of the images, so that the next training begins at once. "
+    "These files are as private as the images; they are yours alone, and are never released"
 )
 QUESTION = tr_later(
     "The next training of such a network computes its features again. Models and releases stay as they are."

@@ -9,8 +9,7 @@ from PySide6.QtWidgets import QAbstractItemView, QApplication, QScrollArea, QSta
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.data import PAGE
-from workbench.gui.pages.data.next_step import CONFIRM, ONWARD_TIP, guessed_in_words, next_step
-from workbench.gui.pages.data.start import StartPanel
+from workbench.gui.pages.data.start import CONFIRM, ONWARD_TIP, StartPanel, guessed_in_words, next_step
 from workbench.gui.project.open_table import open_images, open_table
 from workbench.gui.session.blocking import FOUND
 from workbench.gui.session.job_center import JobCenter

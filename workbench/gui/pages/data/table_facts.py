@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 
 from workbench.gui.session.blocking import FOUND
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence, typed
+from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence, typed
 from workbench.gui.widgets.basic import Elided, hold, label, lines, mark_wrong, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import listed
@@ -26,20 +26,18 @@ UNIT = tr_later(
 )
 NO_UNIT = tr_later("as stated")
 ORDER = tr_later(
-    "Rows are written in random order. Kept in their order, each row's place is published as "
-    "well: in a file sorted by name or by date, the place reveals whose row it is, and no ε "
-    "covers that"
+    "Rows are written in random order. Kept in their order, each row's place is published as well: in a file sorted by "
+    "name or by date, the place reveals whose row it is, and no ε covers that"
 )
 FORMULAS = tr_later(
     "Text of columns that are published as they are gets an apostrophe before =, +, − or @, so that no spreadsheet "
     "runs it; the certificate says so"
 )
 REPLACE = tr_later(
-    "No row is refused for what it says. A missing or unreadable value becomes one more value, "
-    "‘missing’; a number outside its bounds becomes the nearest bound; a value that is not "
-    "listed becomes the declared other value, or missing; a blank line counts as a row without "
-    "values. Otherwise the first invalid value stops the release, which reveals that all others "
-    "were valid"
+    "No row is refused for what it says. A missing or unreadable value becomes one more value, ‘missing’; a number "
+    "outside its bounds becomes the nearest bound; a value that is not listed becomes the declared other value, or "
+    "missing; a blank line counts as a row without values. Otherwise the first invalid value stops the release, which "
+    "reveals that all others were valid"
 )
 
 
@@ -125,7 +123,7 @@ class WholeTable(QWidget):
         if refused:
             stops = tr_later("⚠ Missing or invalid values in {columns}: a release stops there, unless replaced.")
             stated.append(tr(stops, columns=listed(refused)))
-        stated += [f"✕ {p.text[:1].upper()}{p.text[1:]}." for p in plan.problems() if p.field == "unit"]
+        stated += [f"✕ {as_sentence(p.text)}" for p in plan.problems() if p.field == "unit"]
         if plan.unit:
             stated.append(
                 tr_n(
@@ -159,8 +157,7 @@ class WholeTable(QWidget):
             value = Plan.declared()["rows_per_person"].parse(typed(self.rows.text()), tr("maximum rows per person"))
         except ParameterError as error:
             mark_wrong(self.rows, wrong=True)
-            what = tr_sentence(error.what)
-            self._notify(f"✕ {what[:1].upper()}{what[1:]}.")
+            self._notify(f"✕ {as_sentence(tr_sentence(error.what))}")
             return
         plan = self._session.plan
         words = tr_n("count {n} row for a person", "count {n} rows for a person", value)

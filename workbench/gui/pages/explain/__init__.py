@@ -12,13 +12,10 @@ PAGE = Page(
     help=tr_later("How much an ε lets anybody learn, what others have published, and which one to begin with"),
     make="workbench.gui.pages.explain.page:ExplainPage",
     topic="epsilon",
-    about=(
-        tr_later(
-            "What ε and δ say about one person, with tables that follow the ε at the top: beliefs, an "
-            "insurer, several releases, several rows of one person, who has to be trusted, and why "
-            "k-anonymity is no guarantee. Three questions lead to a range of ε to begin with. Nothing on "
-            "this page reads the table or costs anything."
-        )
+    about=tr_later(
+        "What ε and δ say about one person, with tables that follow the ε at the top: beliefs, an insurer, several "
+        "releases, several rows of one person, who has to be trusted, and why k-anonymity is no guarantee. Three "
+        "questions lead to a range of ε to begin with. Nothing on this page reads the table or costs anything."
     ),
     keys=tr_later("The slider and the field at the top change ε. Ctrl+E explains the plan's ε beside any page."),
 )

@@ -11,9 +11,17 @@ from PySide6.QtWidgets import QLineEdit, QStackedWidget, QWidget
 
 from workbench.data.schema import QUASI, SENSITIVE
 from workbench.gui.pages.generalise import PAGE, tasks
-from workbench.gui.pages.generalise.hierarchy_editor import FILES, NO_HIERARCHY, HierarchyEditor, TextTable
-from workbench.gui.pages.generalise.lattice import OF_NODES, LatticeChart, loss_words, node_lines
 from workbench.gui.pages.generalise.tasks import Found, Levels
+from workbench.gui.pages.generalise.views import (
+    FILES,
+    NO_HIERARCHY,
+    OF_NODES,
+    HierarchyEditor,
+    LatticeChart,
+    TextTable,
+    loss_words,
+    node_lines,
+)
 from workbench.gui.pages.run_page import RunPage
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.generalise_draft import MODEL_OF, MORE, POPULATION, GeneraliseDraft, Wanted
@@ -39,10 +47,10 @@ from workbench.gui.widgets.basic import (
 from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.formatting import count, percent
-from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.output_name import beside, remember_folder
 from workbench.gui.widgets.parameter_form import Form
 from workbench.gui.widgets.table_model import Cell, Column
+from workbench.gui.widgets.table_view import LinesTable
 from workbench.params import WorkbenchError
 from workbench.release.ledger.study_note import BEFORE
 from workbench.release.statements import PROMISES_NOTHING

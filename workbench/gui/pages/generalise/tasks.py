@@ -12,10 +12,8 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr
 from workbench.gui.widgets.figures_first import follow_note
-from workbench.jobs import Job
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import WorkbenchError
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
 
 if TYPE_CHECKING:  # these load numpy, which the first paint does not wait for
     from workbench.release.generalised.generalised_file import Published

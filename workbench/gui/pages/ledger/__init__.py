@@ -13,12 +13,9 @@ PAGE = Page(
     make="workbench.gui.pages.ledger.page:LedgerPage",
     topic="ledger",
     known_as="budget history",
-    about=(
-        tr_later(
-            "Every charge for every table on this computer. A table is recognised by its content, so a "
-            "copy or a renamed file is the same table. Verify shows whether any entry was altered or "
-            "removed."
-        )
+    about=tr_later(
+        "Every charge for every table on this computer. A table is recognised by its content, so a copy or a renamed "
+        "file is the same table. Verify shows whether any entry was altered or removed."
     ),
     keys=tr_later("Ctrl+C copies the selected rows."),
 )

@@ -36,9 +36,8 @@ from workbench.gui.widgets.basic import Card, button, caption, label, look, row,
 from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, count, entered, in_full, moment
-from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.table_model import Cell, Column
-from workbench.gui.widgets.table_view import TableFilter
+from workbench.gui.widgets.table_view import LinesTable, TableFilter
 
 if TYPE_CHECKING:
     from workbench.release.ledger.figures import ShownFigures

@@ -14,10 +14,9 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_number
 from workbench.gui.widgets.formatting import entered
-from workbench.jobs import Job
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import ParameterError
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit, Notice
+from workbench.signals.events import Notice
 
 if TYPE_CHECKING:  # it loads numpy and polars, which the first paint does not wait for
     from workbench.release.ledger.figures import ShownFigures

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
 
@@ -14,13 +15,11 @@ from workbench.deep.memory import PHASES
 from workbench.deep.memory_study import MemoryStudy, StudyResult, StudyRow, csv_bytes, line_name
 from workbench.deep.networks import Network
 from workbench.deep.networks.images import PIXELS
-from workbench.gui.pages.curve_actions import copy_curve, save_curve
-from workbench.gui.pages.curve_words import in_language
+from workbench.gui.pages.curve_actions import copy_curve, in_language, save_curve
 from workbench.gui.pages.memory import PAGE
-from workbench.gui.pages.memory.tasks import find_shape, run_study
 from workbench.gui.pages.run_page import RunPage
 from workbench.gui.session.error_text import sentence
-from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Card, button, hold, label, lines, look, named, row, rule, segments, stack
@@ -28,13 +27,73 @@ from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.curve_plot import CurvePlot
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.formatting import memory, plain
-from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.parameter_form import Form, explained
 from workbench.gui.widgets.table_model import Cell, Column
-from workbench.gui.widgets.table_view import TableFilter
+from workbench.gui.widgets.table_view import LinesTable, TableFilter
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import WorkbenchError
 from workbench.render.memory_figure import memory_figure, phases_figure
 from workbench.render.values import CurveFigure
+from workbench.signals.events import Progress
+
+STUDY, SHAPE = "memory_study", "memory_shape"
+EVERY = 50
+"""Settings between two reports of the progress."""
+
+
+def run_study(
+    jobs: JobCenter,
+    study: MemoryStudy,
+    networks: Sequence[Network],
+    show: Callable[[StudyResult], None],
+    refuse: Callable[[BaseException], None],
+) -> JobHandle:
+    """Work out the memory of every setting; reads no data."""
+
+    def work(emit: Emit, cancel: CancelToken) -> StudyResult:
+        from workbench.deep.memory import LIBRARIES, PROCESS, available
+        from workbench.deep.memory_study import CPU, MB, compare
+
+        def progress(done: int, total: int) -> None:
+            if done % EVERY == 0:
+                emit(Progress(done, total, tr_later("settings")))
+
+        fit = None if study.fit is None else int(study.fit * MB)
+        if fit is None and study.device == CPU:
+            fit = max(1, available(CPU) - PROCESS - LIBRARIES)  # it trains in a process of its own
+        return compare(study, networks, fit, progress, cancel)
+
+    return jobs.start(Job(tr("Memory study"), work), key=STUDY, on_result=show, on_failure=refuse)
+
+
+def find_shape(session: Session, jobs: JobCenter, show: Callable[[str, int], None]) -> JobHandle | None:
+    """Find what a network would read of the table or images that are open, as the form says it, and the classes."""
+    images, opened, target, draft = session.images, session.opened, session.target, session.plan
+    if images is not None:
+        shape = images.table.shape
+        show(f"{shape.channels},{shape.height},{shape.width}", len(images.table.classes))
+        return None
+    if opened is None or target is None or draft.problems():
+        return None
+
+    def work(emit: Emit, cancel: CancelToken) -> tuple[str, int] | None:
+        from workbench.release.model.preflight import network_features
+
+        try:
+            features = network_features(draft.plan(), target)
+        except WorkbenchError:
+            return None  # a target that no network predicts: the form stays as it is
+        return str(int(features.width)), len(features.classes)
+
+    def apply(found: tuple[str, int] | None) -> None:
+        if found is not None:
+            show(*found)
+
+    return jobs.start(Job(tr("Memory study"), work), key=SHAPE, shown=False, on_result=apply)
+
+
+# -- the page ---------------------------------------------------------------------------------------------------------
+
 
 WIDTH = 320
 ACROSS = 2
@@ -78,7 +137,7 @@ class ChoicesCard(Card):
             box.clicked.connect(self._touch)
             grid.addWidget(box, at // ACROSS, at % ACROSS, Qt.AlignmentFlag.AlignLeft)
             self._boxes[network.name] = box
-        self.form = Form("memory", MemoryStudy, titles={key: tr(words) for key, words in TITLES.items()})
+        self.form = Form("memory", MemoryStudy, titles=TITLES)
         self.form.changed.connect(self.changed)
         self._show_beginnings()
         self._given = ""

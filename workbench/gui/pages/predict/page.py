@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,20 +16,19 @@ from workbench.deep import networks
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.predict import PAGE
 from workbench.gui.pages.predict.images import ImagesCard, ImageSource, predict_for, reads_words, shape_words
-from workbench.gui.pages.predict.tasks import Predicted, WeightsNeededError, open_released, predict
-from workbench.gui.pages.predict.train_card import TrainCard
+from workbench.gui.pages.predict.train_card import Predicted, TrainCard, WeightsNeededError, open_released, predict
 from workbench.gui.session.account_task import read_models
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import day, tr, tr_later, tr_sentence
+from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, Facts, button, label, named, row, scrolled, stack
+from workbench.gui.widgets.basic import Card, Fact, Facts, button, label, named, row, scrolled, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.dialogs import ask_for_folder, ask_for_table, ask_for_weights, ask_where_to_save
+from workbench.gui.widgets.dialogs import ask_for_file, ask_for_folder, ask_where_to_save
 from workbench.gui.widgets.fast_table import PrivateRows
-from workbench.gui.widgets.formatting import at_most, count, listed
+from workbench.gui.widgets.formatting import at_most, count, day_of, listed
 from workbench.gui.widgets.master_detail import WIDE
 from workbench.gui.widgets.output_name import release_folder, suggest
 from workbench.gui.widgets.path_field import PathField
@@ -70,7 +69,7 @@ class WeightsRow(QWidget):
         )
         self._field.editingFinished.connect(self._take)
         browse = self._field.chooser(
-            lambda: ask_for_weights(self, tr("The public weights of the network")),
+            lambda: ask_for_file(self, "weights"),
             "predict_weights_browse",
             tr("Choose the file of the public weights"),
             self._take,
@@ -96,7 +95,7 @@ class PredictPage(PageFrame):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
-        from workbench.gui.pages.predict.image_results import ImageResults  # it knows numpy
+        from workbench.gui.pages.predict.images import ImageResults  # it knows numpy
 
         self._model: OpenModel | None = None
         self._source: Path | None = None  # of the rows, where it is not the open table
@@ -199,7 +198,9 @@ class PredictPage(PageFrame):
         choose = button(
             tr("Choose a file…"), "predict_rows_choose", tip=tr("Predict for the rows of another file; or drop it here")
         )
-        choose.clicked.connect(lambda: self._take_rows(ask_for_table(self, tr("Predict for the rows of a file"))))
+        choose.clicked.connect(
+            lambda: self._take_rows(ask_for_file(self, "table", tr("Predict for the rows of a file")))
+        )
         self._of_open = button(
             tr("The open table"), "predict_rows_open", "link", tip=tr("Predict for the table that is open")
         )
@@ -237,7 +238,7 @@ class PredictPage(PageFrame):
             title = tr_sentence(titles.get(model.name, model.name))
             if model.target:
                 title = tr("{title}, predicts {target}", title=title, target=model.target)
-            words = f"{title} · ε = {at_most(model.epsilon)} · {_day(model.time)} · {Path(model.output).name}"
+            words = f"{title} · ε = {at_most(model.epsilon)} · {day_of(model.time)} · {Path(model.output).name}"
             entries.append((words, model.output))
         self._released.offer(entries, self._folder.text().strip())
         self._released.setVisible(bool(there))
@@ -432,36 +433,7 @@ class PredictPage(PageFrame):
         self._problem.setVisible(model is None)
         self._facts.setVisible(model is not None)
         if model is not None:
-            used = model.card["training"].get("attributes_used", [a.name for a in model.attributes])
-            said = tr("groups of rows") if model.header == ("group",) else model.target.name
-            verb, said = (tr("Makes"), listed(model.header, MOST_COLUMNS)) if model.columns else (tr("Predicts"), said)
-            guarantee = model.card["guarantee"]
-            delta = f", δ = {at_most(float(guarantee['delta']))}" if float(guarantee["delta"]) else ""
-            self._facts.show_line("model", tr("Model"), tr_sentence(model.title))
-            reads = reads_words(model)
-            self._facts.show_line("reads", tr("Reads"), reads)
-            self._facts.show_line("predicts", verb, said)
-            self._facts.show_line(
-                "looks_at", tr("Looks at"), listed(used, MOST_COLUMNS) or tr("nothing: it always says the same")
-            )
-            for key in ("predicts", "looks_at") if reads else ("reads",):
-                self._facts.hide_line(key)
-            paid = f"ε = {at_most(float(guarantee['epsilon']))}{delta}, {_day(model.card['time'])}"
-            made_from = model.card.get("made_from")
-            if made_from is None:
-                self._facts.show_line("paid", tr("Paid for when it was released"), paid)
-            else:
-                free = tr(
-                    "nothing beyond release {release} ({file}), {paid}",
-                    release=made_from["release_id"],
-                    file=made_from["file"],
-                    paid=paid,
-                )
-                self._facts.show_line("paid", tr("Costs"), free)
-            outside = " ".join(map(tr_sentence, model.card["outside_guarantee"]))
-            self._facts.show_line("outside", tr("Not covered by ε"), outside, "warn")
-            if not outside:
-                self._facts.hide_line("outside")
+            self._facts.show_lines(_facts_of(model))
         self.refresh()
 
     def _predict(self) -> None:
@@ -502,10 +474,8 @@ class PredictPage(PageFrame):
                 name=found.output.name,
             )
         )
-        for place in range(MOST_SHOWN):
-            self._often.hide_line(f"often_{place}")
-        for place, (name, rows) in enumerate(found.often[:MOST_SHOWN]):
-            self._often.show_line(f"often_{place}", name, count(rows, "row"))
+        often = enumerate(found.often[:MOST_SHOWN])
+        self._often.show_lines(Fact(f"often_{at}", name, count(rows, "row")) for at, (name, rows) in often)
         self._found = found
         self._show_sheet()
         self.session.notify("info", tr("Wrote {name}: private, not for release.", name=found.output.name))
@@ -517,6 +487,30 @@ class PredictPage(PageFrame):
             self.session.notify("error", tr("The prediction failed: this is a bug in the program, see the log."))
 
 
-def _day(time: str) -> str:
-    """Return the day of a time as files write it."""
-    return day(datetime.date.fromisoformat(time[:10]))
+def _facts_of(model: OpenModel) -> Iterator[Fact]:
+    """Return what the card of a model says of it, as far as it matters to who predicts."""
+    yield Fact("model", tr("Model"), tr_sentence(model.title))
+    if reads := reads_words(model):
+        yield Fact("reads", tr("Reads"), reads)
+    else:
+        said = tr("groups of rows") if model.header == ("group",) else model.target.name
+        verb, said = (tr("Makes"), listed(model.header, MOST_COLUMNS)) if model.columns else (tr("Predicts"), said)
+        yield Fact("predicts", verb, said)
+        used = model.card["training"].get("attributes_used", [a.name for a in model.attributes])
+        nothing = tr("nothing: it always says the same")
+        yield Fact("looks_at", tr("Looks at"), listed(used, MOST_COLUMNS) or nothing)
+    guarantee, made_from = model.card["guarantee"], model.card.get("made_from")
+    delta = f", δ = {at_most(float(guarantee['delta']))}" if float(guarantee["delta"]) else ""
+    paid = f"ε = {at_most(float(guarantee['epsilon']))}{delta}, {day_of(model.card['time'])}"
+    if made_from is None:
+        yield Fact("paid", tr("Paid for when it was released"), paid)
+    else:
+        free = tr(
+            "nothing beyond release {release} ({file}), {paid}",
+            release=made_from["release_id"],
+            file=made_from["file"],
+            paid=paid,
+        )
+        yield Fact("paid", tr("Costs"), free)
+    if outside := " ".join(map(tr_sentence, model.card["outside_guarantee"])):
+        yield Fact("outside", tr("Not covered by ε"), outside, "warn")

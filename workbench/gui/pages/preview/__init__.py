@@ -22,12 +22,9 @@ PAGE = Page(
     topic="release",
     known_as="preview",
     state=_state,
-    about=(
-        tr_later(
-            "See one draw of the plan beside the original, the distribution of each attribute, and what "
-            "is left of the correlations. Previews spend no budget and are never released; a release "
-            "always draws new noise."
-        )
+    about=tr_later(
+        "See one draw of the plan beside the original, the distribution of each attribute, and what is left of the "
+        "correlations. Previews spend no budget and are never released; a release always draws new noise."
     ),
     keys=tr_later("Arrow keys move through the rows and the pairs. Private rows cannot be copied from here."),
 )

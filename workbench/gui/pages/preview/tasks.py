@@ -21,10 +21,8 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.style.language import day, tr
 from workbench.gui.widgets.distribution import Recovered
 from workbench.gui.widgets.formatting import plain, rounded
-from workbench.jobs import Job
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import InputError
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
 from workbench.studies.spreads_and_pairs import PAIR_COLUMNS, Pairs, Spread, bar_width, spread_of
 
 if TYPE_CHECKING:

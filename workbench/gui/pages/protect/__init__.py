@@ -22,18 +22,13 @@ PAGE = Page(
     topic="plan",
     known_as="protect mechanisms",
     state=_state,
-    about=(
-        tr_later(
-            "Choose how each attribute is protected and how much of the budget ε it gets. A larger share "
-            "makes it more accurate and less private. The error beside it says how far off a released "
-            "value will be on average."
-        )
+    about=tr_later(
+        "Choose how each attribute is protected and how much of the budget ε it gets. A larger share makes it more "
+        "accurate and less private. The error beside it says how far off a released value will be on average."
     ),
-    keys=(
-        tr_later(
-            "Space locks a share; the others divide the rest. A kept attribute is published unchanged. "
-            "Shift+click, Ctrl+click and Ctrl+A select several columns, and an edit then changes all of "
-            "them. Ctrl+F filters by name; a click on a heading, or Alt+S, sorts the view."
-        )
+    keys=tr_later(
+        "Space locks a share; the others divide the rest. A kept attribute is published unchanged. "
+        "Shift+click, Ctrl+click and Ctrl+A select several columns, and an edit then changes all of "
+        "them. Ctrl+F filters by name; a click on a heading, or Alt+S, sorts the view."
     ),
 )

@@ -2,26 +2,347 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from PySide6.QtCore import QItemSelectionModel
+from PySide6.QtCore import QEvent, QItemSelectionModel, QMarginsF, QSignalBlocker, QSize, Qt
 from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QSizePolicy, QSlider, QWidget
 
 from workbench.gui.gauges.budget import HIGH
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.protect import PAGE
+from workbench.gui.pages.protect.share_model import ShareModel, evenly, warning, why, with_share
+from workbench.gui.pages.protect.share_model import note as warned
+from workbench.gui.pages.protect.tasks import Example, Outlook, forecast_columns
+from workbench.gui.session.draft import DraftColumn
+from workbench.gui.session.draft_edits import of_all
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_sentence
-from workbench.gui.widgets.basic import Card, button, label, lines, panel, row, stack, views
+from workbench.gui.style.language import as_sentence, tr, tr_later, tr_number, tr_sentence
+from workbench.gui.widgets import chart_marks as mark
+from workbench.gui.widgets.basic import Card, Elided, button, label, lines, named, panel, row, say, stack, views
+from workbench.gui.widgets.chart import Below, Chart, Drawing, range_below
+from workbench.gui.widgets.chart_marks import BarLine, Scale
+from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Explainable, explain_button, of_one_row
 from workbench.gui.widgets.formatting import at_most, count, entered
-from workbench.gui.widgets.master_detail import MasterDetail
+from workbench.gui.widgets.master_detail import DetailCard, MasterDetail, scrolled_words
+from workbench.gui.widgets.settings_table import SettingsTable
+from workbench.gui.widgets.table_view import TableFilter
+from workbench.params import ParameterError
+from workbench.render.fonts import scaled
 
 if TYPE_CHECKING:
     from workbench.gui.pages.protect.tasks import Outlook
+
+
+FEW, MANY = 4, 12
+"""Candidates shown in a low card, and in a tall one."""
+
+NARROW = 300
+"""Pixels from which a line has both errors; the tooltip always does."""
+
+LINE = 40
+CLOSE = 25
+"""Pixels of a mechanism's name and its bar: where there is room, and at least."""
+
+
+class _Line(NamedTuple):
+    """One answer: its title, the error that its bar is as long as, that error and the other one in words."""
+
+    title: str
+    error: float
+    words: str
+    other: str
+    used: bool
+
+
+def _short(title: str) -> str:
+    """Return the name of a mechanism without that word, beside which there is little room."""
+    return " ".join(tr_sentence(title).replace(tr("mechanism"), "").split())
+
+
+class CandidateBars(Chart):
+    """The expected error of each mechanism that fits, and of a constant answer: the shorter the bar, the better."""
+
+    margins = QMarginsF()
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session, "candidate_bars")
+        self._lines: tuple[_Line, ...] = ()
+        self._all: tuple[_Line, ...] = ()
+        self._most = FEW
+
+    def show_outlook(self, outlook: Outlook | None) -> None:
+        """Show the candidates of one attribute, or none."""
+        self._all = ()
+        if outlook is not None:
+            best = outlook.candidates[0].name
+            most = max((c.statistic or 0.0 for c in outlook.candidates), default=0.0)
+            made = [
+                _Line(
+                    _short(c.title) + ("  ★" if c.name == best else ""),
+                    # Without an unbiased statistic: as long as the longest, for it is no better than that.
+                    (most if c.statistic is None else c.statistic) if outlook.for_statistics else c.error,
+                    outlook.relevant(c),
+                    outlook.other(c),
+                    c.name == outlook.used.name,
+                )
+                for c in outlook.candidates
+            ]
+            if not outlook.for_statistics:
+                error = outlook.constant_error
+                made.append(
+                    _Line(tr("always “{answer}”", answer=outlook.constant), error, outlook.in_words(error), "", False)
+                )
+            self._all = tuple(made)
+        stated = (f"{line.title} {line.words}{line.other and ', '}{line.other}" for line in self._all)
+        self.setAccessibleName(tr("Expected errors: {errors}", errors="; ".join(stated)))
+        self.setToolTip("\n".join(f"{line.title}: {line.words}  {line.other}" for line in self._all))
+        self._fit()
+
+    def show_all(self, *, whole: bool) -> None:
+        """Show every candidate, or where there is little room the best few; the tooltip names all."""
+        self._most = MANY if whole else FEW
+        self._fit()
+
+    def _fit(self) -> None:
+        """Take the lines that there is room for: the best ones, the one in use, and last the constant answer."""
+        self._lines, most = self._all, self._most
+        if most == FEW:
+            most = max(3, FEW * CLOSE // scaled(CLOSE))
+        if len(self._all) > most:
+            ends = [at for at, line in enumerate(self._all) if line.used or not line.other]
+            best = [at for at in range(len(self._all)) if at not in ends][: most - len(ends)]
+            self._lines = tuple(self._all[at] for at in sorted((*ends, *best)))
+        self.setMinimumHeight(len(self._lines) * scaled(CLOSE))
+        self.updateGeometry()
+        self.update()
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Take as many lines as there is room for where they are written larger or smaller."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._fit()
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        return QSize(340, len(self._lines) * scaled(LINE))
+
+    def drawing(self) -> Drawing | None:
+        """Return a line of text and a bar for each; the one in use is filled, the others are framed."""
+        if not self._lines:
+            return None
+        most = max(line.error for line in self._lines) or 1.0
+        roomy = self.width() >= scaled(NARROW)
+        lines = [
+            BarLine(
+                line.title,
+                line.error / most,
+                f"{line.other}   {line.words}" if line.other and roomy else line.words,
+                "accent" if line.used else "muted",
+                strong=line.used,
+                framed=not line.used,
+            )
+            for line in self._lines
+        ]
+        return Drawing((mark.bar_lines(lines, 13, above=True),), frame="none")
+
+
+STEPS = 1000
+HEIGHT = 256
+PICTURE = 420
+"""Pixels in height: of the card below the table, and of both pictures beside it."""
+
+VALUES, STATISTICS = "values", "statistics"
+CHOICES = ((VALUES, tr_later("each value near the truth")), (STATISTICS, tr_later("means and counts")))
+SHORTEST = 12  # letters of an answer that stay in sight
+MOST_WIDTH = 268
+HELP = tr_later(
+    "The advisor chooses the mechanism by this. Each value near the truth: the least distance of one released value "
+    "from the true one. Means and counts: the least noise in an unbiased mean or share, which shrinks with more rows"
+)
+
+LEAST_SHARE = 92
+"""Height in pixels below which the bars cannot be read."""
+
+FAINT = 0.45
+BECOMES = tr_later("{given} becomes {answer} in {chance} % of all draws")
+BECOMES_EACH = tr_later("{given} becomes each of {answer} in {chance} % of all draws")
+
+
+def becoming(example: Example) -> Drawing:
+    """Return one bar per answer; the bar of the true value is filled and named, the others are pale."""
+    chances, own = dict(enumerate(example.chances)), example.at
+    below = range_below(example.answers)
+    if example.given in {end.text for end in below}:
+        below = tuple(Below(end.at, end.text, "accent" if end.text == example.given else "muted") for end in below)
+    else:
+        below = (*below, Below(own + 0.5, example.given, "accent"))
+    return Drawing(
+        (mark.bars({at: c for at, c in chances.items() if at != own}, alpha=FAINT), mark.bars({own: chances[own]})),
+        x=Scale(0, len(chances)),
+        y=Scale(0, max(example.chances) or 1.0),
+        below=below,
+        title=tr("What {given} can become", given=example.given),
+        words=lambda x: _words(example, int(x)),
+        spoken=tr(
+            "What {given} can become: itself in {chance} % of all draws",
+            given=example.given,
+            chance=tr_number(100 * chances[own], ".3g"),
+        ),
+        margins=QMarginsF(0, 28, 0, 20),
+    )
+
+
+def _words(example: Example, bar: int) -> str:
+    several = " – " in example.answers[bar]
+    return tr(
+        BECOMES_EACH if several else BECOMES,
+        given=example.given,
+        answer=example.answers[bar],
+        chance=tr_number(100 * example.chances[bar], ".3g"),
+    )
+
+
+class PurposeChoice(QWidget):
+    """The question with its two answers; an answer is an edit of the plan."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+        self._columns: tuple[DraftColumn, ...] = ()
+        self.field = named(ChoiceBox(), "share_purpose", tr("What this column is for"), tr(HELP))
+        self.field.offer((tr(words), purpose) for purpose, words in CHOICES)
+        self.field.activated.connect(self._choose)
+        self.field.give_way(SHORTEST)
+        self.field.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.field.setMaximumWidth(MOST_WIDTH)
+        caption = label(tr("What is it for?"), "muted")
+        caption.setToolTip(tr(HELP))
+        caption.setBuddy(self.field)
+        self.setLayout(row(caption, (self.field, 1)))
+
+    def show_column(self, column: DraftColumn, edited: Sequence[DraftColumn] = ()) -> None:
+        """Show the answer for one column; one that is not protected has none. An answer is for each of ``edited``."""
+        self._columns = tuple(c for c in edited if c.protected) or (column,)
+        self.setVisible(column.protected)
+        self.field.setCurrentIndex([purpose for purpose, _ in CHOICES].index(column.purpose))
+
+    def _choose(self, at: int) -> None:
+        made = {c.name: {"purpose": CHOICES[at][0]} for c in self._columns if c.purpose != CHOICES[at][0]}
+        self._session.edit(
+            tr("say what {columns} is for", columns=of_all(self._columns)), self._session.plan.with_columns(made)
+        )
+
+
+class ShareDetail(DetailCard):
+    """Follows the attribute that is selected in the table of shares."""
+
+    def __init__(self, session: Session, model: ShareModel) -> None:
+        super().__init__(HEIGHT, PICTURE)
+        self.setObjectName("share_detail")
+        self._session, self._model, self._at, self._drag = session, model, 0, 0
+        self._name = Elided("", "heading")
+        self._why = label("", wrap=True, name="share_why")
+        self._warning = label("", "warn", wrap=True, name="share_warning")
+        self._problem = label("", "problem", wrap=True, name="share_problem")
+        self.slider = named(
+            QSlider(Qt.Orientation.Horizontal),
+            "share_slider",
+            tr("Share of ε of the chosen attribute"),
+            tr("Moves the share of this attribute; the free ones among the others make room"),
+        )
+        self.slider.setRange(1, STEPS - 1)
+        self.slider.setPageStep(STEPS // 20)
+        self.slider.valueChanged.connect(self._moved)
+        self.slider.sliderPressed.connect(self._begin_drag)
+        self._share = label("", name="share_of")
+        ask = explain_button(session, "share_explain", lambda: model.asked_at(self._at))
+        line = label(tr("share of ε"), "muted"), (self.slider, 1), self._share, ask
+        self._slider_line = panel(row(*line, spacing=12))
+        stated = scrolled_words(self._why, self._warning, self._problem)
+        self._purpose = PurposeChoice(session)
+        left = stack(self._name, (stated, 1), self._purpose, self._slider_line, spacing=6)
+        self._bars = CandidateBars(session)
+        self._becoming = Chart(session, "share_becoming", usual=QSize(360, 220), least=QSize(0, LEAST_SHARE))
+        self._drawn = stack(self._bars, self._becoming, spacing=10)
+        self.fill(left, panel(self._drawn), picture_width=318)
+        model.dataChanged.connect(self.refresh)
+        model.refused.connect(self.say_refused)
+
+    def arrange(self, *, beside: bool) -> None:
+        """Give the chart what the bars do not need, where there is much room."""
+        super().arrange(beside=beside)
+        self._drawn.setStretch(1, 1 if beside else 0)
+        self._bars.show_all(whole=beside)
+
+    def show_attribute(self, at: int) -> None:
+        """Show the attribute in row ``at``."""
+        self._at = at
+        self._begin_drag()
+        self.say_refused("")
+        self.refresh()
+
+    def say_refused(self, why: str) -> None:
+        """Say why an edit was not taken, until the next one."""
+        say(self._problem, f"✕ {as_sentence(why)}" if why else "")
+
+    def refresh(self) -> None:
+        if not 0 <= self._at < self._model.rowCount():
+            return
+        column, outlook = self._model.column_at(self._at), self._model.outlook_at(self._at)
+        shares = self._model.shares()
+        share = shares.get(column.name)
+        edited = self._model.edited_with(self._at)
+        others = len(edited) - 1
+        self._name.set_whole(
+            tr(
+                "{name} and {others} more: edits apply to all selected columns",
+                name=column.name,
+                others=tr_number(others, ","),
+            )
+            if others
+            else column.name
+        )
+        self._purpose.show_column(column, edited)
+        self._why.setText(why(column, outlook if self._model.current(self._at) else None, share))
+        stated = warning(column, outlook, high=self._session.plan.epsilon > HIGH)
+        say(self._warning, f"⚠ {stated}" if stated else "")
+        self._bars.setVisible(outlook is not None)
+        self._bars.show_outlook(outlook)
+        example = None if outlook is None else outlook.example
+        self._becoming.show_drawing(None if example is None else becoming(example))
+        self._slider_line.setVisible(share is not None)
+        if share is not None:
+            self._share.setText(at_most(share))
+            self._share.setToolTip(tr("{share} exactly", share=entered(share)))
+            self.slider.setEnabled(len(shares) > 1)
+            if not self.slider.isSliderDown():
+                with QSignalBlocker(self.slider):
+                    self.slider.setValue(round(STEPS * float(share / self._session.plan.epsilon)))
+
+    def _begin_drag(self) -> None:
+        self._drag += 1  # steps of one drag are one step of undo; the next drag is another
+
+    def _moved(self, step: int) -> None:
+        plan, column = self._session.plan, self._model.column_at(self._at)
+        share = Decimal(f"{plan.epsilon * step / STEPS:.3g}")
+        try:
+            made = with_share(plan, column.name, share, lock=column.epsilon is not None)
+        except ParameterError as error:
+            self.say_refused(str(error))
+            self.refresh()
+            return
+        self.say_refused("")
+        self._session.edit(tr("move the share of {name}", name=column.name), made, f"share {self._drag} {column.name}")
+
+
+# -- the page ---------------------------------------------------------------------------------------------------------
+
 
 LEAST, MOST = Decimal("1e-6"), Decimal("1e6")
 SLIDER = Decimal("0.05"), Decimal(50)
@@ -36,12 +357,6 @@ class ProtectPage(PageFrame):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
-        # These know the engines, which the descriptor of the page does not wait for.
-        from workbench.gui.pages.protect.detail import ShareDetail
-        from workbench.gui.pages.protect.share_model import ShareModel
-        from workbench.gui.widgets.empty_state import NothingYet
-        from workbench.gui.widgets.settings_table import SettingsTable
-        from workbench.gui.widgets.table_view import TableFilter
 
         self._even = button(
             tr("Split evenly"), "split_evenly", tip=tr("Free every lock and give each column the same share")
@@ -90,7 +405,6 @@ class ProtectPage(PageFrame):
         self._even.setVisible(opened)
         self.filter.setVisible(opened)
         self._next.setVisible(opened)
-        self.shares.forget()
         self.refresh()
         self.table.show_all()
         if opened and self.shares.rowCount():
@@ -117,8 +431,6 @@ class ProtectPage(PageFrame):
         self._ask()
 
     def _ask(self) -> None:
-        from workbench.gui.pages.protect.tasks import forecast_columns
-
         if self._stale and self.shares.shares():
             self._stale = False
             # Also where nothing is outdated: what is computed for a former plan is not to be shown.
@@ -153,8 +465,6 @@ class ProtectPage(PageFrame):
         )
 
     def _say_note(self) -> None:
-        from workbench.gui.pages.protect.share_words import note as warned
-
         plan = self.session.plan
         problems = plan.problems()
         kept = [c.name for c in plan.columns if c.action == "keep"]
@@ -178,8 +488,6 @@ class ProtectPage(PageFrame):
     # -- what the buttons do --------------------------------------------------------------------------------------
 
     def _split_evenly(self) -> None:
-        from workbench.gui.pages.protect.share_edits import evenly
-
         self.session.edit(tr("split ε evenly"), evenly(self.session.plan))
 
     def _go_on(self) -> None:

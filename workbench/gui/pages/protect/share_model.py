@@ -2,25 +2,282 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
+from typing import Any
 
-from workbench.gui.pages.protect.share_edits import fits, split, with_action, with_lock, with_share
-from workbench.gui.pages.protect.tasks import Outlook
+from workbench.gui.pages.protect.tasks import Candidate, Outlook
 from workbench.gui.session.blocking import needed_first
-from workbench.gui.session.draft import DraftColumn
-from workbench.gui.session.draft_edits import FROM_DATA, of_all
+from workbench.gui.session.draft import DraftColumn, DraftPlan
+from workbench.gui.session.draft_edits import FROM_DATA, of_all, protect_changes
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_sentence, typed
+from workbench.gui.style.language import capital, tr, tr_later, tr_number, tr_sentence, typed
 from workbench.gui.widgets.explain import Asked, of_one_row
-from workbench.gui.widgets.formatting import at_most, count, entered, listed
+from workbench.gui.widgets.formatting import at_least, at_most, count, entered, listed
 from workbench.gui.widgets.table_model import Cell, Column, PlanModel
 from workbench.params import ParameterError
 
+OTHER_WAY = tr_later("release synthetic rows or a private model")
+"""What serves where noisy rows do not."""
+
+OF_ROWS = tr_later("one value {one}, {statistic} over the {rows}")
+OF_CLAMPED = tr_later("one value {one}, {statistic} over the {rows} (of clamped values)")
+TWO_ANSWERS = tr_later(
+    "Every released value is one of the two bounds: the mean can be estimated from them, nothing else."
+)
+
+
+def why(column: DraftColumn, outlook: Outlook | None, share: Decimal | None) -> str:
+    """Return what is done with a column, by which mechanism, and how far off it will be."""
+    if column.action == "drop":
+        return tr("Dropped: nothing of it is released, and it takes no ε.")
+    if column.action == "keep":
+        return tr("Kept as it is.")
+    if column.problems():
+        return tr("{problem}: go back to Data.", problem=capital(tr_sentence(column.problems()[0].text)))
+    if outlook is None or share is None:
+        return "…"
+    used, best = outlook.used, outlook.candidates[0]
+    both = _both_errors(outlook, used)
+    title = capital(tr_sentence(used.title))
+    if outlook.advised:
+        aim = tr("the least noise in statistics") if outlook.for_statistics else tr("the least error")
+        fit = (
+            tr("the only mechanism that fits")
+            if len(outlook.candidates) == 1
+            else tr("{aim} of those that fit", aim=aim)
+        )
+        stated = tr(
+            "{title} ★ at a share of {share}: {errors}; {fit}.",
+            title=title,
+            share=at_most(share),
+            errors=both,
+            fit=fit,
+        )
+    else:
+        stated = tr(
+            "{title}, chosen by you, at a share of {share}: {errors}. The advisor would take the {advised} ★: {best}.",
+            title=title,
+            share=at_most(share),
+            errors=both,
+            advised=tr_sentence(best.title),
+            best=outlook.relevant(best),
+        )
+    return f"{stated} {tr(TWO_ANSWERS)}" if outlook.two_answers else stated
+
+
+def _both_errors(outlook: Outlook, used: Candidate) -> str:
+    """Return the error of one value and that of a statistic over the table's rows."""
+    one, statistic = outlook.in_words(used.error), outlook.statistic_in_words(used.statistic)
+    if used.statistic is None:
+        return tr("one value {one}, {statistic}", one=one, statistic=statistic)
+    words = OF_CLAMPED if outlook.column.numeric else OF_ROWS
+    return tr(words, one=one, statistic=statistic, rows=count(outlook.rows, "row"))
+
+
+def warning(column: DraftColumn, outlook: Outlook | None, *, high: bool) -> str:
+    """Return the warning about a column with its ways out, or nothing; ``high`` says that ε is high already."""
+    if column.action == "keep":
+        return tr(KEPT)
+    relations = f"{outlook.faded_words} " if outlook is not None and outlook.faded else ""
+    if outlook is not None and outlook.useless and outlook.for_statistics:
+        noise = tr("Even over all {rows} a mean or a count is mostly noise.", rows=count(outlook.rows, "row"))
+        return f"{noise} {_ways(outlook, high=high)}"
+    if outlook is not None and outlook.useless:
+        noise = tr(
+            "Writing “{answer}” in every row would be {closeness}, at no privacy cost: at this share, {name} is mostly "
+            "noise.",
+            answer=outlook.constant,
+            closeness=outlook.useless_words,
+            name=column.name,
+        )
+        return f"{noise} {relations}{_ways(outlook, high=high)}"
+    if outlook is not None and outlook.bare:
+        return tr(
+            "At this share nearly every value leaves as it is: whoever sees the release can be almost "
+            "sure of anybody's {name}. Give it less ε, or ask whether it has to be published.",
+            name=column.name,
+        )
+    if outlook is not None and relations:
+        taken = f" {tr(FROM_DATA)}" if column.bounds_origin == "data" else ""
+        return f"{relations}{_ways(outlook, high=high)}{taken}"
+    if column.protected and column.bounds_origin == "data":
+        return tr(FROM_DATA)
+    if outlook is not None and outlook.served is not None:
+        return tr(
+            "A share above {served} is served by the table for {served}: the rest is wasted.",
+            served=tr_number(outlook.served, "g"),
+        )
+    return ""
+
+
+def _ways(outlook: Outlook, *, high: bool) -> str:
+    """Return the ways out of a column that is mostly noise or faded; more ε is none where ε is high already."""
+    statistics = (
+        [] if outlook.for_statistics or not outlook.statistics_help else [tr("choose “means and counts” below")]
+    )
+    more = [] if high else [tr("raise ε")]
+    steps = [tr("round it to fewer steps")] if outlook.for_statistics and outlook.column.numeric else []
+    return f"{_either([tr('Drop columns'), *statistics, *steps, *more, tr(OTHER_WAY)])}."
+
+
+def note(useless: Sequence[Outlook], epsilon: Decimal, *, high: bool) -> str:
+    """Return the one warning about a plan as a whole: what is mostly noise, how weak ε is, and the ways out of both."""
+    names = listed([outlook.column.name for outlook in useless])
+    helped = any(o.statistics_help and not o.for_statistics for o in useless)
+    statistics = [tr("choose “means and counts” for what you need the average of")] if helped else []
+    ways = _either([tr("drop columns"), *statistics, *([] if high else [tr("raise ε")]), tr(OTHER_WAY)])
+    weak = tr("At ε = {epsilon} the guarantee says little about any one row", epsilon=at_most(epsilon))
+    if high and useless:
+        return tr("⚠ {weak}, and {names} would still be mostly noise: {ways}.", weak=weak, names=names, ways=ways)
+    if useless:
+        return f"{tr('⚠ Mostly noise at this ε: {names}.', names=names)} {capital(ways)}."
+    return f"⚠ {weak}." if high else ""
+
+
+def _either(ways: Sequence[str]) -> str:
+    return tr("{ways}, or {last}", ways=", ".join(ways[:-1]), last=ways[-1])
+
+
+# -- the words --------------------------------------------------------------------------------------------------------
+
+
+LEAST = Decimal("1e-6")
+"""The least share a table can be built for."""
+
+
+def split(draft: DraftPlan) -> dict[str, Decimal]:
+    """Return the share of each protected column, whether or not its public facts are declared yet.
+
+    Raises:
+        ParameterError: the locked shares exceed ε, or leave too little for the others.
+    """
+    from workbench.sanitize.budget_split import shares
+
+    return shares(draft.epsilon, draft.protected) if draft.protected else {}
+
+
+def with_share(draft: DraftPlan, name: str, share: Decimal, *, lock: bool) -> DraftPlan:
+    """Return the draft in which ``name`` has ``share`` and the other free columns split the rest as before.
+
+    Args:
+        draft: the plan.
+        name: a protected column.
+        share: its new share of ε.
+        lock: whether the share is written into the plan, exactly; else it follows further moves of the others.
+
+    Raises:
+        ParameterError: no other column is free, or the share does not fit into ε.
+    """
+    free = [c for c in draft.protected if c.epsilon is None and c.name != name]
+    if not free:
+        raise ParameterError(*_nothing_free(draft, name))
+    room = draft.epsilon - sum((c.epsilon for c in draft.protected if c.epsilon and c.name != name), Decimal(0))
+    most = room - LEAST * len(free)
+    if not LEAST <= share <= most:
+        raise ParameterError(
+            tr(
+                "a share of {share} does not fit: the other columns leave {most}",
+                share=entered(share),
+                most=at_least(max(most, Decimal(0))),
+            ),
+            f"column {name}",
+            tr("write less, raise ε, or free a lock"),
+        )
+    if lock:
+        made = draft.with_column(name, epsilon=share)
+    else:
+        made = _weighted(draft.with_column(name, epsilon=None), name, float(share / room))
+    split(made)  # refuses what would starve a column
+    return made
+
+
+def with_lock(draft: DraftPlan, name: str, locked: bool) -> DraftPlan:
+    """Return the draft in which the share of ``name`` is locked or free; no share moves by it, but for its tail.
+
+    Freed and locked again, a share of 0.3 is 0.3: what the weights make of it beyond nine digits is cut.
+
+    Raises:
+        ParameterError: it is the last free column.
+    """
+    present = split(draft)[name]
+    if locked:
+        if not any(c.epsilon is None and c.name != name for c in draft.protected):
+            raise ParameterError(*_nothing_free(draft, name))
+        return draft.with_column(name, epsilon=Decimal(f"{present:.9g}"))
+    if any(c.epsilon is None for c in draft.protected):
+        return with_share(draft, name, present, lock=False)
+    return draft.with_column(name, epsilon=None, weight=1.0)
+
+
+def with_action(draft: DraftPlan, columns: Sequence[DraftColumn], action: str, kinds: Mapping[str, str]) -> DraftPlan:
+    """Return the draft with another action for columns; their locks go, and one column stays free.
+
+    Args:
+        draft: the plan.
+        columns: the columns.
+        action: what is done with them.
+        kinds: the kind that each column of the table seems to have, for those that were dropped unseen.
+    """
+    made: dict[str, dict[str, Any]] = {}
+    for column in (c for c in columns if c.action != action):
+        protected = action == "protect"
+        changes = protect_changes(column, kinds.get(column.name, "category")) if protected else {"action": action}
+        made[column.name] = {**changes, "epsilon": None}
+    return settled(draft.with_columns(made))
+
+
+def fits(column: DraftColumn, mechanism: str) -> bool:
+    """Return whether a column can go through a mechanism; what is wrong with it anyhow does not count."""
+    before = {problem.text for problem in column.problems()}
+    return {problem.text for problem in dataclasses.replace(column, mechanism=mechanism).problems()} <= before
+
+
+def settled(draft: DraftPlan) -> DraftPlan:
+    """Return the draft with the largest locked share freed where all are locked: it takes what the others leave."""
+    if not draft.protected or any(c.epsilon is None for c in draft.protected):
+        return draft
+    largest = max(draft.protected, key=lambda c: c.epsilon or Decimal(0))
+    return draft.with_column(largest.name, epsilon=None, weight=1.0)
+
+
+def evenly(draft: DraftPlan) -> DraftPlan:
+    """Return the draft with every lock freed and all weights equal."""
+    return draft.with_(
+        columns=tuple(
+            dataclasses.replace(c, epsilon=None, weight=1.0) if (c.epsilon, c.weight) != (None, 1.0) else c
+            for c in draft.columns
+        )
+    )
+
+
+def _weighted(draft: DraftPlan, name: str, part: float) -> DraftPlan:
+    """Return the draft in which ``name`` takes ``part`` of what locks leave; weights keep a mean of 1."""
+    free = [c for c in draft.protected if c.epsilon is None]
+    others = sum(c.weight for c in free if c.name != name)
+
+    def weight(column: DraftColumn) -> float:
+        return part * len(free) if column.name == name else column.weight / others * (1 - part) * len(free)
+
+    names = {c.name for c in free}
+    columns = tuple(dataclasses.replace(c, weight=weight(c)) if c.name in names else c for c in draft.columns)
+    return draft.with_(columns=columns)
+
+
+def _nothing_free(draft: DraftPlan, name: str) -> tuple[str, str, str]:
+    if len(draft.protected) == 1:
+        return tr("the only protected column takes all of ε"), f"column {name}", tr("change ε itself")
+    return tr("one share stays free, so that the sum is exactly ε"), f"column {name}", tr("free another lock first")
+
+
+# -- the table --------------------------------------------------------------------------------------------------------
+
+
 NAME, ACTION, MECHANISM, SHARE, LOCK, ERROR = range(6)
 ERROR_HELP = tr_later(
-    "How far a released value is off on average, if every value is equally likely; for means and "
-    "counts, ±: in 95 of 100 releases the figure over the rows of this table is within that "
-    "margin. It follows from the mechanism alone"
+    "How far a released value is off on average, if every value is equally likely; for means and counts, ±: in 95 of "
+    "100 releases the figure over the rows of this table is within that margin. It follows from the mechanism alone"
 )
 ACTIONS = {"protect": tr_later("protect"), "drop": tr_later("drop"), "keep": tr_later("keep")}
 LOCKED, FREED = tr_later("lock the share of {columns}"), tr_later("free the share of {columns}")
@@ -88,18 +345,13 @@ class ShareModel(PlanModel):
         self._outlooks: dict[str, Outlook] = {}
         self._split: dict[str, Decimal] = {}
         self.problem = ""
-        self._rows = 0
         self.follow_plan()
 
     # -- what the rows are ----------------------------------------------------------------------------------------
 
-    def height(self) -> int:
-        """Return the number of attributes."""
-        return self._rows
-
     def order(self) -> list[int]:
         """Return the rows as they are shown unsorted: what is released comes first."""
-        return [at for at in needed_first(self.session.plan) if at < self._rows]
+        return needed_first(self.session.plan) if self.height() else []
 
     def needs_at(self, at: int) -> bool:
         """Whether an attribute is open or wrong, kept, read off the rows, mostly noise, faded or hardly hidden."""
@@ -151,15 +403,12 @@ class ShareModel(PlanModel):
             self._split, self.problem = split(plan), ""
         except ParameterError as error:
             self._split, self.problem = {}, str(error)
-        if len(plan.columns) != self._rows:
-            self.beginResetModel()
-            self._rows = len(plan.columns)
-            self.endResetModel()
         self.refresh()
 
-    def forget(self) -> None:
-        """Forget the outlooks: they belong to another table, which :meth:`follow_plan` then shows."""
+    def start_over(self) -> None:
+        """Show another table: the outlooks belong to the former one."""
         self._outlooks.clear()
+        super().start_over()
 
     def take_outlooks(self, outlooks: tuple[Outlook, ...]) -> None:
         """Show what a job has computed."""
@@ -168,7 +417,7 @@ class ShareModel(PlanModel):
 
     def useless(self) -> list[Outlook]:
         """Return the outlooks of the columns that are mostly noise at their share."""
-        shown = [self.outlook_at(at) for at in range(self._rows)]
+        shown = [self.outlook_at(at) for at in range(self.height())]
         return [outlook for outlook in shown if outlook is not None and outlook.useless]
 
     # -- edits ----------------------------------------------------------------------------------------------------

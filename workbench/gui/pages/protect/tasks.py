@@ -12,7 +12,7 @@ from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.style.language import tr, tr_sentence
 from workbench.gui.widgets.formatting import plain, rounded
-from workbench.jobs import Job
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.sanitize.usefulness import (
     EVENLY,
     NORMAL_95,
@@ -21,8 +21,6 @@ from workbench.sanitize.usefulness import (
     relations_fade,
     statistic_is_noise,
 )
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
     from workbench.data.columns.grid import Grid

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QCheckBox,
@@ -27,7 +27,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.style.stylesheet import MARGIN, PAD, ROW
 from workbench.gui.widgets.basic import Card, Elided, button, label, mark_wrong, named, panel, row, segments, stack
-from workbench.gui.widgets.cell_delegates import CHEVRON, PADDING, tick
+from workbench.gui.widgets.cell_delegates import CHEVRON, PADDING
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.fast_table import PrivateRows
@@ -72,12 +72,7 @@ class ColumnModel(PlanModel):
             Column("", self._why, tr("Why a column is not suggested"), width=240, grows=0.6),
         )
         super().__init__(session, columns)
-        session.table_changed.connect(self._reset)
         session.plan_changed.connect(self.refresh)
-
-    def height(self) -> int:
-        """Return the number of columns."""
-        return len(self.session.plan.columns) if self.session.opened is not None else 0
 
     def needs_at(self, at: int) -> bool:
         """Return whether a column is ticked: the box beside the filter shows these alone."""
@@ -94,10 +89,6 @@ class ColumnModel(PlanModel):
 
     def _take(self, at: int, ticked: bool) -> None:
         self.take([c.name for c in self.edited_with(at)], ticked=ticked)
-
-    def _reset(self) -> None:
-        self.beginResetModel()
-        self.endResetModel()
 
     # -- cells --------------------------------------------------------------------------------------------------------
 
@@ -130,6 +121,8 @@ class ColumnModel(PlanModel):
 class ColumnList(SettingsTable):
     """A list that is ticked by the mouse or by Space; a box that is clicked with Shift ticks the range."""
 
+    ticked = TICK
+
     def __init__(self, session: Session) -> None:
         self.listed = ColumnModel(session)
         accessible = tr("Columns: ticked if they are needed")
@@ -146,14 +139,6 @@ class ColumnList(SettingsTable):
         """Return the width in which every kind is read whole, however large its letters are."""
         advance, words = self.fontMetrics().horizontalAdvance, KINDS if column == KIND else ()
         return max((advance(tr_sentence(kind)) + PADDING + CHEVRON for kind in words), default=0)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        index = self.currentIndex()
-        keys = (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter)
-        if event.key() in keys and not event.modifiers() and index.isValid():
-            tick(self.listed.index(index.row(), TICK))
-            return
-        super().keyPressEvent(event)
 
 
 WAYS = {

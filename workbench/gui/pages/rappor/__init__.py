@@ -13,12 +13,10 @@ PAGE = Page(
     make="workbench.gui.pages.rappor.page:RapporPage",
     topic="rappor",
     state=lambda session: "ready" if any(step.central == "rappor" for step in session.released) else "empty",
-    about=(
-        tr_later(
-            "RAPPOR collects one value from each client as a vector of random bits, and decodes which "
-            "values are frequent. Move the parameters and see what a report costs and what can be "
-            "detected; simulate for free; or release the reports of a column, which is charged first."
-        )
+    about=tr_later(
+        "RAPPOR collects one value from each client as a vector of random bits, and decodes which "
+        "values are frequent. Move the parameters and see what a report costs and what can be "
+        "detected; simulate for free; or release the reports of a column, which is charged first."
     ),
     keys=tr_later("Ctrl+Return simulates. Esc cancels what is running."),
 )

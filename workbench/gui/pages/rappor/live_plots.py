@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QMarginsF
 
-from workbench.gui.pages.rappor.parameters_card import LINES
 from workbench.gui.pages.rappor.tasks import Bar
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import KEY, Below, Drawing, ends_below
 from workbench.gui.widgets.chart_marks import Key, Scale, Sign
 from workbench.gui.widgets.formatting import count, percent, plain
-from workbench.params import ParameterError
+from workbench.params import ParameterError, integer
+from workbench.params.field import IntegerField
 from workbench.privacy.rappor.account import cost
-from workbench.privacy.rappor.parameters import RapporParameters
+from workbench.privacy.rappor.parameters import HASHED_BITS, RapporParameters
 from workbench.rappor.detectable import smallest_detectable
 
 FILL = 0.35
@@ -137,13 +136,21 @@ POINTS = 33
 CANDIDATES = 100
 
 
-@dataclass(frozen=True)
-class Setting:
-    """Where the parameters are."""
+@dataclass(frozen=True, kw_only=True)
+class Setting(RapporParameters):
+    """The parameters of every client, with how many there are and how often each reports."""
 
-    parameters: RapporParameters
-    clients: int
-    each: int
+    clients: int = integer(
+        default=100_000, at_least=100, upto=20_000_000, help=tr_later("clients in a simulation, each with one report")
+    )
+    each: int = integer(
+        default=1, at_least=1, upto=100_000, help=tr_later("reports of each client, all with one permanent answer")
+    )
+
+    @property
+    def parameters(self) -> RapporParameters:
+        """The parameters alone."""
+        return RapporParameters(**{name: getattr(self, name) for name in RapporParameters.declared()})
 
     def at(self, key: str, value: float) -> Setting:
         """Return the setting with another value of one parameter.
@@ -151,13 +158,26 @@ class Setting:
         Raises:
             ParameterError: the value does not go with the others.
         """
-        if key == "clients":
-            return dataclasses.replace(self, clients=round(value))
-        if key == "each":
-            return dataclasses.replace(self, each=round(value))
-        given = {name: getattr(self.parameters, name) for name in self.parameters.declared()}
-        given[key] = round(value) if key in ("k", "h", "m") else value
-        return dataclasses.replace(self, parameters=RapporParameters.from_plain(given))
+        whole = isinstance(self.declared()[key], IntegerField)
+        return replace(self, **{key: round(value) if whole else value})  # type: ignore[arg-type]
+
+
+SCALES = {
+    **{"f": Scale(0, 0.99), "p": Scale(0, 1), "q": Scale(0, 1)},
+    **{"h": Scale(1, 8), "k": Scale(8, HASHED_BITS), "m": Scale(1, 64)},
+    **{"clients": Scale(1_000, 10_000_000, log=True), "each": Scale(1, 1_000, log=True)},
+}
+"""What the slider of each parameter offers, in their order; the fields take more."""
+TITLES = {
+    "f": tr_later("coin tosses, f"),
+    "p": tr_later("0 reported as 1, p"),
+    "q": tr_later("1 reported as 1, q"),
+    "h": tr_later("hashes, h"),
+    "k": tr_later("bits, k"),
+    "m": tr_later("cohorts, m"),
+    "clients": tr_later("clients"),
+    "each": tr_later("reports each"),
+}
 
 
 @dataclass(frozen=True)
@@ -190,16 +210,15 @@ class Plot:
 
 def plots(setting: Setting, key: str) -> tuple[Plot, Plot]:
     """Return ε and the smallest detectable frequency along the parameter ``key``."""
-    line = next(line for line in LINES if line.key == key)
-    now = {"clients": setting.clients, "each": setting.each}.get(key) or float(getattr(setting.parameters, key, 0.0))
+    scale = SCALES[key]
     lines: dict[str, list[tuple[float, float]]] = {"one": [], "permanent": [], "exact": [], "least": []}
     for step in range(POINTS):
         share = step / (POINTS - 1)
-        value = line.scale.value(share)
+        value = scale.value(share)
         try:
             there = setting.at(key, value)
-            bound = cost(there.parameters, there.each)
-            least = smallest_detectable(there.parameters, there.clients, CANDIDATES)
+            bound = cost(there, there.each)
+            least = smallest_detectable(there, there.clients, CANDIDATES)
         except ParameterError:
             continue  # a hole in the lines, such as p = q
         for name, found in (("one", bound.one), ("permanent", bound.permanent), ("exact", bound.exact)):
@@ -213,7 +232,7 @@ def plots(setting: Setting, key: str) -> tuple[Plot, Plot]:
     ]
     if setting.each > 1 or key == "each":
         epsilons.append(Series(tr("these reports"), "third", made["exact"]))
-    frame = tr(line.words), line.scale, now
+    frame = tr(TITLES[key]), scale, float(getattr(setting, key))
     frequency = Series(
         tr("smallest share found among {candidates} candidates", candidates=CANDIDATES), "private", made["least"]
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from typing import Any
 
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QWidget
@@ -12,6 +13,8 @@ from PySide6.QtWidgets import QWidget
 from workbench.gui.pages.rappor import PAGE
 from workbench.gui.pages.rappor.live_plots import (
     CANDIDATES,
+    SCALES,
+    TITLES,
     Setting,
     bars_drawing,
     heat_drawing,
@@ -19,7 +22,6 @@ from workbench.gui.pages.rappor.live_plots import (
     plots,
     roc_drawing,
 )
-from workbench.gui.pages.rappor.parameters_card import LINES, ParametersCard
 from workbench.gui.pages.rappor.tasks import Shown, decoded, simulate
 from workbench.gui.pages.release_account import RUNNING, left_words, release_hindrance, short_words
 from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseWords, known_error
@@ -31,10 +33,24 @@ from workbench.gui.session.session import Session
 from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import again, localised, tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, Facts, badge, into_sight, label, lines, look, named, row, scrolled, stack
+from workbench.gui.widgets.basic import (
+    Card,
+    Fact,
+    Facts,
+    badge,
+    into_sight,
+    label,
+    lines,
+    look,
+    named,
+    row,
+    scrolled,
+    stack,
+)
 from workbench.gui.widgets.chart import Chart
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import at_most, count, percent, plain
+from workbench.gui.widgets.parameter_form import Form
 from workbench.params import ParameterError
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Cost, PureDp
@@ -140,7 +156,7 @@ class RapporPage(ReleasePage):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE, RELEASED)
         self._facts = Facts(wrap_names=True)
-        self._parameters = ParametersCard()
+        self.form = Form("rappor", Setting, titles=TITLES, sliders=SCALES)
         self._plots = [
             Chart(session, name, usual=QSize(260, 116), least=QSize(0, 110))
             for name in ("rappor_epsilon_plot", "rappor_detectable_plot")
@@ -160,16 +176,15 @@ class RapporPage(ReleasePage):
         self.set_primary(
             tr("Simulate"), "rappor_simulate", self._simulate, tr("Simulate and decode (Ctrl+Return); free")
         )
-        self._parameters.changed.connect(self._changed)
+        self.form.changed.connect(self._changed)
         self._target.textChanged.connect(lambda _text: self.refresh())
         self._source.activated.connect(lambda _at: self._chose_source())
-        titles = {"source": tr("values"), **{line.key: tr(line.words) for line in LINES}}
         self._steps = FormSteps(
             session.undo_stack,
             "rappor",
             self._state,
             self._restore,
-            title=titles.__getitem__,
+            title=lambda key: tr("values") if key == "source" else self.form.title_of(key),
             written=lambda key: key != "source",
         )
         session.table_changed.connect(self.in_sight(self._start_over))
@@ -182,7 +197,8 @@ class RapporPage(ReleasePage):
         self._unbounded = label(tr(UNBOUNDED), "warn", wrap=True, name="rappor_unbounded")
         costs = label(tr("WHAT IT COSTS AND CAN FIND"), "caption")
         bounds = Card(costs, self._facts, self._unbounded, *self._plots, pad=12, spacing=6)
-        above = lines((self._parameters, 5), (bounds, 6), spacing=12)
+        parameters = Card(label(tr("PARAMETERS OF EVERY CLIENT"), "caption"), self.form, None, pad=12, spacing=6)
+        above = lines((parameters, 5), (bounds, 6), spacing=12)
         # Before anything is found a high window is for the lines.
         layout = stack((above, 1), self._released, self._results, spacing=12)
         title = label(tr("values"), "muted")
@@ -219,25 +235,28 @@ class RapporPage(ReleasePage):
         kind, _, name = str(self._source.currentData()).partition(":")
         if kind == "preset" and first:
             known = next(known for known in PRESETS if known.name == name)
-            self._parameters.show_values(known.parameters, known.reports, self._parameters.each() or 1)
+            former = self._setting()
+            each = 1 if former is None else former.each
+            self.form.set_value(Setting(**vars(known.parameters), clients=known.reports, each=each))
         self._changed()
 
     def _changed(self) -> None:
         self._steps.keep()
         self.refresh()
 
-    def _state(self) -> dict[str, str]:
-        return {"source": self._source.currentData(), **self._parameters.state()}
+    def _state(self) -> dict[str, Any]:
+        return {"source": self._source.currentData(), **self.form.state()}
 
-    def _restore(self, state: Mapping[str, str]) -> None:
+    def _restore(self, state: Mapping[str, Any]) -> None:
         self._source.setCurrentIndex(max(self._source.findData(state["source"]), 0))
-        self._parameters.restore(state)
+        self.form.restore(state)
         self.refresh()
 
     def _setting(self) -> Setting | None:
         """Return what is chosen; ``None`` while a field is refused."""
-        parameters, clients, each = self._parameters.value(), self._parameters.clients(), self._parameters.each()
-        return None if parameters is None or clients is None or each is None else Setting(parameters, clients, each)
+        found = self.form.value()
+        assert found is None or isinstance(found, Setting)
+        return found
 
     def _chosen(self) -> tuple[str | None, str]:
         """Return the chosen column, ``None`` for made-up clients, and the name of their preset."""
@@ -247,7 +266,7 @@ class RapporPage(ReleasePage):
     def refresh(self) -> None:
         session, setting = self.session, self._setting()
         if setting is not None:
-            for plot, found in zip(self._plots, plots(setting, self._parameters.last), strict=True):
+            for plot, found in zip(self._plots, plots(setting, self.form.last), strict=True):
                 plot.show_drawing(plot_drawing(found))
         bound = self._show_cost(setting)
         running, releasing = self.running, self._releasing is not None
@@ -259,7 +278,7 @@ class RapporPage(ReleasePage):
         self._into.setVisible(session.opened is not None)
         self._release.setEnabled(not hinder and not running and bool(self._target.text().strip()))
         self._name_release(done=False)
-        self._parameters.enable(not running)
+        self.form.setEnabled(not running)
         self._source.setEnabled(not running)
         self.show_cancel(keys=keys)
         stated = hinder if session.opened is not None else ""
@@ -284,58 +303,31 @@ class RapporPage(ReleasePage):
 
     def _show_cost(self, setting: Setting | None) -> RapporCost | None:
         """Show both ε and what can be found; return the cost where it is finite."""
-        self._unbounded.setVisible(setting is not None and setting.parameters.f == 0)
+        self._unbounded.setVisible(setting is not None and setting.f == 0)
         if setting is None:
-            for key in ("rappor_one", "rappor_permanent", "rappor_charge", "rappor_least", "rappor_left"):
-                self._facts.hide_line(key)
+            self._facts.show_lines(())
             return None
-        bound = cost(setting.parameters, setting.each)
-        self._facts.show_line("rappor_one", tr("ε₁, of one report"), _epsilon(bound.one), tip=_exact(bound.one))
-        self._facts.show_line(
-            "rappor_permanent",
-            tr("ε∞, of any number of reports"),
-            _epsilon(bound.permanent),
-            tip=_exact(bound.permanent),
-        )
+        bound = cost(setting, setting.each)
         try:
-            charged = self._charge(bound)
+            charged: Decimal | None = self._charge(bound)
         except ParameterError:
-            self._facts.show_line(
-                "rappor_charge", tr("charged by Release"), tr("∞: refused"), "danger", tip=tr(INFINITE)
-            )
-            self._facts.hide_line("rappor_left")
-            self._show_least(setting)
-            return None
-        words = (
-            tr("charged by Release")
-            if setting.each == 1
-            else tr("charged for {each} reports each", each=tr_number(setting.each, ","))
-        )
-        tip = tr(
-            "min(ε∞, reports · ε₁); the exact bound of these reports is {exact}", exact=tr_number(bound.exact, ".10g")
-        )
-        self._facts.show_line("rappor_charge", words, f"ε = {at_most(charged)}", "accent", tip=tip)
-        if self.session.opened is not None and self._chosen()[0] is not None:
-            left, kind = left_words(self.session, charged)
-            self._facts.show_line("rappor_left", tr("left after it"), left, kind)
-        else:
-            self._facts.hide_line("rappor_left")
-        self._show_least(setting)
-        return bound
+            charged = None
+        self._facts.show_lines((*_both(bound), *self._charged(setting, bound, charged), _least(setting)))
+        return None if charged is None else bound
 
-    def _show_least(self, setting: Setting) -> None:
-        least = smallest_detectable(setting.parameters, setting.clients, CANDIDATES)
-        words = percent(least, 2) if least < 1 else tr("none")
-        tip = tr(
-            "The share that is found in 80 % of collections among {candidates} candidates (Bonferroni, α = 0.05)",
-            candidates=CANDIDATES,
-        )
-        self._facts.show_line(
-            "rappor_least",
-            tr("smallest share found in {clients} reports", clients=tr_number(setting.clients, ",")),
-            words,
-            tip=tip,
-        )
+    def _charged(self, setting: Setting, bound: RapporCost, charged: Decimal | None) -> Iterator[Fact]:
+        """Return what a release is charged, and what it leaves of the budget."""
+        words = tr("charged by Release")
+        if charged is None:
+            yield Fact("rappor_charge", words, tr("∞: refused"), "danger", tr(INFINITE))
+            return
+        if setting.each > 1:
+            words = tr("charged for {each} reports each", each=tr_number(setting.each, ","))
+        exact = tr_number(bound.exact, ".10g")
+        tip = tr("min(ε∞, reports · ε₁); the exact bound of these reports is {exact}", exact=exact)
+        yield Fact("rappor_charge", words, f"ε = {at_most(charged)}", "accent", tip)
+        if self.session.opened is not None and self._chosen()[0] is not None:
+            yield Fact("rappor_left", tr("left after it"), *left_words(self.session, charged))
 
     # -- what it does ---------------------------------------------------------------------------------------------
 
@@ -383,6 +375,28 @@ class RapporPage(ReleasePage):
     def _show_released(self) -> None:
         self._released.show_newest()
         self.refresh()
+
+
+def _both(bound: RapporCost) -> tuple[Fact, Fact]:
+    return (
+        Fact("rappor_one", tr("ε₁, of one report"), _epsilon(bound.one), tip=_exact(bound.one)),
+        Fact(
+            "rappor_permanent",
+            tr("ε∞, of any number of reports"),
+            _epsilon(bound.permanent),
+            tip=_exact(bound.permanent),
+        ),
+    )
+
+
+def _least(setting: Setting) -> Fact:
+    least = smallest_detectable(setting, setting.clients, CANDIDATES)
+    words = tr("smallest share found in {clients} reports", clients=tr_number(setting.clients, ","))
+    tip = tr(
+        "The share that is found in 80 % of collections among {candidates} candidates (Bonferroni, α = 0.05)",
+        candidates=CANDIDATES,
+    )
+    return Fact("rappor_least", words, percent(least, 2) if least < 1 else tr("none"), tip=tip)
 
 
 def _epsilon(value: float) -> str:

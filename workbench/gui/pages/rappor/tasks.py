@@ -14,10 +14,8 @@ from workbench.gui.pages.release_tasks import certified
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable
 from workbench.gui.style.language import tr, tr_sentence
-from workbench.jobs import Job
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.privacy.rappor.parameters import RapporParameters
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
     from workbench.rappor.decode import Decoded

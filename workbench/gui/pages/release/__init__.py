@@ -25,13 +25,10 @@ PAGE = Page(
     known_as="noisy rows synthetic rows statistics",
     topic="certificate",
     state=_state,
-    about=(
-        tr_later(
-            "The settings of the chosen way: noisy rows, synthetic rows, statistics or another kind. "
-            "Release asks once. Then the whole cost is charged to the ledger, new noise is drawn from "
-            "the system's random generator, and the files appear together or not at all. To release the "
-            "same plan again costs again; to copy the files is free."
-        )
+    about=tr_later(
+        "The settings of the chosen way: noisy rows, synthetic rows, statistics or another kind. Release asks once. "
+        "Then the whole cost is charged to the ledger, new noise is drawn from the system's random generator, and the "
+        "files appear together or not at all. To release the same plan again costs again; to copy the files is free."
     ),
     keys=tr_later("Ctrl+Return releases, after you confirm. Esc cancels what is running."),
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import datetime
+from collections.abc import Iterator
 from decimal import Decimal
 
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from workbench.gui.gauges.budget import HIGH
-from workbench.gui.pages.release.pane import Fact
+from workbench.gui.pages.release.pane import FactOf
 from workbench.gui.pages.release_account import (
     both_words,
     left_of,
@@ -23,11 +23,11 @@ from workbench.gui.session.account_task import name_account, read_account, set_s
 from workbench.gui.session.error_text import sentence, ways_out
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import day, tr, tr_later, tr_n, tr_number, tr_sentence
-from workbench.gui.widgets.basic import Card, Facts, button, caption, label, look, mark_wrong, named, row
+from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
+from workbench.gui.widgets.basic import Card, Fact, Facts, button, caption, label, look, mark_wrong, named, row
 from workbench.gui.widgets.dialogs import confirm
 from workbench.gui.widgets.explain import Explainable, of_plan, percent
-from workbench.gui.widgets.formatting import at_least, at_most, in_full
+from workbench.gui.widgets.formatting import at_least, at_most, day_of, in_full
 from workbench.params import ParameterError
 from workbench.privacy.accounting.posterior import posterior
 from workbench.sanitize.account_name import checked_name
@@ -83,7 +83,7 @@ class VersionCard(Card):
         self.setVisible(bool(since or doubt) and self._session.open_data is not None)
         images = self._session.images is not None
         if doubt is None:
-            stated = tr(OF_IMAGES if images else OF_TABLE, since=_day(since))
+            stated = tr(OF_IMAGES if images else OF_TABLE, since=day_of(since))
         else:
             what = tr_sentence(doubt.what)
             stated = f"{what[:1].upper()}{what[1:]}."
@@ -105,11 +105,6 @@ class VersionCard(Card):
         text = tr(text, title=opened.title)
         if confirm(self, title, text, what) and self._session.open_data is opened:
             set_separate(self._session, self._jobs, opened)
-
-
-def _day(since: str) -> str:
-    """Return the day of a time as the ledger writes it."""
-    return day(datetime.date.fromisoformat(since[:10])) if since else ""
 
 
 class AccountName(QWidget):
@@ -232,7 +227,6 @@ class CostCard(Card):
         self._figure = label("–", "figure", name="release_epsilon")
         self._means = label(tr(FIGURE_MEANS), "muted", wrap=True, name="release_compared")
         self._facts = Facts()
-        self._lines: dict[str, tuple[str, str, str]] = {}
         self.allowed: tuple[Decimal, Decimal] | None = None
         self._short = label("", "danger", wrap=True, name="release_short")
         self._high = label("", "warn", wrap=True, name="release_high")
@@ -267,7 +261,7 @@ class CostCard(Card):
             self.body.addWidget(part)
         self.body.addStretch(1)
 
-    def show_cost(self, found: Foreseen | None, facts: tuple[Fact, ...], *, done: bool) -> None:
+    def show_cost(self, found: Foreseen | None, facts: tuple[FactOf, ...], *, done: bool) -> None:
         """Show a cost against the account.
 
         Args:
@@ -279,24 +273,18 @@ class CostCard(Card):
         cost, delta = (session.plan.cost(), Decimal(0)) if found is None else (found.epsilon, found.delta)
         self._figure.setText(both_words(cost, delta) if cost is not None else "–")
         self._figure.setToolTip(in_full(cost))
-        self._show_neighbours(found, cost, delta)
-        lines: dict[str, tuple[str, str, str]] = {}
+        lines = self._neighbours(found, cost, delta)
         if session.plan.unit:
             most = tr_n("{n} row is read", "{n} rows are read", session.plan.rows_per_person)
-            lines["rows_each"] = (tr("of each {unit}", unit=session.plan.unit), most, "")
+            lines.append(Fact("rows_each", tr("of each {unit}", unit=session.plan.unit), most))
         elif session.plan.rows_per_person != 1:
-            lines["rows_each"] = (tr("rows of one person"), str(session.plan.rows_per_person), "")
+            lines.append(Fact("rows_each", tr("rows of one person"), str(session.plan.rows_per_person)))
         self._means.setText(tr(PERSON_MEANS if session.plan.unit else FIGURE_MEANS))
         if delta:
-            lines["delta"] = ("δ", tr_number(float(delta), ".3g"), "")
+            lines.append(Fact("delta", "δ", tr_number(float(delta), ".3g")))
         if found is not None:
-            lines |= {key: (tr(words), stated(found.facts), tr(tip)) for key, words, tip, stated in facts}
-        for key in self._lines.keys() - lines.keys():
-            self._facts.hide_line(key)
-        for key, (words, text, tip) in lines.items():
-            self._facts.show_line(key, words, text, tip=tip)
-        self._lines = lines
-        self._show_left(cost)
+            lines += [Fact(key, tr(words), said(found.facts), tip=tr(tip)) for key, words, tip, said in facts]
+        self._facts.show_lines([*lines, *self._left(cost)])
         high = cost is not None and cost > HIGH
         self._high.setVisible(high)
         if cost is not None and high:
@@ -305,38 +293,35 @@ class CostCard(Card):
             )
         self._show_short(cost, delta, done=done)
 
-    def _show_neighbours(self, found: Foreseen | None, cost: Decimal | None, delta: Decimal) -> None:
-        stated = "–" if cost is None else with_delta(at_most(cost), delta)
-        self._facts.show_line(
-            "zero_out", tr("blanked (zero-out)"), stated, tip=f"{tr(ZERO_OUT)}\n{in_full(cost)}".strip()
-        )
-        local = found is not None and found.local
+    def _neighbours(self, found: Foreseen | None, cost: Decimal | None, delta: Decimal) -> list[Fact]:
+        blanked = replaced = "–" if cost is None else with_delta(at_most(cost), delta)
         if cost is None or (found is None and self._session.way != "rows"):
-            stated = "–"
-        elif local or found is None:
-            stated = with_delta(at_most(cost), delta)
-        else:
-            stated = replaced_words(cost, delta).removeprefix("ε = ")
-        self._facts.show_line("replace_one", tr("replaced (replace-one)"), stated, tip=tr(REPLACE_ONE))
+            replaced = "–"
+        elif found is not None and not found.local:
+            replaced = replaced_words(cost, delta).removeprefix("ε = ")
+        tip = f"{tr(ZERO_OUT)}\n{in_full(cost)}".strip()
+        return [
+            Fact("zero_out", tr("blanked (zero-out)"), blanked, tip=tip),
+            Fact("replace_one", tr("replaced (replace-one)"), replaced, tip=tr(REPLACE_ONE)),
+        ]
 
-    def _show_left(self, cost: Decimal | None) -> None:
-        account, facts = self._session.account, self._facts
+    def _left(self, cost: Decimal | None) -> Iterator[Fact]:
+        account = self._session.account
         remaining = account.remaining
-        facts.hide_line("after")
         if account.problem:
             stated = tr("not certain who pays") if account.in_doubt else tr("cannot be read")
-            facts.show_line("cap_left", tr("ledger"), stated, "danger")
+            yield Fact("cap_left", tr("ledger"), stated, "danger")
         elif remaining is None:
-            facts.show_line("cap_left", tr("cap"), tr("this release sets it"), "muted")
+            yield Fact("cap_left", tr("cap"), tr("this release sets it"), "muted")
         else:
             assert account.cap is not None
             what = tr("remains of ε {cap}", cap=at_least(account.cap))
-            facts.show_line("cap_left", what, at_least(remaining), tip=in_full(remaining))
+            yield Fact("cap_left", what, at_least(remaining), tip=in_full(remaining))
             after = remaining - (cost or Decimal(0))
             if cost is not None and after >= 0:
-                facts.show_line("after", tr("remains afterwards"), at_least(after), "accent", tip=in_full(after))
+                yield Fact("after", tr("remains afterwards"), at_least(after), "accent", in_full(after))
             elif cost is not None:
-                facts.show_line("after", tr("short by"), at_most(-after), "danger", tip=in_full(-after))
+                yield Fact("after", tr("short by"), at_most(-after), "danger", in_full(-after))
 
     def _show_short(self, cost: Decimal | None, delta: Decimal, *, done: bool) -> None:
         session = self._session
@@ -405,7 +390,6 @@ class OnlyModelsCard(Card):
         self.setVisible(images is not None)
         if images is None:
             return
-        self._facts.show_line("release_images", tr("open"), f"{images.title}: {images.stated}")
         remaining = account.remaining
         if account.problem:
             stated = account.problem
@@ -413,8 +397,10 @@ class OnlyModelsCard(Card):
             stated = tr("the first network that is released sets its cap")
         else:
             stated = tr("ε = {remaining} for further networks", remaining=at_least(max(remaining, Decimal(0))))
-        self._facts.show_line("release_images_left", tr("budget left"), stated)
-        outside = " ".join(map(tr_sentence, images.outside))
-        self._facts.show_line("release_images_outside", tr("outside the guarantee"), outside, "warn")
-        if not outside:
-            self._facts.hide_line("release_images_outside")
+        facts = [
+            Fact("release_images", tr("open"), f"{images.title}: {images.stated}"),
+            Fact("release_images_left", tr("budget left"), stated),
+        ]
+        if outside := " ".join(map(tr_sentence, images.outside)):
+            facts.append(Fact("release_images_outside", tr("outside the guarantee"), outside, "warn"))
+        self._facts.show_lines(facts)

@@ -8,7 +8,6 @@ from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QGridLayout, QScrollArea, QWidget
 
-from workbench.gui.pages.refusals import table_refusal
 from workbench.gui.pages.release import PAGE
 from workbench.gui.pages.release.cards import (
     AccountName,
@@ -31,7 +30,7 @@ from workbench.gui.pages.release_account import (
 )
 from workbench.gui.pages.release_page import ReleasePage, ReleaseWords, known_error
 from workbench.gui.pages.release_tasks import Asked, Foreseen
-from workbench.gui.pages.run_page import first_problem
+from workbench.gui.pages.run_page import first_problem, table_refusal
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
@@ -41,10 +40,8 @@ from workbench.gui.widgets.basic import button, label, look, panel, row, stack
 from workbench.gui.widgets.declared import ColumnsCard
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.way_bar import MODEL, WayBar
-from workbench.jobs import Job
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import WorkbenchError
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
 
 WIDE, HIGH = 1200, 800
 """Pixels of width from which the fields have a column of their own; of height, from which the columns are listed."""

@@ -14,9 +14,9 @@ from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseW
 from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen, foresee
 from workbench.gui.session.session import Session
 from workbench.gui.session.undo import FormSteps
-from workbench.gui.style.language import again, tr, tr_later, tr_sentence
+from workbench.gui.style.language import again, as_sentence, tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import Card, label, say
-from workbench.gui.widgets.delta_entry import DeltaEntry, DeltaLine
+from workbench.gui.widgets.epsilon_entry import DeltaEntry, DeltaLine
 from workbench.gui.widgets.parameter_form import Form, explained
 from workbench.params import Parameters
 from workbench.release.kinds import TABLES, kind
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from workbench.sanitize.plan import Plan
     from workbench.work.work import Work
 
-Fact = tuple[str, str, str, Callable[[Any], str]]
+FactOf = tuple[str, str, str, Callable[[Any], str]]
 """Key, words and tip of a line beside the cost, and what it says of a forecast's facts."""
 
 
@@ -53,7 +53,7 @@ class WayPane(Card):
 
     changed = Signal()
     refreshed = Signal()
-    facts: tuple[Fact, ...] = ()
+    facts: tuple[FactOf, ...] = ()
     wide = False
     titles: Mapping[str, str] = {"delta": "δ"}
     written: Collection[str] = ("delta",)
@@ -215,8 +215,7 @@ class DerivedPane(WayPane):
         self.form.changed.connect(lambda: self.chose("request"))
         self.body.addWidget(label(tr_sentence(known.released).upper(), "caption"))
         if known.help:
-            stated = tr_sentence(known.help)
-            self.body.addWidget(label(f"{stated[:1].upper()}{stated[1:]}.", "muted", wrap=True))
+            self.body.addWidget(label(as_sentence(tr_sentence(known.help)), "muted", wrap=True))
         self.body.addWidget(explained(self.form))
         self.body.addWidget(self._problem)
         self.body.addWidget(DeltaLine(self.delta))

@@ -20,13 +20,10 @@ PAGE = Page(
     make="workbench.gui.pages.released.page:ReleasedPage",
     topic="certificate",
     state=_state,
-    about=(
-        tr_later(
-            "Every release that the ledger of this computer knows, the newest first, with its files "
-            "where they still are. Select one to verify it, to save its certificate or a whole bundle, "
-            "to open it as a table, or to see what a recipient can estimate from it. Nothing here costs "
-            "anything."
-        )
+    about=tr_later(
+        "Every release that the ledger of this computer knows, the newest first, with its files where they still are. "
+        "Select one to verify it, to save its certificate or a whole bundle, to open it as a table, or to see what a "
+        "recipient can estimate from it. Nothing here costs anything."
     ),
     keys=tr_later(
         "Up and Down select a release, Ctrl+F filters, Ctrl+C copies the selected lines. Verify recomputes every "

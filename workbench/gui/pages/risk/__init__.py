@@ -23,13 +23,11 @@ PAGE = Page(
     topic="risk",
     known_as="k-anonymity l-diversity t-closeness uniqueness SUDA HIPAA prosecutor journalist marketer",
     state=known,
-    about=(
-        tr_later(
-            "Tick what an outsider may know of a person (quasi-identifiers), and what nobody must learn (sensitive "
-            "columns). The figures follow at once: unique rows, the chance that somebody is found, how much a class of "
-            "rows that look alike gives away. Open a released file as a table to see the same of it. Removing names "
-            "and grouping values lowers these figures, and none of them is a guarantee: only ε is."
-        )
+    about=tr_later(
+        "Tick what an outsider may know of a person (quasi-identifiers), and what nobody must learn (sensitive "
+        "columns). The figures follow at once: unique rows, the chance that somebody is found, how much a class of "
+        "rows that look alike gives away. Open a released file as a table to see the same of it. Removing names "
+        "and grouping values lowers these figures, and none of them is a guarantee: only ε is."
     ),
     keys=tr_later("Space ticks a column as known, or all that are selected. Ctrl+Return shows the figures."),
 )

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import fields, make_dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
 
-from PySide6.QtCore import QMarginsF, QSize, Qt
+from PySide6.QtCore import QMarginsF, QSize, Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QLineEdit, QStackedWidget, QWidget
 
+from workbench.data.read import SAMPLE_PREFIX
 from workbench.data.schema import QUASI, SENSITIVE
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.risk import PAGE
-from workbench.gui.pages.risk.columns import RiskColumnsTable
-from workbench.gui.pages.risk.tasks import MOST_ROWS, Found, UniqueRow, look, measure, search
+from workbench.gui.pages.risk.tasks import MOST_ROWS, Asked, Found, UniqueRow, look, measure, search
 from workbench.gui.session.error_text import sentence
+from workbench.gui.session.generalise_draft import GeneraliseDraft
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import localised, tr, tr_later, tr_number, tr_sentence, typed
@@ -39,15 +43,177 @@ from workbench.gui.widgets.chart import SCALE, Chart, Drawing, range_below, row_
 from workbench.gui.widgets.chart_marks import Scale
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.formatting import count, listed, percent
-from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
+from workbench.gui.widgets.parameter_form import Form
 from workbench.gui.widgets.report_button import Reported, report_button
-from workbench.gui.widgets.table_model import Cell, Column
-from workbench.params import WorkbenchError
+from workbench.gui.widgets.settings_table import SettingsTable
+from workbench.gui.widgets.table_model import Cell, Column, PlanModel
+from workbench.gui.widgets.table_view import LinesTable
+from workbench.params import Parameters, WorkbenchError, declared_by, text
 from workbench.release.ledger.study_note import BEFORE
+from workbench.risk.distances import HIERARCHICAL
+from workbench.risk.measures import RiskOptions
 
-if TYPE_CHECKING:
-    from workbench.risk.measures import RiskOptions
+KNOWN_AT, FIGURE = 1, 72
+LONGEST, PAD = "99.9 %", 24
+"""The longest figure, and the points around it."""
+
+Part = dict[str, Any]
+
+
+class RiskColumns(PlanModel):
+    """The columns. A tick is the column's role in the plan, one step that can be undone.
+
+    A target or an identifier keeps its role: that it is known or sensitive is kept here, until another table is opened.
+
+    Signals:
+        ticked: something else is asked.
+    """
+
+    ticked = Signal()
+
+    def __init__(self, session: Session) -> None:
+        needed = tr("Part of the unique rows that are not unique without it")
+        special = tr("Part of the score of special uniques (SUDA): how often few columns suffice, with this one")
+        separated = tr("Part of the pairs of rows in which it differs")
+        columns = (
+            Column(tr("Column"), self._name, tr("The column of the table"), width=120, grows=0.3),
+            Column(
+                tr("Known"),
+                self._known,
+                tr("Whether an outsider may know it of a person (a quasi-identifier): Space ticks what is selected"),
+                width=68,
+                tick=lambda at, ticked: self._take(at, QUASI, ticked=ticked),
+            ),
+            Column(
+                tr("Sensitive"),
+                self._sensitive,
+                tr("Whether nobody must learn it of a person"),
+                width=84,
+                tick=lambda at, ticked: self._take(at, SENSITIVE, ticked=ticked),
+            ),
+            Column(tr("Adds"), partial(self._share, "needed"), needed, width=FIGURE, right=True),
+            Column(tr("Special"), partial(self._share, "special"), special, width=FIGURE, right=True),
+            Column(
+                tr("Distinct"),
+                partial(self._share, "distinct"),
+                tr("Different values, of all rows"),
+                width=FIGURE,
+                right=True,
+            ),
+            Column(tr("Separated"), partial(self._share, "separated"), separated, width=FIGURE, right=True),
+            Column(
+                tr("HIPAA"),
+                self._hipaa,
+                tr("Which of HIPAA's eighteen identifiers its name or values suggest: look yourself as well"),
+                width=150,
+                grows=0.7,
+            ),
+        )
+        super().__init__(session, columns)
+        self._own: dict[str, str] = {}
+        self._parts: dict[str, Part] = {}
+        session.plan_changed.connect(self.refresh)
+
+    def names(self, role: str) -> tuple[str, ...]:
+        """Return the columns that are ticked for ``role``."""
+        return tuple(c.name for at, c in enumerate(self.session.plan.columns) if self._role(at) == role)
+
+    def show_parts(self, figures: dict[str, Any]) -> None:
+        """Show each column's part in what was measured."""
+        parts: dict[str, Part] = {c.name: {} for c in self.session.plan.columns}
+        for hint in figures.get("hipaa", ()):
+            parts[hint["column"]]["hipaa"] = hint
+        for one in figures.get("minimal_sets", {}).get("attributes", ()):
+            parts[one["name"]]["needed"] = one["contribution"]
+        for one in figures.get("special", {}).get("attributes", ()):
+            parts[one["name"]]["special"] = one["contribution"]
+        for one in figures.get("identifiers", ()):
+            if len(one["columns"]) == 1:
+                parts[one["columns"][0]] |= {"distinct": one["distinction"], "separated": one["separation"]}
+        self._parts = parts
+        self.refresh()
+
+    def _role(self, at: int) -> str | None:
+        column = self.column_at(at)
+        return self._own.get(column.name) or column.role
+
+    def _take(self, at: int, role: str, *, ticked: bool) -> None:
+        edited = self.edited_with(at)
+        with self.session.one_step(self._words([c.name for c in edited], role, ticked=ticked)):
+            for column in edited:
+                if column.role in ("target", "identifier"):
+                    self._own.pop(column.name, None)
+                    if ticked:
+                        self._own[column.name] = role
+                elif ticked or column.role == role:
+                    name = column.name
+                    self.session.edit_column(
+                        name, tr("change the role of {name}", name=name), role=role if ticked else None
+                    )
+        self.refresh()
+        self.ticked.emit()
+
+    def _words(self, names: list[str], role: str, *, ticked: bool) -> str:
+        one = names[0] if len(names) == 1 else count(len(names), "column")
+        if not ticked:
+            return tr("free {one}", one=one)
+        return tr("call {one} known", one=one) if role == QUASI else tr("call {one} sensitive", one=one)
+
+    def start_over(self) -> None:
+        """Show another table: its columns have their own roles."""
+        self._own, self._parts = {}, {}
+        super().start_over()
+
+    # -- cells --------------------------------------------------------------------------------------------------------
+
+    def _name(self, at: int) -> Cell:
+        name = self.column_at(at).name
+        return Cell(name, "" if self._role(at) in (QUASI, SENSITIVE) else "muted", name, key=name.casefold())
+
+    def _box(self, at: int, role: str, yes: str, no: str) -> Cell:
+        on, name = self._role(at) == role, self.column_at(at).name
+        return Cell(ticked=on, key=not on, spoken=f"{name}: {yes if on else no}")
+
+    def _known(self, at: int) -> Cell:
+        return self._box(at, QUASI, tr("known"), tr("not known"))
+
+    def _sensitive(self, at: int) -> Cell:
+        return self._box(at, SENSITIVE, tr("sensitive"), tr("not sensitive"))
+
+    def _share(self, key: str, at: int) -> Cell:
+        part = self._parts.get(self.column_at(at).name, {}).get(key)
+        if part is None or self._role(at) != QUASI:
+            return Cell("")
+        return Cell(percent(round(part, 3)), key=part, exact=repr(part))
+
+    def _hipaa(self, at: int) -> Cell:
+        hint = self._parts.get(self.column_at(at).name, {}).get("hipaa")
+        if hint is None:
+            return Cell("")
+        words = f"({hint['letter']}) {tr_sentence(hint['identifier'])}"
+        return Cell(words, "warn", words, key=hint["letter"])
+
+
+class RiskColumnsTable(SettingsTable):
+    """The list; Space ticks a column as known."""
+
+    ticked = KNOWN_AT
+
+    def __init__(self, session: Session) -> None:
+        self.listed = RiskColumns(session)
+        super().__init__(
+            session, self.listed, "risk_columns", tr("Columns: ticked if an outsider knows them"), private=True
+        )
+        self.verticalHeader().setDefaultSectionSize(ROW - 4)
+
+    def _widest_choice(self, column: int) -> int:
+        figure = self.fontMetrics().horizontalAdvance(LONGEST) + PAD if self.listed.columns[column].right else 0
+        return max(super()._widest_choice(column), figure)
+
+
+# -- the page ---------------------------------------------------------------------------------------------------------
+
 
 _NUMBER = re.compile(r"\d[\d,]*(\.\d+)?")
 FIGURES, ROWS, SETS = "figures", "rows", "sets"
@@ -75,6 +241,38 @@ WHAT = tr_later(
 READY = tr_later("Who could be found by {names}?")
 LISTED = tr_later("The {most} with the highest scores.")
 NO_GUARANTEE = tr_later("None of these figures is a guarantee. A release with ε has one, whatever an outsider knows.")
+
+
+TITLES_OF_MORE = {
+    "population": tr_later("population table"),
+    "threshold": tr_later("rows above a risk of"),
+    "recursive": tr_later("recursive (c, ℓ): c"),
+    "distance": tr_later("distance for t"),
+}
+MORE: type[Parameters] = make_dataclass(
+    "More",  # not translated
+    [
+        (
+            "population",
+            Any,
+            text(
+                default=None,
+                help=tr_later("a table of the whole population, in place of the sample's share"),
+                empty=tr_later("none"),
+                file="table",
+            ),
+        ),
+        *(
+            (one.name, Any, declared_by(replace(RiskOptions.declared()[one.name], symbol=""), default=one.default))
+            for one in fields(RiskOptions)
+            if one.name in TITLES_OF_MORE
+        ),
+    ],
+    bases=(Parameters,),
+    frozen=True,
+    kw_only=True,
+)
+"""The file of the population, and what else of :class:`RiskOptions` is neither ticked nor typed in the heading."""
 
 
 class ClassChart(Chart):
@@ -118,13 +316,6 @@ def _range(low: int, high: int | None) -> str:
     return f"{low}+" if high is None else str(low) if low == high else f"{low}–{high}"
 
 
-class _Detail(Standing):
-    """Said beside the columns and below them."""
-
-    def arrange(self, *, beside: bool) -> None:
-        """Nothing in it depends on the place."""
-
-
 class RiskPage(PageFrame):
     """The columns with two ticks each; below, what follows from them."""
 
@@ -132,8 +323,9 @@ class RiskPage(PageFrame):
         super().__init__(session, jobs, PAGE)
         self._found: Found | None = None
         self._handle: JobHandle | None = None
-        self._asked: RiskOptions | None = None
+        self._asked: Asked | None = None
         self._released = False
+        self._unfolded = False
         self._nothing = NothingYet(session, "risk_nothing", tr("No table yet"), "data", tr("Open a table →"))
         self._nothing.say(tr("Open a table first: the figures are about its rows."))
         self.columns = RiskColumnsTable(session)
@@ -147,6 +339,10 @@ class RiskPage(PageFrame):
         hold(self.fraction, 72)
         self.header.addWidget(label(tr("Sample of the population, %"), "muted"))
         self.header.addWidget(self.fraction)
+        self.more = Form("risk_more", MORE, titles=TITLES_OF_MORE, across=2)
+        self._fold = button("", "risk_fold", "link", press=self._turn_fold)
+        self.header.addWidget(self._fold)
+        self._folded = Card(self.more, pad=12)
         self.said = label("", "heading", wrap=True, name="risk_said")
         self._problem = label("", "problem", wrap=True, name="risk_problem")
         self._badge = named(badge(), "risk_badge")
@@ -160,6 +356,7 @@ class RiskPage(PageFrame):
         self._views = QStackedWidget()
         self._parts = MasterDetail(Card(self.columns, pad=8), self._card(), heights=(2, 3), widths=(2, 3))
         self.body.addWidget(self._nothing, 1)
+        self.body.addWidget(self._folded)
         self.body.addWidget(self._parts, 1)
         self._report = report_button(session, jobs, "risk_report", self._reported)
         self.foot.insertWidget(1, self._report)
@@ -173,8 +370,10 @@ class RiskPage(PageFrame):
         self._run = self.set_primary(tr("Show the figures"), "risk_run", self._press)
         self.columns.listed.ticked.connect(self._ticked)
         self.fraction.textChanged.connect(self._ticked)
+        self.more.changed.connect(self._ticked)
         session.table_changed.connect(self._forget)
         session.plan_changed.connect(self.in_sight(self._follow))
+        session.generalise_changed.connect(self.in_sight(self._follow))
         session.account_changed.connect(self.in_sight(self.refresh))
         self._forget()
 
@@ -198,7 +397,7 @@ class RiskPage(PageFrame):
         self._places = {FIGURES: figures, ROWS: alone, SETS: self.sets}
         for place in (*self._places.values(), self._blank):
             self._views.addWidget(place)
-        card = _Detail(pad=12)
+        card = Standing(pad=12)
         card.body.addWidget(self.said)
         card.body.addWidget(self._problem)
         card.body.addLayout(row(*self._segments.values(), None, self._badge, spacing=4))
@@ -217,24 +416,39 @@ class RiskPage(PageFrame):
 
     # -- what is asked ------------------------------------------------------------------------------------------------
 
-    def value(self) -> RiskOptions | None:
-        """Return what is asked; ``None`` where nothing is ticked or the share is refused, with the reason."""
-        from workbench.risk.measures import RiskOptions
-
-        quasi = self.columns.listed.names(QUASI)
-        text, stated, fraction = self.fraction.text().strip(), "", None
-        if text:
+    def value(self) -> Asked | None:
+        """Return what is asked; ``None`` where nothing is ticked or a field is refused, with the reason."""
+        quasi, more = self.columns.listed.names(QUASI), self.more.value()
+        sensitive = tuple(n for n in self.columns.listed.names(SENSITIVE) if n not in quasi)
+        chosen = (self.session.generalised or GeneraliseDraft()).hierarchies
+        levels = {name: chosen[name] for name in sensitive if name in chosen}
+        typed_in, stated, fraction = self.fraction.text().strip(), "", None
+        if typed_in:
             try:
-                share = float(f"{float(typed(text)) / 100:.12g}")
+                share = float(f"{float(typed(typed_in)) / 100:.12g}")
                 fraction = RiskOptions.declared()["sample_fraction"].check(share, "")
             except ValueError:
                 stated = tr("The sample is a percentage above 0 and at most 100.")
+        asked = {} if more is None else dict(vars(more))
+        people = asked.pop("population", None)
+        if not stated and people is not None and fraction is not None:
+            stated = tr("The population is a table or the sample's share of it: leave one of them out.")
+        elif not stated and people is not None and not _is_there(people):  # as long as its name is being typed
+            stated = tr("There is no file {path}.", path=people)
         mark_wrong(self.fraction, bool(stated))
+        bare = next((name for name in sensitive if name not in levels), "")
+        if not stated and bare and asked.get("distance") == HIERARCHICAL:
+            stated = tr(
+                "The distance hierarchical needs a hierarchy of {column}: make one in Release, Generalise.", column=bare
+            )
         say(self._problem, stated)
-        if stated or not quasi:
+        if stated or more is None or not quasi:
             return None
-        sensitive = tuple(n for n in self.columns.listed.names(SENSITIVE) if n not in quasi)
-        return RiskOptions(quasi=quasi, sensitive=sensitive, sample_fraction=fraction)
+        return Asked(RiskOptions(quasi=quasi, sensitive=sensitive, sample_fraction=fraction, **asked), people, levels)
+
+    def _turn_fold(self) -> None:
+        self._unfolded = not self._unfolded
+        self.refresh()
 
     @property
     def _agreed(self) -> bool:
@@ -258,8 +472,8 @@ class RiskPage(PageFrame):
             self.refresh()
 
     def _follow(self) -> None:
-        """Measure anew where an undo, or another page, has changed a role."""
-        if self._found is not None and self.value() != self._asked:
+        """Measure anew where an undo, or another page, has changed what is asked, or may have made it possible."""
+        if (self._found is not None or not self._problem.isHidden()) and self.value() != self._asked:
             self._ticked()
 
     def _measure(self) -> None:
@@ -298,7 +512,7 @@ class RiskPage(PageFrame):
     def _take(self, found: Found | None) -> None:
         if found is not None:
             opened = self.session.opened
-            if opened is None or found.subject.table is not opened.table or found.subject.options != self._asked:
+            if opened is None or found.subject.table is not opened.table or found.asked != self._asked:
                 return  # something else is asked by now
         self._found = found
         self._show()
@@ -319,6 +533,10 @@ class RiskPage(PageFrame):
     def refresh(self) -> None:
         """Show what can be pressed, and what goes on."""
         opened = self.session.opened is not None
+        shown = opened and (self._unfolded or self.more.value() is None)
+        self._fold.setText(f"{tr('More')} {'▾' if shown else '▸'}")
+        self._fold.setVisible(opened)
+        self._folded.setVisible(shown)
         ready = opened and bool(self.columns.listed.names(QUASI))
         self._run.setVisible(opened)
         self._report.setVisible(self._found is not None)
@@ -379,6 +597,11 @@ class RiskPage(PageFrame):
         self._stop()
         self.refresh()
         return True
+
+
+def _is_there(source: str) -> bool:
+    """Return whether a file or folder exists; samples and addresses of databases are found out by reading."""
+    return "://" in source or source.startswith(SAMPLE_PREFIX) or Path(source).exists()
 
 
 def _said(found: Found) -> str:

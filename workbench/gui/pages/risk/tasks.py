@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr
 from workbench.gui.widgets.figures_first import follow_note
-from workbench.jobs import Job
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
+from workbench.jobs import CancelToken, Emit, Job
 
 if TYPE_CHECKING:
+    from workbench.risk.hierarchies import Hierarchy
+    from workbench.risk.hierarchies.builders import Way
     from workbench.risk.measures import Line, RiskOptions, Subject
 
 KEY = "risk"
 MOST_ROWS = 500
 """How many unique rows are listed, the highest scores first."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked.
+
+    Attributes:
+        population: the file of the whole population.
+        chosen: of sensitive columns, how their hierarchy is made, or its file, as was chosen on Generalise.
+    """
+
+    options: RiskOptions
+    population: str | None
+    chosen: Mapping[str, Way | Path]
 
 
 @dataclass(frozen=True)
@@ -42,6 +57,7 @@ class Found:
         whole: whether nothing is left to measure.
     """
 
+    asked: Asked
     subject: Subject
     figures: dict[str, Any]
     lines: tuple[tuple[str, Line], ...]
@@ -64,7 +80,7 @@ def look(jobs: JobCenter, opened: OpenTable, show: Callable[[bool], None]) -> Jo
 def measure(
     session: Session,
     jobs: JobCenter,
-    asked: RiskOptions,
+    asked: Asked,
     show: Callable[[Found], None],
     refuse: Callable[[BaseException], None],
 ) -> JobHandle:
@@ -73,14 +89,19 @@ def measure(
     assert opened is not None
 
     def work(emit: Emit, cancel: CancelToken) -> Found:
+        from workbench.data.read import read_table
         from workbench.release.ledger.study_note import note_study
-        from workbench.release.own_release import is_release
+        from workbench.release.own_release import is_release, note_unless_released
         from workbench.risk.measures import Subject
 
+        people = None if asked.population is None else read_table(asked.population, cancel=cancel)
+        subject = Subject(opened.table, asked.options, people, _levels(opened, asked), cancel)
         released = is_release(opened.table)
         if not released:
             note_study(opened.table, "risk", emit=emit)
-        return _measured(Subject(opened.table, asked, cancel=cancel), slow=False, released=released)
+        if people is not None:
+            note_unless_released(people, "risk", None, emit)
+        return _measured(asked, subject, slow=False, released=released and people is None)
 
     title = tr("Measuring the risk of {table}", table=opened.title)
     handle = jobs.start(Job(title, work), key=KEY, on_result=show, on_failure=refuse)
@@ -96,12 +117,22 @@ def search(
         from dataclasses import replace
 
         subject = replace(found.subject, cancel=cancel, emit=emit)
-        return _measured(subject, slow=True, released=found.released)
+        return _measured(found.asked, subject, slow=True, released=found.released)
 
     return jobs.start(Job(tr("Searching for what makes rows unique"), work), key=KEY, on_result=show, on_failure=refuse)
 
 
-def _measured(subject: Subject, *, slow: bool, released: bool) -> Found:
+def _levels(opened: OpenTable, asked: Asked) -> dict[str, Hierarchy]:
+    from workbench.risk.hierarchies import read_hierarchy
+    from workbench.risk.hierarchies.builders import made
+
+    return {
+        name: read_hierarchy(way) if isinstance(way, Path) else made(opened.table, name, way)
+        for name, way in asked.chosen.items()
+    }
+
+
+def _measured(asked: Asked, subject: Subject, *, slow: bool, released: bool) -> Found:
     from workbench.risk.measures import measures_of
 
     figures: dict[str, Any] = {}
@@ -112,7 +143,7 @@ def _measured(subject: Subject, *, slow: bool, released: bool) -> Found:
             figures |= measure.of(subject)
             lines += [(measure.title, line) for line in measure.lines(figures) if not line.detail]
     rows = _unique_rows(subject) if slow else ()
-    return Found(subject, figures, tuple(lines), rows, released, whole=slow)
+    return Found(asked, subject, figures, tuple(lines), rows, released, whole=slow)
 
 
 def _unique_rows(subject: Subject) -> tuple[UniqueRow, ...]:

@@ -20,11 +20,9 @@ PAGE = Page(
     make="workbench.gui.pages.train.page:TrainPage",
     topic="learners",
     state=_state,
-    about=(
-        tr_later(
-            "Train a private model. Its cost, noise, steps and memory are shown before it starts. The "
-            "budget is charged first, and training stops before it would exceed the cap."
-        )
+    about=tr_later(
+        "Train a private model. Its cost, noise, steps and memory are shown before it starts. The "
+        "budget is charged first, and training stops before it would exceed the cap."
     ),
     keys=tr_later("The metrics of a run are private. Only the finished model is released."),
 )

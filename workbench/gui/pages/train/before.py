@@ -11,15 +11,28 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
 
 from workbench.gui.pages.train.messages import QUIET, SHOWN, cost, steps
-from workbench.gui.pages.train.tasks import TORCH
-from workbench.gui.pages.train.training_rows import TrainingRows, training_rows
+from workbench.gui.pages.train.tasks import TORCH, TrainingRows, training_rows
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
-from workbench.gui.widgets.basic import Card, Elided, Facts, button, caption, label, look, named, panel, row, say, stack
-from workbench.gui.widgets.dialogs import ask_for_folder, ask_for_images, ask_where_to_save
+from workbench.gui.widgets.basic import (
+    Card,
+    Elided,
+    Fact,
+    Facts,
+    button,
+    caption,
+    label,
+    look,
+    named,
+    panel,
+    row,
+    say,
+    stack,
+)
+from workbench.gui.widgets.dialogs import ask_for_file, ask_for_folder, ask_where_to_save
 from workbench.gui.widgets.figures_first import BESIDE
 from workbench.gui.widgets.formatting import at_most, memory, paused_words, plain
 from workbench.gui.widgets.path_field import PathField
@@ -35,8 +48,6 @@ if TYPE_CHECKING:
     from workbench.release.model.paused_training import PausedTraining
     from workbench.release.model.preflight import Preflight
 
-
-OF_NETWORKS = ("sigma", "steps", "memory")
 
 WIDEST = 720
 """Points of the figures beyond which a name and its figure no longer read as one line."""
@@ -159,37 +170,32 @@ class BeforeCard(Card):
             else ""
         )
         self._missing.setVisible(torch_missing)
-        self._facts.show_line("cost", tr("cost"), cost(found, working=working), "accent")
+        facts = [Fact("cost", tr("cost"), cost(found, working=working), "accent")]
         if found is not None and found.made_of:
-            self._facts.show_line("made_of", tr("made of"), tr_sentence(found.made_of))
-        else:
-            self._facts.hide_line("made_of")
-        self._show_weights("" if found is None else found.weights)
-        if not network:
-            for key in OF_NETWORKS:
-                self._facts.hide_line(key)
-            return
-        sigma, count, need, kind = "–", "–", "–", ""
-        if found is not None and found.sigma is not None:
-            sigma, count, need = f"σ = {plain(found.sigma)}", steps(found), _memory(found)
-            kind = "" if found.fits else "danger"
-        self._facts.show_line("sigma", tr("noise over clipping norm"), sigma)
-        self._facts.show_line("steps", tr("steps"), count)
-        self._facts.show_line("memory", tr("memory it adds"), need, kind, tip=_made_of(found))
-
-    def _show_weights(self, checksum: str) -> None:
-        """Show the checksum of the public weights of a frozen part, where there are any."""
-        self._facts.show_line(
-            "weights", tr("SHA-256 of the weights"), f"{checksum[:16]}…", tip=f"{checksum}\n{tr(WEIGHTS)}"
-        )
-        if not checksum:
-            self._facts.hide_line("weights")
+            facts.append(Fact("made_of", tr("made of"), tr_sentence(found.made_of)))
+        if found is not None and found.weights:  # of a frozen part
+            tip = f"{found.weights}\n{tr(WEIGHTS)}"
+            facts.append(Fact("weights", tr("SHA-256 of the weights"), f"{found.weights[:16]}…", tip=tip))
+        self._facts.show_lines([*facts, *(_of_network(found) if network else ())])
 
     def _choose(self) -> None:
         path = ask_where_to_save(self, tr("A new folder for the model"), self.folder.text(), tr("Folder (*)"))
         if path:
             self.folder.choose(path)
             self.changed.emit()
+
+
+def _of_network(found: Preflight | None) -> tuple[Fact, ...]:
+    """Return the figures that only a training in steps has."""
+    sigma, count, need, kind = "–", "–", "–", ""
+    if found is not None and found.sigma is not None:
+        sigma, count, need = f"σ = {plain(found.sigma)}", steps(found), _memory(found)
+        kind = "" if found.fits else "danger"
+    return (
+        Fact("sigma", tr("noise over clipping norm"), sigma),
+        Fact("steps", tr("steps"), count),
+        Fact("memory", tr("memory it adds"), need, kind, _made_of(found)),
+    )
 
 
 def _memory(found: Preflight) -> str:
@@ -372,7 +378,7 @@ class TestImages(QWidget):
     def _ask(self) -> None:
         opened = self._session.images
         assert opened is not None
-        path = ask_for_folder(self, tr(TITLE)) if opened.folder else ask_for_images(self, tr(TITLE))
+        path = ask_for_folder(self, tr(TITLE)) if opened.folder else ask_for_file(self, "images", tr(TITLE))
         if not path or self._session.images is not opened:
             return
 

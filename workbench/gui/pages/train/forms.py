@@ -18,7 +18,7 @@ from workbench.gui.pages.run_page import fitting, why_advised
 from workbench.gui.pages.train.tasks import first_parameters, first_plan
 from workbench.gui.session.session import Session
 from workbench.gui.session.undo import FormSteps
-from workbench.gui.style.language import tr, tr_later, tr_sentence, typed
+from workbench.gui.style.language import as_sentence, tr, tr_later, tr_sentence, typed
 from workbench.gui.widgets.basic import Card, button, hold, label, mark_wrong, named, row, rule, say, scrolled, stack
 from workbench.gui.widgets.formatting import STAR, at_most, entered
 from workbench.gui.widgets.parameter_form import ASK, HELP_HEIGHT, LOOKED_AT, Form
@@ -336,8 +336,7 @@ class ModelForms(Card):
         spec = self._spec()
         title = tr_sentence(spec.title) or tr("privacy budget")
         self._words.setText(f"{title}, ε")
-        said = tr_sentence(spec.help)
-        tip = f"{said[:1].upper()}{said[1:]}."
+        tip = as_sentence(tr_sentence(spec.help))
         for part in (self._words, self.epsilon):
             part.setToolTip(tip)
         if self.epsilon.hasFocus():
@@ -397,8 +396,7 @@ class ModelForms(Card):
         try:
             self._form().give(EPSILON, None if (stated := self._stated()) is None else float(stated))
         except ParameterError as error:
-            said = tr_sentence(error.what)
-            problem = f"{said[:1].upper()}{said[1:]}."
+            problem = as_sentence(tr_sentence(error.what))
         problem = problem or self._form().refused
         say(self._problem, problem)
         mark_wrong(self.epsilon, wrong=bool(problem))

@@ -154,9 +154,8 @@ def rising_words(losses: Sequence[float]) -> str:
 
 
 CHOOSING = tr_later(
-    "Choosing settings by private figures reveals more of the rows than ε says. The ε of the "
-    "next model is its whole guarantee only if its settings were chosen on public data. The "
-    "ledger notes that private figures were shown."
+    "Choosing settings by private figures reveals more of the rows than ε says. The ε of the next model is its whole "
+    "guarantee only if its settings were chosen on public data. The ledger notes that private figures were shown."
 )
 """What is below every remark that advises other settings, and below every study on private rows."""
 

@@ -10,8 +10,7 @@ from PySide6.QtGui import QResizeEvent
 
 from workbench.gui.gauges.budget import first_words
 from workbench.gui.gauges.first_cap import FirstCap
-from workbench.gui.pages.refusals import model_refusal
-from workbench.gui.pages.run_page import RunPage, what_keeps_from_release, who_pays
+from workbench.gui.pages.run_page import RunPage, model_refusal, what_keeps_from_release, who_pays
 from workbench.gui.pages.train import PAGE
 from workbench.gui.pages.train import tasks as actions
 from workbench.gui.session.error_text import sentence

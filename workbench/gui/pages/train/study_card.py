@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from PySide6.QtWidgets import QWidget
 
-from workbench.gui.pages.curve_words import in_language
+from workbench.gui.pages.curve_actions import in_language
 from workbench.gui.session.session import RunRecord, Session
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Card, button, label, look, row, rule, stack

@@ -21,12 +21,9 @@ PAGE = Page(
     topic="curves",
     known_as="utility accuracy against epsilon",
     state=_state,
-    about=(
-        tr_later(
-            "Compare how well a model predicts without privacy, trained on a sanitised table, and with "
-            "privacy built in, for a range of ε. The bands show how sure each mean is (one standard "
-            "error)."
-        )
+    about=tr_later(
+        "Compare how well a model predicts without privacy, trained on a sanitised table, and with privacy built in, "
+        "for a range of ε. The bands show how sure each mean is (one standard error)."
     ),
     keys=tr_later(
         "Arrow keys move from point to point, Return puts a point's ε into the plan, Ctrl+C copies the picture."

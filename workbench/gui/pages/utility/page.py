@@ -16,25 +16,27 @@ from workbench.gui.pages.curve_actions import (
     PointFacts,
     PointPanel,
     copy_curve,
+    figure_words,
+    in_language,
     save_curve,
 )
-from workbench.gui.pages.curve_words import figure_words, in_language
-from workbench.gui.pages.run_page import RunPage, fitting, what_is_missing
+from workbench.gui.pages.run_page import RunPage, fitting, misfit, what_is_missing
 from workbench.gui.pages.utility import PAGE
+from workbench.gui.pages.utility.curve_form import CurveSetup
+from workbench.gui.pages.utility.messages import ResultsTable, better_as_model, in_words, no_use, shown
 from workbench.gui.pages.utility.tasks import EVERY, LiveCurve, Snapshot, figures_of, run_study, studied
-from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, badge, button, label, named, panel, row, segments, stack, views
+from workbench.gui.widgets.curve_plot import CurvePlot
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.explain import Explainable, explain_button, of_one_row
 from workbench.gui.widgets.formatting import at_most
 from workbench.learners import learner
-from workbench.params import ParameterError
 from workbench.release.ledger.study_note import BEFORE
-from workbench.sanitize.learnable import Fitting, require_learnable
+from workbench.sanitize.learnable import Fitting
 from workbench.signals.events import Finished
 
 if TYPE_CHECKING:
@@ -67,10 +69,6 @@ class UtilityPage(RunPage):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
-        # These know numpy and pyqtgraph, which the descriptor of the page does not wait for.
-        from workbench.gui.pages.utility.curve_form import CurveSetup
-        from workbench.gui.pages.utility.results import ResultsTable
-        from workbench.gui.widgets.curve_plot import CurvePlot
 
         self.setup = CurveSetup(session.undo_stack)
         self.plot = CurvePlot("curve", tr("Accuracy against ε"))
@@ -159,8 +157,6 @@ class UtilityPage(RunPage):
     @property
     def figure(self) -> CurveFigure | None:
         """What is drawn: the chosen metric, with or without bands and baselines."""
-        from workbench.gui.pages.utility.messages import shown
-
         whole = self._whole()
         if whole is None:
             return None
@@ -200,7 +196,9 @@ class UtilityPage(RunPage):
 
     def start(self) -> None:
         plans = list(self.setup.plans(self.session.plan.epsilon))
-        if not plans or any(map(self._misfit, self.setup.models)) or not self._may_run():
+        if not plans or any(misfit(self.session, model) for model in self.setup.models):
+            return
+        if not figures_first.may_run(self, self.session, self._made_up, tr(MADE_UP_HELP)):
             return
         done = {model: shot for model, shot in self._snapshots.items() if model in self.setup.models}
         # What was drawn of another plan, or of other rows, does not belong beside these.
@@ -223,15 +221,6 @@ class UtilityPage(RunPage):
         handle.finished.connect(self._finish)
         self._looks.start()
         self.follow(handle)
-
-    def _may_run(self) -> bool:
-        """Return whether to go on, having asked where these would be the first private figures of the table."""
-        if self._made_up.isChecked():
-            return True
-        answer = figures_first.may_show(self, self.session, made_up=tr(MADE_UP_HELP))
-        if answer == figures_first.MADE_UP:
-            self._made_up.setChecked(True)
-        return bool(answer)
 
     def _compare(self) -> None:
         """Run the standard comparison: what is in the lists of ε and repeats is the person's own."""
@@ -309,8 +298,6 @@ class UtilityPage(RunPage):
         self.plot.setUpdatesEnabled(True)
 
     def _show_figure(self, figure: CurveFigure | None) -> None:
-        from workbench.gui.pages.utility.messages import in_words
-
         self.panel.close_it()
         for widget in (*self._switch.values(), self._copy, self._save, self._says):
             widget.setVisible(figure is not None)
@@ -340,19 +327,17 @@ class UtilityPage(RunPage):
     def refresh(self) -> None:
         missing = what_is_missing(self.session)
         self.setup.show_models(Fitting() if missing else fitting(self.session))
-        misfit = "" if missing else self._misfit(self.setup.model.currentData())
+        unfit = misfit(self.session, self.setup.model.currentData())
         self._standard.setVisible(not missing and not self.running)
         self._made_up.setVisible(not missing and not self.running)
         self._standard.setEnabled(not missing and len(self._standard_models()) == STANDARD)
-        self.setup.show_misfit(misfit)
+        self.setup.show_misfit(unfit)
         plan, epsilon = self.setup.value(), self.session.plan.epsilon
         besides = plan is not None and not plan.against and float(epsilon) not in plan.epsilons
         self.setup.say_with(at_most(epsilon) if besides and not missing else "")
         fits = sum(len(one.fits()) for one in self.setup.plans(epsilon))
         question = tr("how good each is") if plan is None else tr_sentence(plan.measured.question)
-        self.show_buttons(
-            missing, ready=plan is not None and not misfit, done=self._done(), way=self._better_as_model()
-        )
+        self.show_buttons(missing, ready=plan is not None and not unfit, done=self._done(), way=self._better_as_model())
         self._empty.setText(
             missing
             or tr(
@@ -363,16 +348,7 @@ class UtilityPage(RunPage):
             )
             + ("" if not self._is_first() else f"\n\n⚠ {tr_sentence(BEFORE)}\n\n{tr(MADE_UP_HELP)}")
         )
-        self.set_note(missing or (misfit and tr(MISFIT)) or self._progress_note(fits))
-
-    def _misfit(self, model: str) -> str:
-        """Return why ``model`` cannot learn the target from the plan's columns; empty where it can."""
-        assert self.session.target is not None
-        try:
-            require_learnable(learner(model), self.session.plan.plan(), self.session.target)
-        except ParameterError as error:
-            return sentence(error)
-        return ""
+        self.set_note(missing or (unfit and tr(MISFIT)) or self._progress_note(fits))
 
     def _done(self) -> bool:
         """Whether every model of what the fields say is trained, on what the plan still says.
@@ -392,8 +368,6 @@ class UtilityPage(RunPage):
         )
 
     def _better_as_model(self) -> bool:
-        from workbench.gui.pages.utility.messages import better_as_model
-
         shot, whole = self._snapshot, self._whole()
         if shot is None or whole is None:
             return False
@@ -426,8 +400,6 @@ class UtilityPage(RunPage):
     # -- the person -----------------------------------------------------------------------------------------------
 
     def _ask_about_point(self) -> None:
-        from workbench.gui.pages.utility.messages import no_use
-
         point, whole = self.plot.point, self._whole()
         if point is None or whole is None:
             return

@@ -10,18 +10,16 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from workbench.gui.pages.curve_words import against_words
+from workbench.gui.pages.curve_actions import against_words
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import RunRecord, Session
 from workbench.gui.style.language import tr, tr_n, tr_sentence
 from workbench.gui.widgets.figures_first import follow_note
-from workbench.jobs import Job
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import InputError
 from workbench.paths import user_data
 from workbench.processes.executor import cores
 from workbench.signals import Notice
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
 
 if TYPE_CHECKING:  # these load numpy, which the first paint does not wait for
     from workbench.data.table import Table

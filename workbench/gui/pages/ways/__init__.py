@@ -20,19 +20,14 @@ PAGE = Page(
     topic="ways",
     known_as="what to release ways",
     state=_state,
-    about=(
-        tr_later(
-            "Each row is a question that recipients will ask, each column a way to release. A cell shows "
-            "how close to the truth the answer will be at the chosen ε, with ✓ where that is close "
-            "enough. The marks follow from the declared facts and the number of rows; none of the rows "
-            "is read. Show the truth draws once from the rows, and what it shows is private."
-        )
+    about=tr_later(
+        "Each row is a question that recipients will ask, each column a way to release. A cell shows "
+        "how close to the truth the answer will be at the chosen ε, with ✓ where that is close "
+        "enough. The marks follow from the declared facts and the number of rows; none of the rows "
+        "is read. Show the truth draws once from the rows, and what it shows is private."
     ),
-    keys=(
-        tr_later(
-            "Click a heading, or press Return in a cell, to choose a way. Press F2 in “within” to type "
-            "how close an answer must be. Ctrl+Return releases, after you confirm. Esc stops a private "
-            "draw."
-        )
+    keys=tr_later(
+        "Click a heading, or press Return in a cell, to choose a way. Press F2 in “within” to type how close an answer "
+        "must be. Ctrl+Return releases, after you confirm. Esc stops a private draw."
     ),
 )

@@ -11,12 +11,14 @@ from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from workbench.gui.gauges.budget import offered_words
 from workbench.gui.pages.base import PageFrame
-from workbench.gui.pages.refusals import draft_refusal
-from workbench.gui.pages.run_page import first_problem
+from workbench.gui.pages.run_page import draft_refusal, first_problem
 from workbench.gui.pages.ways import PAGE
-from workbench.gui.pages.ways.marks import (
+from workbench.gui.pages.ways.table import (
     BESIDE,
+    DecideModel,
+    DecideTable,
     Marks,
+    asked_words,
     draw_privately,
     look_for_epsilon,
     outside_of,
@@ -24,7 +26,6 @@ from workbench.gui.pages.ways.marks import (
     solve_wishes,
     with_another,
 )
-from workbench.gui.pages.ways.table import DecideModel, DecideTable, asked_words
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import FOR_TABLES

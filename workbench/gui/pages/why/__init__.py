@@ -22,14 +22,11 @@ PAGE = Page(
     topic="curves",
     known_as="why it costs where accuracy goes",
     state=_state,
-    about=(
-        tr_later(
-            "The same rows are trained without privacy, clamped to the declared bounds, with the private "
-            "model but without its noise, and with it: each difference says what that step costs. Then "
-            "one thing is changed at a time (twice the ε, twice the rows, half of the attributes, "
-            "tighter bounds) to see what would help most. It spends none of the budget, as nothing of it "
-            "is released; made-up rows are of no person and may be shown."
-        )
+    about=tr_later(
+        "The same rows are trained without privacy, clamped to the declared bounds, with the private model but without "
+        "its noise, and with it: each difference says what that step costs. Then one thing is changed at a time (twice "
+        "the ε, twice the rows, half of the attributes, tighter bounds) to see what would help most. It spends none of "
+        "the budget, as nothing of it is released; made-up rows are of no person and may be shown."
     ),
     keys=tr_later("Ctrl+Return runs the study, Esc stops it."),
 )

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QCheckBox, QLineEdit
 
 from workbench import learners
-from workbench.gui.pages.run_page import RunPage, what_is_missing
+from workbench.gui.pages.run_page import RunPage, misfit, what_is_missing
 from workbench.gui.pages.why import PAGE
-from workbench.gui.pages.why.tasks import run_why
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.session import Session
+from workbench.gui.session.session import RunRecord, Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence, typed
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.bar import BarLines
@@ -32,14 +31,55 @@ from workbench.gui.widgets.basic import (
     stack,
 )
 from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.figures_first import follow_note
 from workbench.gui.widgets.formatting import at_most
-from workbench.learners import learner
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import ParameterError
+from workbench.processes.executor import cores
 from workbench.release.ledger.study_note import BEFORE
 
 if TYPE_CHECKING:
     from workbench.studies.why.study import WhyPlan, WhyResult
     from workbench.studies.why.words import Line
+
+
+KEY = "why"
+FEW = 60
+"""Models up to which starting worker processes takes longer than training here."""
+
+
+def run_why(session: Session, jobs: JobCenter, plan: WhyPlan, *, generated: bool) -> JobHandle:
+    """Train what explains the cost, on the open table or on as many made-up rows; the result goes to the session."""
+    opened, target = session.opened, session.target
+    assert opened is not None
+    assert target is not None
+    bounds = session.plan.plan()
+    title = tr("Why {model} costs", model=tr_sentence(plan.learner.short or plan.learner.title))
+
+    def work(emit: Emit, cancel: CancelToken) -> WhyResult:
+        from workbench.release.ledger.study_note import note_study
+        from workbench.studies.regimes import StudyData
+        from workbench.studies.why.changes import CHANGES
+        from workbench.studies.why.rows import Rows, generate
+        from workbench.studies.why.study import STEPS, explain
+
+        rows = Rows.of(StudyData.read(opened.table, bounds, target, plan.learner.task))
+        if generated:
+            rows = generate(rows.attributes, rows.target, plan.learner.task, opened.table.rows, plan.seed)
+        else:
+            note_study(opened.table, "why", emit=emit)
+        few = plan.repeats * (len(STEPS) + len(CHANGES)) <= FEW
+        return explain(plan, rows, jobs=1 if few else cores(), emit=emit, cancel=cancel)
+
+    def apply(result: WhyResult) -> None:
+        if session.opened is opened:
+            session.add_run(RunRecord("why", f"{title}: {opened.title}", None, result, opened.title))
+
+    return follow_note(session, jobs, jobs.start(Job(title, work), key=KEY, on_result=apply))
+
+
+# -- the page ---------------------------------------------------------------------------------------------------------
+
 
 FEW_REPEATS = "10"
 LEAST_LETTERS, WIDEST_LIST = 13, 300
@@ -117,26 +157,18 @@ class WhyPage(RunPage):
                 stated, wrong = stated or sentence(error), wrong or field
         for field in (self.epsilon, self.repeats):
             mark_wrong(field, field is wrong)
-        stated = stated or self._misfit()
+        stated = stated or misfit(self.session, self.model.currentData())
         say(self._problem, stated)
         return None if stated else WhyPlan(model=self.model.currentData(), **values)
 
     def start(self) -> None:
         plan = self.value()
-        if plan is None or not self._may_run():
+        if plan is None or not figures_first.may_run(self, self.session, self.generated, tr(GENERATED)):
             return
         self._studied = self._present(plan)
         handle = run_why(self.session, self.jobs, plan, generated=self.generated.isChecked())
         handle.finished.connect(self._finish)
         self.follow(handle)
-
-    def _may_run(self) -> bool:
-        if self.generated.isChecked():
-            return True
-        answer = figures_first.may_show(self, self.session, made_up=tr(GENERATED))
-        if answer == figures_first.MADE_UP:
-            self.generated.setChecked(True)
-        return bool(answer)
 
     def refresh(self) -> None:
         missing = what_is_missing(self.session)
@@ -150,9 +182,8 @@ class WhyPage(RunPage):
         self._empty.setText(
             missing
             or tr(
-                "Explain trains the model without privacy, clamped to the bounds, without its noise and with "
-                "it, and then with one thing changed at a time. It spends none of the budget, as nothing of "
-                "it is released."
+                "Explain trains the model without privacy, clamped to the bounds, without its noise and with it, and "
+                "then with one thing changed at a time. It spends none of the budget, as nothing of it is released."
             )
             + extra
         )
@@ -177,17 +208,6 @@ class WhyPage(RunPage):
 
     def _present(self, plan: WhyPlan) -> object:
         return plan, self.generated.isChecked(), self.session.target, self.session.plan.columns
-
-    def _misfit(self) -> str:
-        from workbench.sanitize.learnable import require_learnable
-
-        if self.session.target is None or what_is_missing(self.session):
-            return ""
-        try:
-            require_learnable(learner(self.model.currentData()), self.session.plan.plan(), self.session.target)
-        except ParameterError as error:
-            return sentence(error)
-        return ""
 
     def _edited(self) -> None:
         self._typed = True

@@ -9,8 +9,7 @@ from PySide6.QtCore import QMarginsF, QSize
 from PySide6.QtWidgets import QCheckBox, QSizePolicy, QStackedWidget, QWidget
 
 from workbench.gui.pages.release.pane import WayPane
-from workbench.gui.pages.release.statistics.figures_model import FiguresModel
-from workbench.gui.pages.release.statistics.tasks import SPARSE, Bar, Checked, checked, released
+from workbench.gui.pages.release.statistics.figures_model import SPARSE, Bar, Checked, FiguresModel, checked, released
 from workbench.gui.pages.release_account import steps_of
 from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseWords
 from workbench.gui.pages.release_tasks import Chosen, Foreseen
@@ -23,7 +22,7 @@ from workbench.gui.widgets.basic import Card, button, hold_most, label, lines, n
 from workbench.gui.widgets.chart import KEY, SCALE, Chart, Drawing, ends_below, row_ticks
 from workbench.gui.widgets.chart_marks import Key, Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.delta_entry import DeltaLine
+from workbench.gui.widgets.epsilon_entry import DeltaLine
 from workbench.gui.widgets.fast_table import RowsTable
 from workbench.gui.widgets.fast_table_model import RowsModel
 from workbench.gui.widgets.formatting import count, plain
@@ -33,7 +32,7 @@ from workbench.signals.cancel import CancelToken
 from workbench.statistics.asked import CORRELATION, COUNT, PERIODS, RANGES, TABLE, TOP, Request, Statistic
 
 if TYPE_CHECKING:
-    from workbench.gui.pages.release.statistics.tasks import Released
+    from workbench.gui.pages.release.statistics.figures_model import Released
     from workbench.sanitize.plan import Plan
 
 FIGURES, PICTURE = "figures", "picture"

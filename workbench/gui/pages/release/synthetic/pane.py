@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from workbench import synth
 from workbench.gui.pages.release.pane import WayPane
-from workbench.gui.pages.release.synthetic.comparison_card import ComparisonCard
-from workbench.gui.pages.release.synthetic.impossible_editor import ImpossibleEditor
+from workbench.gui.pages.release.synthetic.comparison_card import ComparisonCard, ImpossibleEditor
 from workbench.gui.pages.release.synthetic.tasks import (
     Checked,
     checked,
@@ -22,15 +22,15 @@ from workbench.gui.pages.release.synthetic.tasks import (
 from workbench.gui.pages.release_account import steps_of
 from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseWords
 from workbench.gui.pages.release_tasks import Chosen, Foreseen
-from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobHandle
-from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence, typed
+from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import button, hold, hold_most, into_sight, label, mark_wrong, named
+from workbench.gui.widgets.basic import button, hold, hold_most, into_sight, label
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.delta_entry import DeltaLine
+from workbench.gui.widgets.epsilon_entry import DeltaLine
 from workbench.gui.widgets.formatting import at_most, count, listed
-from workbench.params import ParameterError
+from workbench.gui.widgets.parameter_form import Form
+from workbench.params import declared_by
 from workbench.signals.cancel import CancelToken
 from workbench.synth import synthesiser
 from workbench.synth.parameters import SynthesisParameters
@@ -54,6 +54,18 @@ PLANNED_STEPS = tr_later("Values are rounded as the plan says: {steps}.")
 NO_TARGET = tr_later("none")
 FORECAST_BEST = tr_later("chooses the method that is forecast best, from public numbers alone")
 WIDEST = 320
+LISTS = {
+    "method": tr_later("Which tables are counted"),
+    "target": tr_later("The column that the recipient wants to predict from the others"),
+}
+"""What is chosen from a list that follows the plan, and what it means."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn(SynthesisParameters):
+    """The settings of the pane, which always names how many rows are drawn."""
+
+    rows: int = declared_by(replace(SynthesisParameters.declared()["rows"], optional=False))
 
 
 class SyntheticPane(WayPane):
@@ -78,35 +90,21 @@ class SyntheticPane(WayPane):
         self._page, self._draw = page, 0
         self._drawing: JobHandle | None = None  # the preview, which the page follows
         self._planned = session.plan
-        self.method = named(ChoiceBox(), "synthetic_method", tr("Method"), tr("Which tables are counted"))
-        self.method.addItem(tr("The best by forecast"), synth.AUTO)
-        for entry in synth.SYNTHESISERS:
-            self.method.addItem(tr_sentence(entry.title), entry.name)
-        self._help = label("", "muted", wrap=True, name="synthetic_method_help")
-        self.target = named(
-            ChoiceBox(),
-            "synthetic_target",
-            tr("Target"),
-            tr("The column that the recipient wants to predict from the others"),
-        )
-        for box in (self.method, self.target):
+        self.form = Form("synthetic", Drawn, titles=dict(self.titles), given={"impossible": None}, lists=LISTS)
+        methods = ((tr_sentence(entry.title), entry.name) for entry in synth.SYNTHESISERS)
+        self.form.offer("method", [(tr("The best by forecast"), synth.AUTO), *methods], synth.AUTO)
+        self._cuts = self.form.field("cuts")
+        for key in LISTS:
+            box = self.form.field(key)
+            assert isinstance(box, ChoiceBox)
             hold_most(box, WIDEST)
             box.give_way(14)
-        declared = SynthesisParameters.declared()
-        self._fields = {
-            "rows": named(QLineEdit(), "synthetic_rows", tr("Rows"), tr_sentence(declared["rows"].help)),
-            "cuts": named(QLineEdit(), "synthetic_cuts", tr("Cuts"), tr_sentence(declared["cuts"].help)),
-        }
-        self._fields["cuts"].setPlaceholderText(tr("auto"))
-        self._boxes = {"method": self.method, "target": self.target}
-        for field in self._fields.values():
-            hold(field, 88)
+        for key in ("rows", "cuts"):
+            hold(self.form.field(key), 88)
+        self._help = label("", "muted", wrap=True, name="synthetic_method_help")
         self._impossible = ImpossibleEditor(session)
         self._arrange()
-        self.method.activated.connect(lambda _at: self.chose("method"))
-        self.target.activated.connect(lambda _at: self.chose("target"))
-        self._fields["rows"].textEdited.connect(lambda _text: self.chose("rows"))
-        self._fields["cuts"].textEdited.connect(lambda _text: self.chose("cuts"))
+        self.form.changed.connect(lambda: self.chose(self.form.last))
         self._impossible.problem.connect(self.say)
         self._again = button(tr("Draw a preview"), "synthetic_preview_start", tip=tr(FREE), press=self._preview)
         self.others = (self._again,)
@@ -122,32 +120,28 @@ class SyntheticPane(WayPane):
 
     def request(self) -> SynthesisParameters | None:
         """Return the settings; ``None`` while a field is refused, or no rows are asked for."""
-        try:
-            rows, cuts = self._number("rows"), self._number("cuts")
-        except ParameterError:
-            return None
-        method, target = self.method.currentData(), self.target.currentData()
-        return None if rows is None else SynthesisParameters(method=method, target=target, rows=rows, cuts=cuts)
+        found = self.form.value()
+        return None if found is None else SynthesisParameters(**vars(found))
 
     def start_over(self) -> None:
         """Take everything from another table and its plan."""
-        self._fields["cuts"].clear()
+        self.form.write(cuts="")
         self._forget_preview()
         super().start_over()
 
     def follow(self) -> None:
         """Show what follows from table and plan, but for what a person has chosen here."""
         session = self.session
-        chosen = self.target.currentData() if "target" in self._own else session.target
+        chosen = self._chosen("target") if "target" in self._own else session.target
         names = [column.name for column in session.plan.protected]
         if chosen not in names:
             self._own.discard("target")
             chosen = session.target if session.target in names else None
         # The method always knows the target of a plan that has one.
         entries = [*([] if session.target in names else [None]), *names]
-        self.target.offer([(tr(NO_TARGET) if name is None else name, name) for name in entries], chosen)
+        self.form.offer("target", [(tr(NO_TARGET) if name is None else name, name) for name in entries], chosen)
         if session.opened is not None and "rows" not in self._own:
-            self._fields["rows"].setText(str(session.opened.rows_under(session.plan)))
+            self.form.write(rows=str(session.opened.rows_under(session.plan)))
         self._impossible.follow()
         self._follow_target()
         self._say_steps()
@@ -158,28 +152,14 @@ class SyntheticPane(WayPane):
 
     def fields(self) -> tuple[QWidget, ...]:
         """Return every setting."""
-        return self.method, self.target, *self._fields.values(), self.delta, self._impossible
+        return self.form, self.delta, self._impossible
 
     def _arrange(self) -> None:
         self.body.addWidget(label(tr("WHAT IS DRAWN"), "caption"))
-        grid = QGridLayout()
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(12)
-        grid.setVerticalSpacing(6)
-        fields: tuple[tuple[str, QWidget, int, int], ...] = (
-            (tr("method"), self.method, 0, 0),
-            (tr("target"), self.target, 1, 0),
-            (tr("rows to draw"), self._fields["rows"], 2, 0),
-            (tr("cuts of numbers"), self._fields["cuts"], 2, 2),
-            (tr("impossible"), self._impossible, 3, 0),
-        )
-        for words, field, down, across in fields:
-            title = label(words, "muted")
-            title.setBuddy(field)
-            grid.addWidget(title, down, across)
-            grid.addWidget(field, down, across + 1, 1, 1 if field in self._fields.values() else 3)
-        grid.setColumnStretch(4, 1)
-        self.body.addLayout(grid)
+        title = label(tr("impossible"))
+        title.setBuddy(self._impossible)
+        self.form.append(title, self._impossible)
+        self.body.addWidget(self.form)
         for part in (self._help, self._problem):
             self.body.addWidget(part)
         self._steps = label("", "muted", wrap=True, name="synthetic_steps")
@@ -191,15 +171,14 @@ class SyntheticPane(WayPane):
         """Show how many parts a range is cut into while nobody has said so."""
         if found is not None:
             cuts = found.facts.cuts
-            self._fields["cuts"].setPlaceholderText(tr("auto: {cuts}", cuts=cuts) if cuts else tr("auto"))
+            self._say_of_cuts(tr("auto: {cuts}", cuts=cuts) if cuts else tr("auto"))
 
-    def _number(self, key: str) -> int | None:
-        """Return the value of a field; ``None`` for empty cuts."""
-        text = typed(self._fields[key].text()).replace(",", "")
-        if key == "cuts" and not text:
-            return None
-        found: int = SynthesisParameters.declared()[key].parse(text, key)
-        return found
+    def _say_of_cuts(self, words: str) -> None:
+        assert isinstance(self._cuts, QLineEdit)
+        self._cuts.setPlaceholderText(words)
+
+    def _chosen(self, key: str) -> Any:
+        return self.form.state()[key]
 
     def chose(self, key: str) -> None:
         """Keep what a person has chosen, and let the method follow it."""
@@ -210,16 +189,12 @@ class SyntheticPane(WayPane):
 
     def state(self) -> dict[str, Any]:
         """Return all settings."""
-        chosen = {key: box.currentData() for key, box in self._boxes.items()}
-        return {**super().state(), **chosen, **{key: field.text() for key, field in self._fields.items()}}
+        return {**super().state(), **self.form.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Show the settings."""
         super().restore(state)
-        for key, box in self._boxes.items():
-            box.setCurrentIndex(max(box.findData(state[key]), 0))
-        for key, field in self._fields.items():
-            field.setText(state[key])
+        self.form.restore(state)
         self._follow_target()
         self._say_steps()
 
@@ -249,25 +224,13 @@ class SyntheticPane(WayPane):
         """Return how many rows."""
         return count(chosen.request.rows or 0, "synthetic row")  # type: ignore[union-attr]
 
-    def field_problem(self) -> str:
-        """Mark the fields that are refused, and return why the last of them is."""
-        wrong = ""
-        for name, field in self._fields.items():
-            try:
-                self._number(name)
-                mark_wrong(field, wrong=False)
-            except ParameterError as error:
-                mark_wrong(field, wrong=True)
-                wrong = sentence(error)
-        return wrong or super().field_problem()
-
     def _follow_target(self) -> None:
         """Take the usual method where none was chosen, and say what it does."""
         if "method" not in self._own:
-            self.method.setCurrentIndex(self.method.findData(synth.AUTO))
-        chosen = self.method.currentData()
+            self.form.write(method=synth.AUTO)
+        chosen = self._chosen("method")
         stated = tr(FORECAST_BEST) if chosen == synth.AUTO else tr_sentence(synthesiser(chosen).help)
-        self._help.setText(f"{stated[:1].upper()}{stated[1:]}.")
+        self._help.setText(as_sentence(stated))
 
     def _compare(self, view: ComparisonCard) -> None:
         """Show what was released beside the original, where the person wants private figures."""
@@ -281,7 +244,7 @@ class SyntheticPane(WayPane):
 
     def _say_steps(self) -> None:
         steps = steps_of(self.session)
-        stated = PLANNED_STEPS if self._fields["cuts"].text().strip() else OWN_STEPS
+        stated = PLANNED_STEPS if self._chosen("cuts").strip() else OWN_STEPS
         self._steps.setText(tr(stated, steps=steps) if steps else "")
         self._steps.setVisible(bool(steps))
 

@@ -19,11 +19,9 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable
 from workbench.gui.style.language import tr, tr_n, tr_number
 from workbench.gui.widgets.formatting import count
-from workbench.jobs import Job
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import InputError
 from workbench.privacy.entropy import KeyedEntropy
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
 from workbench.synth.base import COUNTS
 from workbench.synth.columns import coarse_columns
 from workbench.synth.parameters import SynthesisParameters
