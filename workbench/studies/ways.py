@@ -361,7 +361,7 @@ def _statistics_figures(inputs: _Inputs) -> _Figures:
 def synthetic_setting(
     plan: Plan, target: str | None, rows: int, delta: Decimal = _NO_DELTA
 ) -> tuple[Synthesiser, Setting]:
-    """Return the method and the public facts of the rows that are forecast: those of a release with default settings."""
+    """Return the method and the public facts of the rows that are forecast, as by default."""
     facts, epsilon = [c.facts() for c in plan.protected], plan.row_epsilon()
     place = None if target is None else [f.name for f in facts].index(target)
     method = method_for(None, facts, place, rows, epsilon, delta)
