@@ -94,6 +94,7 @@ def test_another_epsilon_has_no_old_mark_and_a_count_at_each_is_offered(hands):
     hands.click("ways_at_3")
     hands.idle()
     assert hands.window.session.plan.epsilon == 3
+    assert hands.text("ways_reason").endswith("ε = 1 answers as many.")
 
 
 def test_a_wish_is_typed_in_its_row_and_the_epsilon_that_gives_it_is_offered(hands):

@@ -33,6 +33,7 @@ from workbench.studies.ways import (
     SYNTHETIC,
     YES,
     compare_ways,
+    figure_text,
     synthetic_setting,
 )
 from workbench.studies.ways_asked import asked_request
@@ -371,3 +372,17 @@ def test_trials_that_were_made_serve_other_columns_and_another_epsilon(monkeypat
     stopped.cancel()
     with pytest.raises(CancelledError):
         trial(0, 100, 5.0).half_length("mean", stopped)
+
+
+def test_a_margin_is_written_as_a_person_writes_it() -> None:
+    assert [figure_text("mean", half) for half in (218.3, 43_210, 12, 0.234)] == ["± 220", "± 43,000", "± 12", "± 0.23"]
+    assert figure_text("share", 1.23) == "± 120 points"
+
+
+@pytest.mark.parametrize("asks", [("averages",), ("averages", "pairs")])
+def test_the_way_that_suits_the_questions_is_advised_where_it_answers_as_much(asks: tuple[str, ...]) -> None:
+    made = replace(plan(1.0, *COLUMNS[:3]), questions=Asked(asks=asks))
+    ways = compare_ways(made, 5000)
+    synthetic, statistics = ways.way(SYNTHETIC).useful, ways.way(STATISTICS).useful
+    assert synthetic == statistics > ways.way(ROWS).useful
+    assert ways.advised == (STATISTICS if asks == ("averages",) else SYNTHETIC)

@@ -35,7 +35,6 @@ from workbench.release.certificate import (
     resealed,
     sealed,
 )
-from workbench.release.choosing import CHOSEN, with_choice
 from workbench.release.delta_limit import require_epsilon, require_small_cost
 from workbench.release.kinds import ROWS, kind
 from workbench.release.ledger.ledger import Ledger
@@ -53,6 +52,7 @@ from workbench.release.recover import (
 )
 from workbench.release.reservation import Reservation, charged, charged_again, standing_charge
 from workbench.release.rows_work import rows_work
+from workbench.release.statements import CHOSEN, columns_used_statement, with_choice
 from workbench.release.table_formats import DATABASE, FORMATS, suffix_of, written_like
 from workbench.release.table_output import TableDraw, place_beside, require_new_table, require_storable
 from workbench.release.verify import verify_release
@@ -60,7 +60,7 @@ from workbench.sanitize.engine import check_columns
 from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Plan
 from workbench.signals import AtStake, Notice, Progress
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Event, ignore
 from workbench.work.noise import Charged
 from workbench.work.work import Checked, Made, PartReader, ReadTogether, Work, amount_of, budget_of, take_from_workers
@@ -408,6 +408,12 @@ class Released:
         """Sentences on what the ε does not cover."""
         return tuple(self.document["outside_guarantee"])
 
+    @property
+    def uses(self) -> str:
+        """Which columns a model looks at, in a sentence; empty of a file, and where it looks at all."""
+        used = self.document.get("training", {}).get("attributes_used")
+        return columns_used_statement(used, len(self.document.get("inputs", ())) - 1)
+
 
 @dataclass(frozen=True, eq=False)
 class ReleaseRequest:
@@ -461,13 +467,13 @@ def release_prepared(
     prepared: Prepared,
     ledger: Ledger,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
     *,
     account: str = "",
 ) -> Released:
     """Release what was prepared; arguments and errors are those of :func:`release`."""
     if prepared.rows.in_parts:
-        check_values(prepared, cancel or CancelToken(), ledger, emit)
+        check_values(prepared, cancel, ledger, emit)
     return release(_request_for(prepared), ledger, emit, cancel, account=account)
 
 
@@ -504,7 +510,7 @@ def release(
     request: ReleaseRequest,
     ledger: Ledger,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
     *,
     account: str = "",
 ) -> Released:
@@ -527,7 +533,7 @@ def release(
         BudgetRefusedError: the cap does not allow it.
         CancelledError: ``cancel`` was set; the message says whether the charge stays.
     """
-    started, cancel, to = time.monotonic(), cancel or CancelToken(), request.to
+    started, to = time.monotonic(), request.to
     request.table.require_certain()  # a guess about the file that one row could change would undo every guarantee
     dataset = ledger.account_of(account) if account else ledger.enter_for_release(request.table, request.account)
     settle_earlier(ledger, to.path, emit, resumed=request.resumed)

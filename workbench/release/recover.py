@@ -25,9 +25,9 @@ from workbench.params.codec import parse_json, read_json
 from workbench.release.atomic import remove_path, sole_user, write_whole
 from workbench.release.certificate import CARD, certificate_path, checksum, read_card
 from workbench.release.kept_run import RESUMABLE, has_checkpoint
+from workbench.release.ledger.custody import still_runs, this_process
 from workbench.release.ledger.entry import decimal_text
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.processes import still_runs, this_process
 from workbench.release.ledger.records import Release
 from workbench.release.parts import DrawFile, DrawFolder, draw_parts, is_blank, require_new
 from workbench.release.table_formats import DATABASE

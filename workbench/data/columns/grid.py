@@ -17,8 +17,7 @@ from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.params.remedies import DECLARE, Remedy
-from workbench.privacy.local.cells import CellArray, Cells
-from workbench.privacy.local.limits import MOST_CELLS
+from workbench.privacy.local.cells import MOST_CELLS, CellArray, Cells
 
 REAL_CELLS = 501
 """Default number of cells of a real attribute: a fifth of a percent of its range."""

@@ -178,9 +178,9 @@ def look_before_release(
 
 def _looked(opened: OpenTable, draft: DraftPlan, target: Path, asked: Asked, cancel: CancelToken) -> BeforeRelease:
     from workbench.release.certificate import not_covered
-    from workbench.release.choosing import seen_before
     from workbench.release.ledger.ledger import Ledger
     from workbench.release.path import check_values, destination, prepare, prepare_rows, verdict_on
+    from workbench.release.statements import seen_before
     from workbench.release.table_formats import FORMATS, written_like
 
     planned = draft.plan()

@@ -8,7 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import ParameterError
-from workbench.privacy.local.limits import MOST_CELLS
+
+MOST_CELLS = 4096
+"""Most cells of a mechanism's table; a domain of more names has randomised response in closed form."""
+
 
 CellArray = NDArray[np.uint16] | NDArray[np.uint32]
 WHOLE = slice(None)
@@ -22,9 +25,9 @@ class Cells:
     """The inputs and outputs of a mechanism for one attribute.
 
     Attributes:
-        values: float64 (s,), the number each cell stands for, increasing; ``None`` for names.
+        values: float64 (s,), the number that each cell represents, increasing; ``None`` for names.
         size: number s of cells that hold a value.
-        missing: whether one more cell, the last, stands for a missing value.
+        missing: whether one more cell, the last, represents a missing value.
     """
 
     size: int
@@ -49,7 +52,7 @@ class Cells:
 
     @property
     def numeric(self) -> bool:
-        """Whether cells stand for numbers."""
+        """Whether cells represent numbers."""
         return self.values is not None
 
     @classmethod

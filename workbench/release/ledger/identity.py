@@ -22,8 +22,7 @@ import polars as pl
 import polars.selectors as cs
 from numpy.typing import NDArray
 
-from workbench.data.content.cell_hash import CellHash
-from workbench.data.content.cell_words import Words
+from workbench.data.content.cell_hash import CellHash, Words
 from workbench.data.databases.address import title_of
 from workbench.data.rows_in_parts import each_column, each_part
 from workbench.data.table import Table
@@ -36,7 +35,7 @@ _CELL, _MISSING, _ESCAPE, _ROW = "\x1f", "\x1e", "\x1d", "\n"
 _ROWS_AT_ONCE = 1 << 18
 
 _WIDE_LOOK = 1 << 13
-"""Rows that are looked at for whether the cells of a column stand in canonical form, where there are very many."""
+"""Rows that are looked at for whether the cells of a column are in canonical form, where there are very many."""
 
 _EVERY_ROW = 1 << 20
 """Rows up to which the content mark is of every row; beyond, of their number and the sketch, where there is one."""

@@ -169,8 +169,8 @@ class State:
 
     def separate(self, account: str, others: Iterable[str]) -> bool:
         """Return whether a person has declared that an account belongs to another table than one of ``others``."""
-        apart = [{self.of(a), self.of(b)} for a, b in self.separations]
-        return any({account, other} in apart and account != other for other in others)
+        different = [{self.of(a), self.of(b)} for a, b in self.separations]
+        return any({account, other} in different and account != other for other in others)
 
     def knows(self, identity: Identity) -> bool:
         """Return whether every mark of a table is recorded; those of an earlier version are none of its columns."""
