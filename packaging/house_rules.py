@@ -117,7 +117,6 @@ MANY = {
     "rappor/simulate:simulate": _RUN,
     "sanitize/plan_template:draft": "facts of a table, each of which a caller may have or not, as keywords",
     "studies/curve:run_curve": _RUN,
-    "studies/grid/sweep:run_grid": _RUN,
 }
 """Functions with more parameters, and why. Nothing excuses more lines."""
 

@@ -8,7 +8,7 @@ from workbench.data.table import Table
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import Released, destination, prepare_rows, release_prepared
 from workbench.sanitize.plan import Plan
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 
 
@@ -18,7 +18,7 @@ def release_table(
     target: Path,
     ledger: Ledger,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
     *,
     replace: bool = False,
 ) -> Released:

@@ -53,7 +53,6 @@ NAMES = {"mend", "mends", "mended", "told", "tells", "stands", "apart", "seldom"
 
 RECORDED = {
     "release/statements.py",
-    "release/choosing.py",
     "release/kinds.py",
     "release/bundle.py",
     "release/documents/release_document.py",

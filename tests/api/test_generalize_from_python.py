@@ -10,8 +10,8 @@ import pytest
 from workbench import api
 from workbench.data.samples.sample_tables import sample_table
 from workbench.params import InputError, ParameterError
-from workbench.release.choosing import BESIDE
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.statements import BESIDE
 
 QUASI = ["age", "sex", "zip"]
 

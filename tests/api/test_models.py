@@ -128,7 +128,7 @@ def test_a_released_model_is_charged_has_a_card_and_is_loaded(iris, folder: Path
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.fit(X, y)
-    assert model.release_.epsilon == Decimal(2)
+    assert model.release_.epsilon_charged == Decimal(2)
     assert api.verify("model") == []
     with Ledger.open(folder / "ledger.sqlite") as ledger:
         (release,) = ledger.releases()
@@ -159,7 +159,7 @@ def test_a_model_that_pays_for_each_prediction_is_released_for_its_rows(iris, fo
     with pytest.raises(ParameterError, match="give ask"):
         api.MedianForest(**told).fit(X, y)
     model = api.MedianForest(**told, ask="ask.csv").fit(X, y)
-    assert model.release_.epsilon == Decimal(15)
+    assert model.release_.epsilon_charged == Decimal(15)
     assert len(model.predict(X.iloc[[149, 3]])) == 2
     with pytest.raises(InputError, match="not asked about this row"):
         model.predict(X.iloc[[3, 4]])

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from workbench import api
-from workbench.release.choosing import CHOSEN
+from workbench.release.statements import CHOSEN
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "packaging"))

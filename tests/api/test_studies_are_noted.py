@@ -14,8 +14,8 @@ from sklearn.model_selection import cross_val_score
 from workbench import api
 from workbench.api.frames import table_of
 from workbench.params import InputError
-from workbench.release.choosing import CHOSEN
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.statements import CHOSEN
 
 pytestmark = pytest.mark.filterwarnings("ignore::workbench.api.PrivateStudyWarning")
 

@@ -17,10 +17,8 @@ from numpy.typing import NDArray
 from workbench.data.table import Table
 from workbench.privacy.entropy import OsEntropy
 from workbench.privacy.local.frequency import OLH, ORACLES, OracleKind
-from workbench.privacy.rappor.account import cost
-from workbench.privacy.rappor.bits import unpacked
-from workbench.privacy.rappor.bloom import BloomBits, filters
-from workbench.privacy.rappor.parameters import RapporParameters
+from workbench.privacy.rappor.bits import BloomBits, filters, unpacked
+from workbench.privacy.rappor.parameters import RapporParameters, cost
 from workbench.rappor import collection
 from workbench.rappor.collection import Collection
 from workbench.release.rappor.rappor_work import rappor_work

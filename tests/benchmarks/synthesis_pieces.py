@@ -33,8 +33,8 @@ from synthesis_tables import SUBJECTS, Subject
 
 from workbench.learners import LOGISTIC_REGRESSION, NAIVE_BAYES, RANDOM_FOREST
 from workbench.sanitize.plan import VALUES
+from workbench.studies.held_out import seed_of
 from workbench.studies.regimes import Fit, Regime, StudyData, predictions, synthetic_cells
-from workbench.studies.splits import seed_of
 from workbench.synth import SYNTHESISERS, synthesiser
 from workbench.synth.columns import CodedRows
 

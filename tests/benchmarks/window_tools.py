@@ -24,7 +24,7 @@ from workbench.gui.shell.main_window import MainWindow
 from workbench.gui.widgets import figures_first
 
 RESULTS = Path(__file__).parent / "results" / "window.md"
-ORDER = ("Start-up", "Stalls", "Rows", "Preview", "Edits", "Decide", "Generalise")
+ORDER = ("Start-up", "Stalls", "Rows", "Preview", "Edits", "Reactions", "Decide", "Generalise")
 BEAT_MS = 2
 PATIENCE = 25.0
 
@@ -81,9 +81,9 @@ def shown_window(width: int = 1280, height: int = 800) -> Iterator[MainWindow]:
         QApplication.processEvents()
 
 
-def until(done: Callable[[], object], seconds: float = PATIENCE) -> None:
+def until(done: Callable[[], object], seconds: float | None = None) -> None:
     """Run the event loop until ``done``."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + (seconds or PATIENCE)
     while not done():
         assert time.monotonic() < deadline, "it takes too long"
         QTest.qWait(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command_cases import Run, runner, written
+from command_cases import Run, runner, sanitize, written
 
 
 @pytest.fixture
@@ -22,3 +22,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     written(made)
     monkeypatch.chdir(made)
     return made
+
+
+@pytest.fixture
+def released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Path:
+    """A folder with a small release, and nothing else but the table it was made from."""
+    written(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert run(*sanitize()).code == 0
+    return tmp_path

@@ -10,7 +10,7 @@ import pytest
 from command_cases import Run
 
 from workbench.cli.audit import COMMAND
-from workbench.privacy import audit_mechanism
+from workbench.privacy import audit
 from workbench.privacy.local.mechanism_table import MechanismTable, integer_rows
 from workbench.privacy.local.mechanisms import Mechanism
 
@@ -40,7 +40,7 @@ def test_a_fault_is_exit_code_5(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
         odds = math.exp(1.3)
         return MechanismTable(integer_rows(np.array([[odds, 1.0], [1.0, odds]])), claim=2.0)
 
-    monkeypatch.setattr(audit_mechanism.Mechanism, "build", planted)
+    monkeypatch.setattr(audit.Mechanism, "build", planted)
     answer = run("audit", "warner", "--epsilon", "1", "--seed", "1", "--json")
     assert (answer.code, answer.json["ok"], answer.json["verdict"]) == (5, False, "refuted")
     assert "REFUTED: its epsilon is above 1" in run("audit", "warner", "--epsilon", "1", "--seed", "1").out

@@ -378,7 +378,7 @@ def test_a_network_without_pytorch_is_refused_before_it_is_charged(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run("plan", "sample:iris", "--epsilon", "3", "--target", "species", "-o", "plan.toml").code == 0
-    monkeypatch.setattr("workbench.params.extras.is_missing", lambda module: module == "torch")
+    monkeypatch.setattr("workbench.params.errors.is_missing", lambda module: module == "torch")
     words = ["dpsgd", "sample:iris", "--target", "species", "--bounds", "plan.toml", "--network", "mlp", "-o", "net"]
     words += ["--epsilon", "3", "--delta", "1e-3", "--batch", "16", "--epochs", "1", "--lr", "0.5", "--clip", "1"]
     refused = run(*words, "--ledger", "l.sqlite")

@@ -15,23 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_cases import PLAN, Run, sanitize, written
+from command_cases import PLAN, Run, sanitize
 
 from workbench.cli import estimate
 from workbench.release.certificate import checksum
-from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
+from workbench.sanitize.calibrated import MEANS_ARE_OF_CLAMPED
 
 WORDS = ("estimate", "out.csv")
 PATIENCE = 120.0
-
-
-@pytest.fixture
-def released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Path:
-    """A folder with a small release."""
-    written(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    assert run(*sanitize()).code == 0
-    return tmp_path
 
 
 def forged(folder: Path, change: Callable[[dict[str, Any]], None], *, signed: bool) -> None:

@@ -17,9 +17,9 @@ from workbench.data.read import read_table
 from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.privacy.accounting.event import Cost, PureDp
-from workbench.release.choosing import CHOSEN
 from workbench.release.ledger.figures import STUDIES
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.statements import CHOSEN
 
 OF_TABLE = ("t.csv", "--target", "city", "--bounds", "plan.toml", "--ledger", "book.sqlite")
 NETWORK = (

@@ -6,21 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from command_cases import Run, names, sanitize, written
+from command_cases import Run, names, sanitize
 
 from workbench.learners import LEARNERS
 
 ABLE = [entry.name for entry in LEARNERS if entry.corrected is not None]
 ON = ("fit", "--on-release", "out.csv", "--model", "naive-bayes", "--target", "city", "-o", "model")
-
-
-@pytest.fixture
-def released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Path:
-    """A folder with a small release, and nothing else but the table it was made from."""
-    written(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    assert run(*sanitize()).code == 0
-    return tmp_path
 
 
 def test_it_costs_nothing_says_of_which_release_and_predicts(released: Path, run: Run) -> None:

@@ -17,10 +17,10 @@ from command_cases import Run
 
 from workbench.data.read import read_table
 from workbench.release.certificate import checksum
-from workbench.release.choosing import BESIDE
+from workbench.release.described_release import is_release
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.own_release import is_release
 from workbench.release.parts import DrawFile
+from workbench.release.statements import BESIDE
 
 QUASI = ("--quasi", "age,sex,zip", "--hierarchies", "levels")
 

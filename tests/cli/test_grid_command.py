@@ -78,14 +78,6 @@ def test_images_are_swept_over_without_target_and_bounds(folder: Path, run: Run)
             ["sweep.toml", "-o", "o.csv", "--jobs", "1", "--scheduler", "tcp://127.0.0.1:1"],
             "--jobs and --scheduler are two ways to run the study (workbench grid); give one of them",
         ),
-        (
-            ["sweep.toml", "-o", "o.csv", "--jobs", "1", "--devices", "all"],
-            "--jobs and --devices are two ways to run the study (workbench grid); give one of them",
-        ),
-        (
-            ["sweep.toml", "-o", "o.csv", "--devices", "cuda:0;cuda:1"],
-            "'cuda:0;cuda:1' is not a device (--devices); give a list such as cuda:0,cuda:1, or all for every GPU",
-        ),
     ],
 )
 def test_what_cannot_be_run_is_refused_in_one_sentence(folder: Path, run: Run, words: list[str], told: str) -> None:
@@ -101,19 +93,3 @@ def test_a_table_needs_target_and_bounds(folder: Path, run: Run, missing: str) -
     (folder / "sweep.toml").write_text("\n".join(lines), "utf-8")
     error = run("grid", "sweep.toml", "-o", "o.csv").error()
     assert error == f"the sweep has no {missing} (sweep.toml); a table needs target and bounds"
-
-
-def test_a_gpu_that_is_not_there_is_refused_before_anything_is_read(
-    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from workbench.deep import devices
-
-    monkeypatch.setattr(devices, "gpus", lambda: 2)
-    (folder / "t.csv").unlink()
-    error = run("grid", "sweep.toml", "-o", "out.csv", "--devices", "cuda:0,cuda:2").error()
-    assert error == "there is no device cuda:2 (--devices cuda:2); use cuda:0 to cuda:1, or cpu"
-
-
-@pytest.mark.slow
-def test_a_sweep_over_a_list_of_devices_runs_on_the_processor_in_their_place(folder: Path, run: Run) -> None:
-    assert run("grid", "sweep.toml", "-o", "out.csv", "--devices", "cpu").code == 0

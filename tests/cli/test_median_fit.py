@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from command_cases import Run
 
-from workbench.data.content.digest import hashlib
+from workbench.data.read import hashlib
 from workbench.release.ledger.ledger import Ledger
 
 HEADER = "sepal_length,sepal_width,petal_length,species"

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workbench.data.images import image_set, packed, room
+from workbench.data.images import image_set, packed
 from workbench.data.images.read import read_images
 from workbench.params import InputError
 
@@ -40,7 +40,7 @@ def zeros(file: Path, shape: tuple[int, ...], labels: np.ndarray | None = None) 
 
 
 def free(monkeypatch: pytest.MonkeyPatch, amount: int) -> None:
-    monkeypatch.setattr(room, "free_memory", lambda: amount)
+    monkeypatch.setattr(image_set, "free_memory", lambda: amount)
 
 
 def peak(path: Path) -> int:
@@ -110,7 +110,7 @@ def test_the_list_of_an_archive_is_measured_before_it_is_read(
     with zipfile.ZipFile(file) as archive:
         listed = file.stat().st_size - archive.start_dir - 22 - len(comment)
     with file.open("rb") as stream:
-        assert room._size_of_list(stream) == listed
+        assert image_set._size_of_list(stream) == listed
     free(monkeypatch, MIB)
     opened = []
     monkeypatch.setattr(zipfile, "ZipFile", lambda *given: opened.append(given))
@@ -119,7 +119,7 @@ def test_the_list_of_an_archive_is_measured_before_it_is_read(
     assert not opened
     file.write_bytes(b"PK\x05\x06")
     with file.open("rb") as stream:
-        assert room._size_of_list(stream) == 0
+        assert image_set._size_of_list(stream) == 0
 
 
 def test_the_list_of_a_large_archive_is_measured_in_its_own_record(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_the_list_of_a_large_archive_is_measured_in_its_own_record(tmp_path: Pat
     locator = b"PK\x06\x07" + struct.pack("<LQL", 0, 0, 1)
     (tmp_path / "a.zip").write_bytes(record + locator + end)
     with (tmp_path / "a.zip").open("rb") as stream:
-        assert room._size_of_list(stream) == 5_000_000_000
+        assert image_set._size_of_list(stream) == 5_000_000_000
 
 
 @pytest.mark.parametrize("kind", ["|V0", "<U0", "|i1"])

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from workbench.data.images.class_folders import is_loose, read_loose
 from workbench.data.images.image_set import EXAMPLES, MOST_CLASSES, ImageSet, ImageShape, overview, small
-from workbench.data.images.loose import is_loose, read_loose
 from workbench.params import InputError
 
 GREY, COLOUR = ImageShape(1, 8, 8), ImageShape(3, 8, 8)

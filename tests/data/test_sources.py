@@ -19,7 +19,7 @@ import xlsxwriter
 from tests.source_files import BINARY, NAMES, ROWS, WRITERS, coded, packed_zip, partitioned, workbook, written
 from workbench.data.isolated_child import LEAST_UNFOLDED
 from workbench.data.read import ReadOptions, read_table
-from workbench.params import InputError, ParameterError, extras
+from workbench.params import InputError, ParameterError, errors
 
 SECOND = ("people.csv.bz2", "people.csv.xz", "people.parquet", "people.feather", "people.sav", "people.xpt", "anything")
 """Formats that a library of another one reads, too."""
@@ -250,7 +250,7 @@ def test_a_library_that_is_not_installed_is_named(
     name: str, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path, name)
-    monkeypatch.setattr(extras, "is_missing", lambda asked: asked == module)
+    monkeypatch.setattr(errors, "is_missing", lambda asked: asked == module)
     with pytest.raises(ParameterError, match=rf"needs {module}, which is not installed .*\[formats\]"):
         read_table(path)
 

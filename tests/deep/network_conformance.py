@@ -13,12 +13,12 @@ from array_data import ArrayData
 
 from workbench.data.schema import Attribute
 from workbench.deep.checkpoint import RunState
-from workbench.deep.engines import engine_for
 from workbench.deep.features import Features
 from workbench.deep.model import WEIGHTS, TrainedModel, facts, weights_bytes
 from workbench.deep.networks import Network
 from workbench.deep.networks.images import PIXELS
 from workbench.deep.plan import DpSgdPlan
+from workbench.deep.preparation import engine_for
 from workbench.deep.trainer import RunOptions, Training, train
 from workbench.params import CancelledError, ParameterError
 from workbench.privacy.accounting.event import Cost

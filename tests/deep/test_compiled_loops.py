@@ -15,8 +15,8 @@ torch = pytest.importorskip("torch")
 from exponentials import LAST_PLACE, exponentials, farthest  # noqa: E402
 from torch import nn  # noqa: E402
 
-from workbench.deep.engines import engine_for  # noqa: E402
 from workbench.deep.image_kernel import ImageClippedSum  # noqa: E402
+from workbench.deep.preparation import engine_for  # noqa: E402
 from workbench.deep.table_kernel import activate, slopes_of_many, slopes_of_two  # noqa: E402
 
 

@@ -12,12 +12,12 @@ from torch import nn  # noqa: E402
 
 from workbench.data.schema import Attribute  # noqa: E402
 from workbench.deep import networks  # noqa: E402
-from workbench.deep.engines import engine_for  # noqa: E402
 from workbench.deep.features import Features  # noqa: E402
 from workbench.deep.mixing_layers import converted, mixing  # noqa: E402
 from workbench.deep.model import TrainedModel, facts  # noqa: E402
 from workbench.deep.networks.images import Pixels  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
+from workbench.deep.preparation import engine_for  # noqa: E402
 from workbench.deep.trainer import train  # noqa: E402
 from workbench.deep.user_network import UserNetwork, trust  # noqa: E402
 from workbench.params import ParameterError  # noqa: E402

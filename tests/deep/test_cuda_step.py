@@ -15,9 +15,9 @@ from torch import nn  # noqa: E402
 
 from workbench.data.schema import Attribute  # noqa: E402
 from workbench.deep.book_keeping import BookKeepingClippedSum  # noqa: E402
-from workbench.deep.engines import engine_for  # noqa: E402
 from workbench.deep.features import Features  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
+from workbench.deep.preparation import engine_for  # noqa: E402
 from workbench.deep.trainer import train  # noqa: E402
 from workbench.privacy.entropy import SeededEntropy  # noqa: E402
 

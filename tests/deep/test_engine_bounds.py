@@ -14,21 +14,20 @@ from adversarial_rows import ENGINES, Case, cases, plain  # noqa: E402
 from engine_networks import ROWS, made  # noqa: E402
 from torch import nn  # noqa: E402
 
+from workbench.deep import devices  # noqa: E402
 from workbench.deep.book_keeping import BookKeepingClippedSum  # noqa: E402
 from workbench.deep.clipping import PerRowClippedSum, clipped_sum  # noqa: E402
-from workbench.deep.engines import engine_for  # noqa: E402
 from workbench.deep.factors import AUTOMATIC, CLIPPINGS, PER_LAYER, Clipping, bound_in_single  # noqa: E402
 from workbench.deep.image_kernel import ImageClippedSum  # noqa: E402
+from workbench.deep.preparation import engine_for  # noqa: E402
 from workbench.deep.table_kernel import TableClippedSum  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
-    """As in training: on networks this small a second thread only waits."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+    """As in training."""
+    with devices.one_thread():
+        yield
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,11 @@ torch = pytest.importorskip("torch")
 from engine_networks import NETS, ROWS, bound_of, made, reference  # noqa: E402
 from torch import nn  # noqa: E402
 
+from workbench.deep import devices  # noqa: E402
 from workbench.deep.clipping import PerRowClippedSum  # noqa: E402
-from workbench.deep.engines import engine_for  # noqa: E402
 from workbench.deep.factors import CLIPPINGS  # noqa: E402
 from workbench.deep.mixing_layers import converted  # noqa: E402
+from workbench.deep.preparation import engine_for  # noqa: E402
 from workbench.params import ParameterError  # noqa: E402
 
 RELATIVE = 1e-6
@@ -22,11 +23,9 @@ RELATIVE = 1e-6
 
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
-    """As in training: on networks this small a second thread only waits."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+    """As in training."""
+    with devices.one_thread():
+        yield
 
 
 @pytest.mark.parametrize("name", NETS)

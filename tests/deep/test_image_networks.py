@@ -15,13 +15,13 @@ from workbench.data.images.image_set import ImageSet  # noqa: E402
 from workbench.deep import networks  # noqa: E402
 from workbench.deep.book_keeping import BookKeepingClippedSum  # noqa: E402
 from workbench.deep.clipping import PerRowClippedSum  # noqa: E402
-from workbench.deep.engines import engine_for  # noqa: E402
 from workbench.deep.features import ImageFeatures, TableData  # noqa: E402
 from workbench.deep.memory import predict  # noqa: E402
 from workbench.deep.model import TrainedModel  # noqa: E402
 from workbench.deep.networks import network, vgg16_head  # noqa: E402
 from workbench.deep.networks.images import Pixels  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
+from workbench.deep.preparation import engine_for  # noqa: E402
 from workbench.deep.trainer import train  # noqa: E402
 from workbench.deep.user_network import trust  # noqa: E402
 from workbench.params import InputError, ParameterError  # noqa: E402

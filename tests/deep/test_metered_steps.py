@@ -19,10 +19,10 @@ from torch import nn  # noqa: E402
 import workbench  # noqa: E402
 from workbench.data.schema import Attribute  # noqa: E402
 from workbench.deep import trainer  # noqa: E402
-from workbench.deep.engines import engine_for  # noqa: E402
 from workbench.deep.features import Features  # noqa: E402
 from workbench.deep.noise import GaussianNoise  # noqa: E402
 from workbench.deep.plan import DpSgdPlan, Schedule  # noqa: E402
+from workbench.deep.preparation import engine_for  # noqa: E402
 from workbench.deep.private_step import PrivateStep  # noqa: E402
 from workbench.privacy.accounting.event import Cost  # noqa: E402
 from workbench.privacy.entropy import ChaCha20Entropy  # noqa: E402

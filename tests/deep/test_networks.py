@@ -11,10 +11,10 @@ torch = pytest.importorskip("torch")
 from network_conformance import NetworkConformance  # noqa: E402
 
 from workbench.deep import networks  # noqa: E402
-from workbench.deep.engines import engine_for  # noqa: E402
 from workbench.deep.image_kernel import ImageClippedSum  # noqa: E402
 from workbench.deep.networks import NETWORKS, network  # noqa: E402
 from workbench.deep.networks.images import PIXELS  # noqa: E402
+from workbench.deep.preparation import engine_for  # noqa: E402
 from workbench.params import ParameterError  # noqa: E402
 
 HERE = [known for known in NETWORKS if known.name != "vgg16-head"]  # the other needs a file: test_image_networks.py

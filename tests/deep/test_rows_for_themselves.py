@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
 
-from workbench.deep.engines import engine_for  # noqa: E402
+from workbench.deep.preparation import engine_for  # noqa: E402
 from workbench.params import ParameterError  # noqa: E402
 
 ROWS = 8

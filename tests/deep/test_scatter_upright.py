@@ -14,11 +14,11 @@ torch = pytest.importorskip("torch")
 
 from mnist_images import DELTA, UPRIGHT, images  # noqa: E402
 
-from workbench.deep.engines import engine_for  # noqa: E402
 from workbench.deep.model import TrainedModel  # noqa: E402
 from workbench.deep.networks import network  # noqa: E402
 from workbench.deep.networks.scattered import DIRECTIONS, STROKES, public_directions  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
+from workbench.deep.preparation import engine_for  # noqa: E402
 from workbench.deep.table_kernel import TableClippedSum  # noqa: E402
 from workbench.deep.trainer import train  # noqa: E402
 from workbench.paths import resources  # noqa: E402

@@ -7,9 +7,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from workbench.deep.clipping import StepSums  # noqa: E402
-from workbench.deep.engines import engine_for  # noqa: E402
 from workbench.deep.networks import network  # noqa: E402
-from workbench.deep.shortage import HalvingClippedSum  # noqa: E402
+from workbench.deep.preparation import engine_for  # noqa: E402
+from workbench.deep.probe_step import HalvingClippedSum  # noqa: E402
 from workbench.params import ParameterError  # noqa: E402
 from workbench.signals.events import Event, Notice  # noqa: E402
 

@@ -11,8 +11,8 @@ torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
 
-from workbench.deep.engines import engine_for  # noqa: E402
 from workbench.deep.factors import CLIPPINGS, NORMS  # noqa: E402
+from workbench.deep.preparation import engine_for  # noqa: E402
 from workbench.deep.private_step import flattened  # noqa: E402
 from workbench.deep.table_kernel import TableEngine  # noqa: E402
 

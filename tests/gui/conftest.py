@@ -46,7 +46,7 @@ from workbench.jobs.runner import Mailbox
 from workbench.release import path as export
 from workbench.release.ledger import file as ledger_file
 from workbench.render import fonts
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 
 LOOK_MS = 2
@@ -100,7 +100,7 @@ _READ, _LOOK = functools.cache(sample_tables.sample_table), profile.profile
 _SEEN: dict[str, Any] = {}
 
 
-def _looked_at(table: Table, *, cancel: CancelToken | None = None, emit: Emit = ignore) -> Any:
+def _looked_at(table: Table, *, cancel: CancelToken = NEVER, emit: Emit = ignore) -> Any:
     names = [sample.name for sample in sample_tables.SAMPLES]
     name = table.source.removeprefix("sample:")
     if name not in names or table is not _READ(name):

@@ -55,10 +55,17 @@ def test_a_second_training_waits_for_a_higher_cap_of_delta_and_then_starts(
     assert not window.findChild(QPushButton, "train_start").isEnabled()
     note = window.page.findChild(QWidget, "note_train").accessibleName().replace("\u00a0", " ")
     assert "needs δ = 1e-5 of which 0 remain" in note
-    assert "raise the cap of δ in Released, Ledger" in note
-    press(window, "train_raise_cap")
+    assert "raise the cap of δ" in note
+    press(window, "tab_ledger")
     idle(window)
     assert "Cap δ = 1e-5, of which 0 remain." in said(window, "ledger_cap_title")
+    press(window, "tab_train")
+    qtbot.waitUntil(raise_cap.isVisible, timeout=PATIENCE)
+    asked = answer("yes")
+    press(window, "train_raise_cap")
+    qtbot.waitUntil(lambda: window.session.account.delta_cap == Decimal("2e-5"), timeout=PATIENCE)
+    assert "it needs a cap of δ = 2e-5 or more" in asked[0].replace("\u00a0", " ")
+    press(window, "tab_ledger")
     retype(window, qtbot, "ledger_delta", "3e-5")
     answer("yes")
     press(window, "ledger_set_cap")

@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QPushButton, QW
 
 from workbench.gui.widgets.table_view import LinesTable
 from workbench.processes import executor
-from workbench.release.choosing import CHOSEN
 from workbench.release.ledger.figures import STUDIES
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.statements import CHOSEN
 from workbench.studies import ways_draw
 
 needs_torch = pytest.mark.skipif(

@@ -1,4 +1,4 @@
-"""The first release sets the cap: its question offers to set a larger one, so that others stay possible."""
+"""The first release sets the cap: its question offers a larger one, and a later refusal offers to raise it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from mishaps import PATIENCE, retype
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPushButton
 
+from workbench.gui.session.account_task import read_account
 from workbench.release.ledger.ledger import Ledger
 
 
@@ -22,11 +23,11 @@ def typing(qtbot, entries, then):
             return
         waiting.stop()
         waiting.deleteLater()
-        field, yes = box.findChild(QLineEdit, "first_cap_epsilon"), box.findChild(QPushButton, "confirm_yes")
+        field, yes = box.findChild(QLineEdit, "cap_epsilon"), box.findChild(QPushButton, "confirm_yes")
         for text in entries:
             field.selectAll()
             qtbot.keyClicks(field, text)
-            told.append((box.findChild(QLabel, "first_cap_problem").text(), yes.isEnabled()))
+            told.append((box.findChild(QLabel, "cap_problem").text(), yes.isEnabled()))
         qtbot.mouseClick(box.findChild(QPushButton, then), Qt.MouseButton.LeftButton)
 
     waiting.timeout.connect(fill)
@@ -63,3 +64,61 @@ def test_a_question_that_is_declined_sets_no_cap(people, press, idle, qtbot, tmp
     idle(people)
     with Ledger.open() as book:
         assert book.account(people.session.account.dataset).cap is None
+
+
+def test_a_model_after_a_release_asks_for_a_higher_cap_where_it_is_refused(
+    people, press, idle, qtbot, answer, tmp_path
+):
+    press(people, "tab_rows")
+    idle(people)
+    retype(people, qtbot, "release_target", tmp_path / "out.csv")
+    answer("yes")
+    press(people, "release_now")
+    qtbot.waitUntil(lambda: len(people.session.released) == 1, timeout=PATIENCE)
+    idle(people)
+    cost = people.session.account.cap
+    assert people.session.account.remaining == 0
+    press(people, "tab_train")
+    idle(people)
+    raised = people.findChild(QPushButton, "train_raise_cap")
+    qtbot.waitUntil(raised.isVisible, timeout=PATIENCE)
+    assert people.page.primary is raised
+    told = typing(qtbot, [str(cost), str(cost * 3)], "confirm_yes")
+    press(people, "train_raise_cap")
+    qtbot.waitUntil(lambda: people.session.account.cap == cost * 3, timeout=PATIENCE)
+    idle(people)
+    assert [enabled for _, enabled in told] == [False, True]
+    assert "It needs 2 or more." in told[0][0]
+    assert people.page.objectName() == "page_train"
+    start = people.findChild(QPushButton, "train_start")
+    qtbot.waitUntil(start.isEnabled, timeout=PATIENCE)
+    assert people.page.primary is start
+    assert not raised.isVisible()
+    answer("yes")
+    press(people, "train_start")
+    qtbot.waitUntil(lambda: len(people.session.released) == 2, timeout=PATIENCE)
+    idle(people)
+    assert people.session.account.spent == cost * 2
+
+
+def test_a_second_release_raises_the_cap_by_what_it_costs(people, press, idle, qtbot, answer, tmp_path):
+    with Ledger.open() as book:
+        book.set_cap(people.session.account.dataset, Decimal("0.5"))
+    read_account(people.session, people.jobs)
+    idle(people)
+    press(people, "tab_rows")
+    idle(people)
+    retype(people, qtbot, "release_target", tmp_path / "out.csv")
+    assert people.page.primary.objectName() == "to_ledger"
+    assert people.page.primary.text() == "Raise the cap…"
+    said = answer("yes")
+    press(people, "to_ledger")
+    qtbot.waitUntil(lambda: people.session.account.cap == 1, timeout=PATIENCE)
+    idle(people)
+    assert "may cost ε = 0.5, of which 0.5 remain. This one costs ε = 1, so it needs a cap of ε = 1 or more" in said[0]
+    assert people.page.primary.objectName() == "release_now"
+    answer("yes")
+    press(people, "release_now")
+    qtbot.waitUntil(lambda: len(people.session.released) == 1, timeout=PATIENCE)
+    idle(people)
+    assert people.session.account.remaining == 0

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QApplication, QCheckBox, QMessageBox, QWidget
 
 from workbench.jobs import network
 from workbench.processes import executor
-from workbench.release.choosing import CHOSEN
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.statements import CHOSEN
 
 needs_torch = pytest.mark.skipif(
     __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"

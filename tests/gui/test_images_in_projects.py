@@ -188,7 +188,7 @@ def test_unsaved_work_on_images_is_kept_and_offered_back(scans, press, qtbot, id
     qtbot.waitUntil(lambda: bool(list((user_state() / "unsaved").glob("*.toml"))) and not scans.jobs.running)
     kept = next((user_state() / "unsaved").glob("*.toml")).read_text("utf-8")
     assert not any(name in kept for name in CLASSES)
-    monkeypatch.setattr("workbench.release.ledger.processes.still_runs", lambda process: False)  # as after a kill
+    monkeypatch.setattr("workbench.release.ledger.custody.still_runs", lambda process: False)  # as after a kill
     found = claim()
     assert found is not None
     assert found.title == "scans"

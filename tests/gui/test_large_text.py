@@ -46,6 +46,11 @@ def test_no_page_is_scrolled_sideways_at_the_largest_text(people, press, idle, q
         idle(people)
         body = people.findChild(QScrollArea, f"body_{page.name}").horizontalScrollBar()
         qtbot.waitUntil(lambda body=body: body.maximum() == 0)
+    for way in ("rows", "synthetic", "statistics"):  # nor are settings, whose area has no bar to do it with
+        press(people, f"tab_{way}")
+        idle(people)
+        settings = people.findChild(QScrollArea, "release_area").horizontalScrollBar()
+        qtbot.waitUntil(lambda settings=settings: settings.maximum() == 0)
 
 
 def test_a_job_that_comes_moves_no_room(people, qtbot) -> None:

@@ -186,7 +186,7 @@ def test_a_dropped_column_needs_no_mending():
         (state_option("header", "no", condition="the first row is data"), "“How it is read”"),
         (REPLACE_VALUES, "eplace invalid values”"),
         (REPLACE_ROWS, "eplace invalid values”"),
-        (raise_cap("delta", epsilon=Decimal(3), delta=Decimal(1)), "raise the cap of δ in Released, Ledger"),
+        (raise_cap("delta", epsilon=Decimal(3), delta=Decimal(1)), "raise the cap of δ"),
     ],
 )
 def test_keys_of_a_file_are_called_by_their_fields(remedy, shown):

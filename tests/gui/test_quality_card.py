@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from workbench.gui.pages.released.page import QualityCard
 from workbench.gui.widgets import report_button
+from workbench.release.documents import risk_document
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify_any import verify_any
 
@@ -40,6 +41,24 @@ def test_the_report_is_saved_where_a_person_says(listed, press, idle, monkeypatc
     page = where.read_text("utf-8")
     assert "What attacks got" in page
     assert "private – not for release" in page
+
+
+def test_a_report_that_is_cancelled_at_its_last_step_is_not_saved(listed, press, idle, monkeypatch, tmp_path):
+    where = tmp_path / "report.html"
+    monkeypatch.setattr(report_button, "ask_where_to_save", lambda *_: str(where))
+    asked = []
+
+    def at_last(report):
+        asked.append(report)
+        listed.jobs.running[0].cancel()
+        return document(report)
+
+    document = risk_document.risk_document
+    monkeypatch.setattr(risk_document, "risk_document", at_last)
+    press(listed, "quality_report")
+    idle(listed)
+    assert asked
+    assert not where.exists()
 
 
 def test_a_bundle_has_the_report_where_that_is_asked_for(listed, press, idle, monkeypatch, tmp_path):

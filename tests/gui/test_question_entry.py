@@ -7,7 +7,7 @@ from decimal import Decimal
 from PySide6.QtCore import QPoint, QTimer
 from PySide6.QtWidgets import QApplication, QLabel, QMessageBox
 
-from workbench.gui.gauges.first_cap import FirstCap
+from workbench.gui.gauges.cap_entry import FirstCap
 from workbench.gui.session.account_view import AccountView
 from workbench.gui.widgets.dialogs import choose
 

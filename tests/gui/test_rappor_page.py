@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QSlider, QWidg
 
 from workbench.gui.pages.rappor.live_plots import SCALES, Setting, plots
 from workbench.gui.widgets.chart import Chart
-from workbench.privacy.rappor.account import cost
+from workbench.privacy.rappor.parameters import cost
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify_any import verify_any
 

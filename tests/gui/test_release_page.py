@@ -325,13 +325,15 @@ def test_cancelling_a_release_leaves_no_file_and_no_charge(ready, target, press,
     assert ready.findChild(QAbstractButton, "release_now").isEnabled()
 
 
-def test_the_way_to_a_higher_cap_is_the_ledger(ready, press, idle):
+def test_a_higher_cap_is_asked_for_where_the_lower_one_refuses(ready, press, answer, idle, qtbot):
     with Ledger.open() as book:
         book.set_cap(ready.session.account.dataset, Decimal("0.5"))
     from workbench.gui.session.account_task import read_account
 
     read_account(ready.session, ready.jobs)
     idle(ready)
+    told = answer("yes")
     press(ready, "release_raise_cap")
-    idle(ready)
-    assert ready.page.objectName() == "page_ledger"
+    qtbot.waitUntil(lambda: ready.session.account.cap == 1, timeout=PATIENCE)
+    assert "it needs a cap of ε = 1 or more" in told[0].replace("\u00a0", " ")
+    assert ready.page.objectName() == "page_release"

@@ -181,7 +181,7 @@ def test_the_first_figures_are_asked_about_and_noted(hands, monkeypatch):
 
 
 def test_figures_of_a_release_have_no_badge_and_are_not_noted(hands, tmp_path: Path, monkeypatch):
-    monkeypatch.setattr("workbench.release.own_release.is_release", lambda table: True)
+    monkeypatch.setattr("workbench.release.described_release.is_release", lambda table: True)
     monkeypatch.setattr(figures_first, "is_first", lambda session: True)
     (tmp_path / "out.csv").write_text(ROWS, "utf-8")
     hands.drop(tmp_path / "out.csv")

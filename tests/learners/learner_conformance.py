@@ -25,11 +25,12 @@ from workbench.learners import Learner
 from workbench.learners.tasks import EMPTY
 from workbench.params import BudgetRefusedError, InputError, ParameterError
 from workbench.privacy.accounting.event import Cost, PureDp, ZeroConcentrated, exact
+from workbench.privacy.accounting.private_selection import epsilon_of_try
 from workbench.privacy.accounting.zcdp import rho_of
 from workbench.privacy.audit import LowerBound, epsilon_lower
 from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
 from workbench.privacy.entropy import OsEntropy, SeededEntropy
-from workbench.work.ask import Ask, declared
+from workbench.work.ask import TRY, Ask, declared
 from workbench.work.noise import Charged, Exact, Study
 
 ALPHA = 1e-7
@@ -37,6 +38,9 @@ ALPHA = 1e-7
 
 REPLACED_BY = 12
 """Rows that a row is replaced by: all of them, or as many spread over the list."""
+
+RANGES = "ranges"
+"""The parameter of learners that find the range of each column."""
 
 Row = Sequence[float]
 Heard = dict[str, tuple[str, list[list[int]], int, PureDp | ZeroConcentrated]]
@@ -67,9 +71,22 @@ class Checking(Ask):
     def least(self, label: str, parts: Sequence[Sequence[int]], sensitivity: int) -> list[int]:
         return self._told("least", label, parts, sensitivity, super().least(label, parts, sensitivity))
 
+    def largest(self, label: str, parts: Sequence[Sequence[int]], sensitivity: int) -> list[int]:
+        self._share(label)
+        return self._told("largest", label, parts, sensitivity, [int(np.argmax(scores)) for scores in parts])
+
     def median(self, label: str, cells: Sequence[int], size: int, aggregate: str) -> int:
         self._share(label)
         return self._told("median", label, [cells], 1, [int(cells[len(cells) // 2])])[0]
+
+    def _of_try(self, event: PureDp) -> Ask:
+        # All neighbours are shown the same tries; what each may see of a row is counted once.
+        return Checking((event,), self.script, self.seed, self.heard)
+
+    def best_of(self, label: str, tries: float, choices: int, attempt: Any) -> Any:
+        share = self._share(label)
+        made = attempt(self._of_try(PureDp(epsilon_of_try(share.amount), TRY)), choices - 1)
+        return made[1]
 
     def into(self, label: str, events: Iterable[PureDp]) -> Ask:
         parts = tuple(events)
@@ -168,7 +185,7 @@ class LearnerConformance:
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Give each test the ways, tables and black boxes of its suite."""
         cases = {
-            "way": [pytest.param(way, id=str(i)) for i, way in enumerate(self.ways)],
+            "way": [pytest.param(way, id=str(i)) for i, way in enumerate((*self.ways, *self.ranged()))],
             "tables": [pytest.param(tables, id=f"{tables.rows} rows") for tables in self.tables],
             "box": [
                 pytest.param(box, id=str(i), marks=pytest.mark.slow if box.slow else ())
@@ -178,6 +195,13 @@ class LearnerConformance:
         for name, values in cases.items():
             if name in metafunc.fixturenames:
                 metafunc.parametrize(name, values)
+
+    def ranged(self) -> list[Way]:
+        """Return the ways that find the range of each column first; all others leave them as they are declared."""
+        numeric = sum(a.numeric for a in self.attributes)
+        asks = RANGES in self.chosen.parameters.declared()
+        deltas = [{}, {"delta": 1e-6}] if "delta" in self.chosen.parameters.declared() else [{}]
+        return [Way({"epsilon": 40.0 * numeric, RANGES: "found", **d}, 0.05, known=True) for d in deltas if asks]
 
     keys: ClassVar[tuple[str, ...]] = ()
     """What its file holds besides public facts and answers."""
@@ -358,6 +382,8 @@ class LearnerConformance:
     def made(self, noise: Any, **parameters: Any) -> Any:
         """Return the estimator, not yet fitted."""
         plain = {"epsilon": 2.0, **self.given, **parameters}
+        if RANGES in self.chosen.parameters.declared():
+            plain = {RANGES: "declared", **plain}
         known = self.chosen.parameters.from_plain({k: v for k, v in plain.items() if v is not None})
         return self.chosen.private(self.attributes, self.target, known, noise)
 
@@ -415,7 +441,7 @@ def spent(one: tuple[Heard, Cost], other: tuple[Heard, Cost], *, replaced: bool 
             far = (Counter(parts[0]) - Counter(instead[label][1][0])).total()  # a row is in one block
         elif kind == "numbers":
             far = math.hypot(*moved[0]) if gaussian else sum(map(abs, moved[0]))
-        else:  # losses, of which a row moves those of its part, all of them in one direction
+        else:  # losses or scores, of which a row moves those of its part, all of them in one direction
             if not replaced:
                 assert all(d >= 0 for part in moved for d in part)
                 assert sum(any(part) for part in moved) <= 1

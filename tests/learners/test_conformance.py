@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -56,6 +56,31 @@ class TestNaiveBayes(LearnerConformance):
         Tables(2, [*itertools.product((-3, 1, 5), (NAN, 1), (0, 2), (0, 1))]),
         Tables(6, [(5, 1, 0, 0), (-3, NAN, 2, 1)]),
     )
+
+
+class TestBestClassifier(LearnerConformance):
+    chosen = learners.BEST_CLASSIFIER
+    keys = ("chosen", "model")
+    attributes, target = (X, COLOUR), TWO
+    given: ClassVar[dict[str, Any]] = {"candidates": "logistic-regression; naive-bayes: ranges=declared", "tries": 3.0}
+    # One try is looked at, the last candidate's: it has half, and what the best of them costs is another test's.
+    ways = (Way({"epsilon": 4.0}, 0.3), Way({"epsilon": 4.0, "candidates": "random-forest: depth=1"}, 0.2))
+    tables = (
+        Tables(1, [*itertools.product((-9, -3, 0.9, 5), (0, 1, 2), (0, 1))]),
+        Tables(5, [(5, 1, 0), (-3, 0, 1)]),  # the fifth row is for the score
+    )
+
+
+class TestBestRegression(LearnerConformance):
+    chosen = learners.BEST_REGRESSION
+    keys = ("chosen", "model")
+    attributes, target = (X, COLOUR), NUMBER
+    given: ClassVar[dict[str, Any]] = {
+        "candidates": "forest-regression: depth=1; linear-regression: ranges=declared",
+        "tries": 3.0,
+    }
+    ways = (Way({"epsilon": 400.0}, 0.2),)
+    tables = TestBestClassifier.tables
 
 
 class TestLinearRegression(LearnerConformance):

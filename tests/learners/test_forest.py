@@ -221,7 +221,9 @@ def test_a_model_is_written_and_read_again(model: Any, epsilon: float) -> None:
     assert again.to_plain() == forest.to_plain()
     # No losses: of each split only which way its nodes take.
     assert set(plain) == {"learner", "format", "noise", "rows", "parameters", "attributes", "target", "answers"}
-    assert {label: len(v) for label, v in plain["answers"].items()} == forest.model_.setting.lengths()
+    setting = forest.model_.setting
+    asked = {**dict.fromkeys(setting.ranged, 1), **setting.lengths()}
+    assert {label: len(v) for label, v in plain["answers"].items()} == asked
     assert called(plain["learner"]).estimator is type(forest)
     if model is ClassModel:
         chances = again.predict_proba(data.X)

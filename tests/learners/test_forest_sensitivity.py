@@ -28,7 +28,7 @@ Asked = list[tuple[tuple[int, ...], int, float]]
 
 
 def forest(target: Attribute, noise: Any, epsilon: float, **more: float) -> RandomForest | ForestRegression:
-    parameters = ForestParameters.from_plain({"epsilon": epsilon, **more})
+    parameters = ForestParameters.from_plain({"epsilon": epsilon, "ranges": "declared", **more})
     return (ForestRegression if target.numeric else RandomForest)(ATTRIBUTES, target, parameters, noise)
 
 

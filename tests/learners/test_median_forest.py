@@ -22,7 +22,7 @@ from workbench.learners.checks import checked_numbers
 from workbench.learners.median_forest.blocks import MOST_ASKED, AskedRows, deal, expected_medians
 from workbench.learners.median_forest.estimator import AnsweredRows, Blocks, SampleAndAggregate
 from workbench.params import BudgetRefusedError, InputError, ParameterError
-from workbench.params.extras import how_to_install
+from workbench.params.errors import how_to_install
 from workbench.privacy.accounting.event import Cost
 from workbench.privacy.central.private_median import AGGREGATES
 from workbench.work.noise import Charged, Exact, Noise, Study, uncharged

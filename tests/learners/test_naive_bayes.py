@@ -69,6 +69,8 @@ def test_the_charge_is_epsilon_with_one_event_a_query() -> None:
     assert all_of_them.events() == all_of_them.events(400)
     assert sum((e.epsilon for e in all_of_them.events()), Decimal(0)) == 7
     assert [e.label for e in all_of_them.events()] == [
+        "range of age",
+        "range of income",
         "class sizes",
         "age: sums",
         "income: presence",

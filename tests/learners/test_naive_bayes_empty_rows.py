@@ -43,7 +43,8 @@ def asked(rows: tuple[Record, ...], epsilon: float) -> list[tuple[tuple[int, ...
     table = PLAN.rows_of(Table(frame, "made"))
     noise = Scripted()
     facts = [c.facts() for c in FEATURES]
-    fitted = NaiveBayes(facts, TARGET.facts(), NaiveBayesParameters(epsilon=epsilon, noise_limit=1e6), noise)
+    parameters = NaiveBayesParameters(epsilon=epsilon, noise_limit=1e6, ranges="declared")
+    fitted = NaiveBayes(facts, TARGET.facts(), parameters, noise)
     fitted.fit(matrix(table, FEATURES), classes_of(table, TARGET))
     return noise.asked
 

@@ -86,9 +86,9 @@ def test_what_the_hook_lists_are_modules(hook):
 
 
 def test_the_bundle_has_the_sources_whose_digest_it_needs(hook):
-    from workbench.sanitize import kept_facts
+    from workbench.sanitize import calibrated
 
-    assert kept_facts.local.__name__ in hook["module_collection_mode"]
+    assert calibrated.local.__name__ in hook["module_collection_mode"]
 
 
 def test_nothing_that_the_program_needs_is_left_out():

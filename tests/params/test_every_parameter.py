@@ -24,7 +24,7 @@ from workbench.params.field import (
     TextField,
     TextsField,
 )
-from workbench.params.nested import RecordsField
+from workbench.params.lists import RecordsField
 
 HEAVY = ("workbench.gui", "workbench.__main__")
 NUMBERS = (RealField, IntegerField)

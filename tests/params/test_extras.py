@@ -8,7 +8,7 @@ import pytest
 
 from workbench.jobs.runner import Job, perform
 from workbench.params import ParameterError
-from workbench.params.extras import EXTRAS, absent, how_to_install, is_missing, require
+from workbench.params.errors import EXTRAS, absent, how_to_install, is_missing, require
 from workbench.processes.isolated_process import run_in_process
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Failed, ignore

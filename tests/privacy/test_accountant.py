@@ -24,6 +24,7 @@ from workbench.privacy.accounting.accountant import (
     RDP_CLASSIC,
     Accountant,
     accountant_names,
+    composed_with_itself,
     event_of,
     improved_at,
     loss,
@@ -38,7 +39,6 @@ from workbench.privacy.accounting.epsilon_curve import KNOTS, BackgroundCurve, E
 from workbench.privacy.accounting.event import PoissonGaussian
 from workbench.privacy.accounting.gaussian import gaussian_delta
 from workbench.privacy.accounting.run_curves import TrainingRun, csv_lines, heat_map, values_of, with_value
-from workbench.privacy.accounting.self_composition import composed_with_itself
 from workbench.signals.cancel import CancelToken, interruptible
 from workbench.signals.events import Event, Progress
 

@@ -20,8 +20,7 @@ from workbench.learners.naive_bayes.parameters import NaiveBayesParameters
 from workbench.params import ParameterError
 from workbench.privacy.accounting.event import Cost
 from workbench.privacy.accounting.gaussian import analytic_sigma
-from workbench.privacy.audit import epsilon_lower
-from workbench.privacy.audit_mechanism import audit_mechanism, audit_table, worst_pair
+from workbench.privacy.audit import audit_mechanism, audit_table, epsilon_lower, worst_pair
 from workbench.privacy.central.central_noise import CentralNoise
 from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
 from workbench.privacy.entropy import Entropy, OsEntropy, SeededEntropy

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from workbench.privacy.local.cells import Cells
-from workbench.privacy.local.channel import DENSE_UPTO, DenseTable, DistanceTable, TwoChances, channel_of
+from workbench.privacy.local.channel import (
+    DENSE_UPTO,
+    DenseTable,
+    DistanceTable,
+    RunTable,
+    TwoChances,
+    by_runs,
+    channel_of,
+)
 from workbench.privacy.local.error_profile import error_profile, usual_shapes
 from workbench.privacy.local.mechanism_table import MechanismTable, integer_rows
 from workbench.privacy.local.mechanisms import (
@@ -20,7 +28,6 @@ from workbench.privacy.local.mechanisms import (
     STAIRCASE,
     Mechanism,
 )
-from workbench.privacy.local.run_table import RunTable, by_runs
 from workbench.privacy.local.unbiased import direct, path, unbiased
 
 LARGE = DENSE_UPTO + 89

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.params import ParameterError
-from workbench.privacy.rappor.account import cost, permanent_epsilon, single_epsilon
-from workbench.privacy.rappor.parameters import ONE, RapporParameters
+from workbench.privacy.rappor.parameters import ONE, RapporParameters, cost, permanent_epsilon, single_epsilon
 
 chances = st.sampled_from([0.0, 0.1, 0.25, 0.3, 0.5, 0.7, 0.75, 0.9, 1.0])
 noisy = st.sampled_from([0.05, 0.25, 0.5, 0.75, 0.9])

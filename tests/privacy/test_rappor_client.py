@@ -16,10 +16,18 @@ from scipy.stats import binom
 from workbench.params import ParameterError
 from workbench.privacy.audit import epsilon_lower
 from workbench.privacy.entropy import Entropy, OsEntropy, SeededEntropy
-from workbench.privacy.rappor.account import cost
-from workbench.privacy.rappor.bits import biased, cohorts, instant_answers, packed, permanent_answers, unpacked
-from workbench.privacy.rappor.bloom import BasicBits, BloomBits, filters
-from workbench.privacy.rappor.parameters import ONE, RapporParameters
+from workbench.privacy.rappor.bits import (
+    BasicBits,
+    BloomBits,
+    biased,
+    cohorts,
+    filters,
+    instant_answers,
+    packed,
+    permanent_answers,
+    unpacked,
+)
+from workbench.privacy.rappor.parameters import ONE, RapporParameters, cost
 
 ALPHA = 1e-7
 PAIR = ("b", "e")

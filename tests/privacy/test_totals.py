@@ -15,7 +15,6 @@ from dp_accounting.pld import privacy_loss_distribution as library
 
 from workbench.params import ParameterError
 from workbench.privacy.accounting.accountant import event_of, loss
-from workbench.privacy.accounting.advanced import optimal
 from workbench.privacy.accounting.event import (
     ApproximateDp,
     Composed,
@@ -30,7 +29,7 @@ from workbench.privacy.accounting.event import (
     exact,
 )
 from workbench.privacy.accounting.gaussian import gaussian_delta
-from workbench.privacy.accounting.totals import MIXED_ACCOUNTANTS, compose_totals
+from workbench.privacy.accounting.totals import MIXED_ACCOUNTANTS, compose_totals, optimal
 
 TOY = replace(
     MIXED_ACCOUNTANTS[0],

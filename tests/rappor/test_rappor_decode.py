@@ -12,15 +12,32 @@ import pytest
 from scipy.stats import binom, norm
 
 from workbench.params import CancelledError, InputError, ParameterError
-from workbench.privacy.rappor.bloom import BasicBits, BloomBits
+from workbench.privacy.rappor.bits import BasicBits, BloomBits
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.rappor.candidates import CandidateMap, candidate_map, read_map
-from workbench.rappor.decode import Decoded, corrected, decode
-from workbench.rappor.detectable import smallest_detectable, standard_error
-from workbench.rappor.distributions import exponential, form, normal, observed, zipf
+from workbench.rappor.decode import (
+    Decoded,
+    corrected,
+    decode,
+    result_bytes,
+    smallest_detectable,
+    standard_error,
+    summary,
+)
 from workbench.rappor.files import Counts, read_counts, read_parameters
-from workbench.rappor.results import result_bytes, summary
-from workbench.rappor.simulate import Simulation, preset, roc, score, simulate, with_extra
+from workbench.rappor.simulate import (
+    Simulation,
+    exponential,
+    form,
+    normal,
+    observed,
+    preset,
+    roc,
+    score,
+    simulate,
+    with_extra,
+    zipf,
+)
 from workbench.signals.cancel import CancelToken
 
 PRESETS_RUN = 20

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from workbench.params import InputError, ParameterError, WorkbenchError
-from workbench.privacy.rappor.bloom import BloomBits
+from workbench.privacy.rappor.bits import BloomBits
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.rappor.candidates import candidate_map, map_bytes, read_candidates, read_map
 from workbench.rappor.files import Counts, count_bytes, parameter_text, read_counts, read_parameters

@@ -21,7 +21,8 @@ from workbench.privacy.accounting.event import PureDp
 from workbench.release import kinds
 from workbench.release.certificate import read_certificate
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.path import Destination, Released, destination, prepare, release_prepared, verdict_on
+from workbench.release.path import Destination, Released, destination, prepare, release_prepared
+from workbench.release.verdict import verdict_on
 from workbench.release.verify import verify_in_ledger
 from workbench.release.verify_any import ledger_claims, verify_any
 from workbench.sanitize.plan import Plan

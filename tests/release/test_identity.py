@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from near_duplicates import CHANGES, UNRELATED, changed, person_table, taken_as_one, unrelated_pair
 
-from workbench.data.content.cell_hash import CellHash
-from workbench.data.content.cell_words import canonical
+from workbench.data.content.cell_hash import CellHash, canonical
 from workbench.data.csv.options import ReadOptions
 from workbench.data.read import read_table
 from workbench.data.table import Table

@@ -24,7 +24,7 @@ import test_counts_on_workers
 from local_cluster import NO_DASK, Cluster, Nursery
 from test_counts_in_parts import PLAN, plain
 from test_rows_of_any_size import as_read, left_beside, plan_of, small, written
-from test_rows_on_workers import charges, same_rows
+from test_rows_on_workers import charges, drawn, same_rows
 
 from workbench.cli import main
 from workbench.data import on_workers, read
@@ -114,8 +114,13 @@ def test_a_kill_at_any_moment_publishes_one_draw_that_is_charged_or_none(
             if which == "worker":
                 own.add(1)
             charged = _check(kind, code, folder, said, frame)
+            if code and charged:  # the same command on another cluster goes on
+                other = _cluster(started, folder / "other", nursery)
+                assert commanded(kind, path, folder, other.address) == 0
+                assert _check(kind, 0, folder, "", frame)
             ended = "published" if code == 0 else said.split("error: ")[1].split(" (")[0]
-            ends[f"{ended}, {'charged' if charged else 'at no cost'}"] += 1
+            further = ", published by the next run" if code and charged else ""
+            ends[f"{ended}, {'charged' if charged else 'at no cost'}{further}"] += 1
             assert "version" not in ended
     for counted, exact in sums:
         expected = Counted(counted._queries)
@@ -152,7 +157,8 @@ def _check(kind: str, code: int, folder: Path, said: str, frame: pl.DataFrame | 
         assert verify_release(folder / "out.csv") == []
         assert frame is None or same_rows(as_read(folder / "out.csv"), frame)
         return True
-    assert left_beside(folder, "of")
+    assert left_beside(folder, "of", *drawn(folder))
+    assert len(drawn(folder)) == bool(found)
     assert found in ([], charged)
     assert ("stays charged" in said) is bool(found)
     assert not found or kind == "sanitize"

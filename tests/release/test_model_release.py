@@ -29,11 +29,12 @@ from workbench.learners import STANDARDIZE
 from workbench.params import BudgetRefusedError, CancelledError, CheckFailedError, InputError
 from workbench.privacy.accounting.event import Charge
 from workbench.release import parts
+from workbench.release import path as release_path
 from workbench.release.card import model_bytes
 from workbench.release.certificate import checksum, read_card
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.model import ModelRelease, Trained, card_facts, drawn_by, model_folder, release_model
-from workbench.release.path import ReleaseRequest
+from workbench.release.model.model import Trained, card_facts, drawn_by, model_folder
+from workbench.release.path import Released, ReleaseRequest
 from workbench.release.recover import recover, request_of
 from workbench.release.statements import model_statement
 from workbench.release.verify import verify_in_ledger, verify_release
@@ -74,13 +75,13 @@ def release(
     *,
     replace: bool = False,
     **named: Any,
-) -> ModelRelease:
+) -> Released:
     work, digest = "fit mean", request_of("fit mean", of=of)
     wanted = ReleaseRequest(
         table_of(20), model_folder(target, replace=replace), work, digest, 10_000, drawn_by(train), card_facts, **named
     )
     with Ledger.open(ledger) as opened:
-        return release_model(wanted, opened)
+        return release_path.release(wanted, opened)
 
 
 @pytest.fixture
@@ -107,7 +108,7 @@ def test_a_run_that_settles_for_less_is_charged_less_and_says_so(folder: Path, l
     done = release(
         ledger, folder / "model", lambda c: trained(c, delta="1e-5", settled=(Decimal("0.5"), Decimal("1e-6")))
     )
-    assert (done.epsilon, done.delta, done.remaining) == (Decimal("0.5"), Decimal("1e-6"), 1)
+    assert (done.epsilon_charged, done.delta_charged, done.epsilon_remaining) == (Decimal("0.5"), Decimal("1e-6"), 1)
     card = read_card(folder / "model")
     assert (card["guarantee"]["epsilon"], card["guarantee"]["delta"]) == ("0.5", "0.000001")
     (told, *_) = verify_release(folder / "model")  # no learner settles, and a training's card has steps
@@ -210,7 +211,7 @@ def test_a_finished_model_that_could_not_be_named_is_published_by_the_next_run_o
 
     done = release(ledger, target, never)
     assert done.published_earlier
-    assert (done.epsilon, done.remaining) == (Decimal("1.5"), 0)
+    assert (done.epsilon_charged, done.epsilon_remaining) == (Decimal("1.5"), 0)
     assert statuses(ledger) == ["charged"]
     assert verify_release(target) == []
     assert names_in(folder) == {"model"}

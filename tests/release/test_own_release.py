@@ -10,7 +10,7 @@ from release_cases import certificate_of, release
 
 from workbench.data.read import read_table
 from workbench.release.certificate import certificate_path
-from workbench.release.own_release import is_release
+from workbench.release.described_release import is_release
 
 
 @pytest.fixture

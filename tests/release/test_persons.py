@@ -275,9 +275,9 @@ def test_a_model_learns_from_the_kept_rows_and_its_card_says_so(tmp_path: Path) 
     task = FitTask(chosen, parameters, plan, "city", Table(frame, "made"), tmp_path / "m")
     with Ledger.open(tmp_path / "l.sqlite") as book:
         done = release_fit(task, book)
-    assert done.epsilon == 2
-    assert done.card["training"]["unit"] == "who"
-    assert "A person is all rows with the same 'who'" in done.card["guarantee"]["statement"]
+    assert done.epsilon_charged == 2
+    assert done.document["training"]["unit"] == "who"
+    assert "A person is all rows with the same 'who'" in done.document["guarantee"]["statement"]
     assert not verify_release(tmp_path / "m")
 
 
@@ -295,13 +295,13 @@ def test_a_network_is_charged_for_a_group_and_its_card_says_so(tmp_path: Path) -
     frame = table_of(["a"] * 20 + [str(n) for n in range(30)], ["Graz", "Linz"] * 25).frame.with_columns(
         age=pl.lit("3")
     )
-    task = table_work(asked, plan_of(2, AGE, CITY), "city", Table(frame, "made")).task(
-        asked, tmp_path / "n", Checkpoints(), quiet=True, replace=False
+    task = table_work(asked, plan_of(2, AGE, CITY), "city", Table(frame, "made")).into(
+        tmp_path / "n", Checkpoints(), quiet=True, replace=False
     )
     assert task.rows().column("city").null_count() == 18
     with Ledger.open(tmp_path / "l.sqlite") as book:
         done = release_training(task, book)
-    card = done.model.card
+    card = done.model.document
     assert card["training"]["unit"] == "who"
     assert float(card["guarantee"]["epsilon"]) == pytest.approx(2 * card["training"]["epsilon_row"], abs=1e-5)
     assert not verify_release(tmp_path / "n")

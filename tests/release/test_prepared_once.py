@@ -13,7 +13,8 @@ import pytest
 from release_cases import plan_of, table_of
 
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.path import check_values, destination, prepare_rows, release_prepared, verdict_on
+from workbench.release.path import check_values, destination, prepare_rows, release_prepared
+from workbench.release.verdict import verdict_on
 from workbench.sanitize.calibrated import protected_columns
 from workbench.sanitize.engine import check_columns
 from workbench.sanitize.plan import Plan

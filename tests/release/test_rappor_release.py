@@ -19,8 +19,7 @@ from release_cases import certificate_of, forge, names_in, plan_of, raise_cap, s
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
 from workbench.privacy.entropy import OsEntropy, SeededEntropy
-from workbench.privacy.rappor.account import cost
-from workbench.privacy.rappor.parameters import RapporParameters
+from workbench.privacy.rappor.parameters import RapporParameters, cost
 from workbench.rappor.collection import Collection
 from workbench.rappor.reports import read_sum
 from workbench.release.certificate import central_guarantee, query_facts

@@ -29,9 +29,9 @@ from release_cases import (
 from workbench.params import BudgetRefusedError, InputError
 from workbench.release import recover as recover_module
 from workbench.release.atomic import sole_user
-from workbench.release.ledger import custody, processes
+from workbench.release.ledger import custody
+from workbench.release.ledger.custody import still_runs, this_process
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.processes import still_runs, this_process
 from workbench.release.recover import CHARGED_FIRST, clear_leftovers, finished_draw, recover, settle_own
 from workbench.release.verify import verify_in_ledger, verify_release
 
@@ -395,7 +395,7 @@ def test_runs_at_once_publish_a_finished_draw_once(folder: Path, ledger: Path) -
 
 def test_a_reservation_of_another_machine_is_kept(folder: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run_to_exit(release_and_die, ledger, folder / "people.csv", EXPORT, "draw_prepared") == -9
-    monkeypatch.setattr(processes.socket, "gethostname", lambda: "elsewhere")
+    monkeypatch.setattr(custody.socket, "gethostname", lambda: "elsewhere")
     assert recovered(ledger) == []
     assert statuses(ledger) == ["reserved"]
 

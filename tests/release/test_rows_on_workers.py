@@ -70,6 +70,11 @@ def charges(folder: Path) -> list[tuple[str, float]]:
         return [(r.status, float(r.epsilon)) for r in ledger.releases()]
 
 
+def drawn(folder: Path) -> list[str]:
+    """Return the files of parts that are drawn, with which the same command goes on."""
+    return [p.name for p in folder.iterdir() if p.name.endswith(".part")]
+
+
 def same_rows(found: pl.DataFrame, frame: pl.DataFrame) -> bool:
     """At ε = 30 a column of few values changes in one of 10¹² rows, so that what is released can be compared."""
     return found.sort("kept", "n", "c").equals(frame.drop("gone").sort("kept", "n", "c"))
@@ -197,7 +202,8 @@ def test_workers_refuse_another_file_of_that_name(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(on_workers, "run_tasks_on", here(before=before))
     with pytest.raises(InputError, match="a worker reads other bytes in this file than this computer") as refused:
         released(plan_of(), path, tmp_path / "out.csv")
-    assert left_beside(tmp_path, "a.csv", "moved.csv")
+    assert left_beside(tmp_path, "a.csv", "moved.csv", *drawn(tmp_path))
+    assert bool(drawn(tmp_path)) is (moment == "_draw")
     assert charges(tmp_path) == ([] if moment == "_of_part" else [("charged", 60.0)])
     assert ("stays charged" in str(refused.value)) is (moment == "_draw")
 
@@ -261,7 +267,8 @@ def test_cancel_while_rows_are_drawn_leaves_a_charge_and_no_output(tmp_path: Pat
 
     with pytest.raises(CancelledError, match="cancelled without a release; epsilon = 60 stays charged"):
         released(plan_of(), tmp_path / "a.csv", tmp_path / "out.csv", cluster.address, emit, cancel)
-    assert left_beside(tmp_path, "a.csv")
+    assert left_beside(tmp_path, "a.csv", *drawn(tmp_path))
+    assert len(drawn(tmp_path)) == 1
     assert charges(tmp_path) == [("charged", 60.0)]
     assert cluster.kept() == (0, 0)
 
@@ -319,7 +326,7 @@ def new_folder(folder: Path) -> Path:
 @pytest.mark.parametrize("moment", [1, 5])
 @NO_DASK[0]
 @NO_DASK[1]
-def test_a_kill_costs_time_of_a_worker_and_the_release_of_a_scheduler(
+def test_a_kill_of_a_worker_costs_time_and_that_of_a_scheduler_another_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, label: str, which: str, moment: int
 ) -> None:
     monkeypatch.setattr(on_workers, "PART_BYTES", 4096)
@@ -343,11 +350,18 @@ def test_a_kill_costs_time_of_a_worker_and_the_release_of_a_scheduler(
         else:
             with pytest.raises(WorkbenchError) as lost:
                 run()
-            drawn = label == "rows drawn"
+            drawing = label == "rows drawn"
             assert str(lost.value).startswith("the connection to the scheduler was lost")
-            assert ("epsilon = 60 stays charged" in str(lost.value)) is drawn
-            assert ("to run again is another charge" in str(lost.value)) is drawn
+            assert ("epsilon = 60 stays charged" in str(lost.value)) is drawing
+            assert ("the same command does the rest, and nothing more is charged" in str(lost.value)) is drawing
         assert killed
+    if which == "scheduler" and label == "rows drawn":
+        (tmp_path / "other").mkdir()
+        with Cluster(tmp_path / "other") as other:
+            other.add(2)
+            released(plan_of(), tmp_path / "a.csv", tmp_path / "out.csv", other.address)
+        assert same_rows(as_read(tmp_path / "out.csv"), frame)
+        assert verify_release(tmp_path / "out.csv") == []
     expected = [] if which == "scheduler" and label == "rows read" else [("charged", 60.0)]
     assert charges(tmp_path) == expected
-    assert (tmp_path / "out.csv").exists() is (which == "worker")
+    assert (tmp_path / "out.csv").exists() is (which == "worker" or label == "rows drawn")

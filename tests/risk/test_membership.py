@@ -16,12 +16,15 @@ from workbench.risk.membership import (
     Seen,
     Shadows,
     allowed_by,
+    area,
+    area_interval,
+    best_threshold,
     cast_shadows,
+    caught_at,
     guess,
     log_odds,
     separated,
 )
-from workbench.risk.roc import area, area_interval, best_threshold, caught_at
 
 LOCAL = Guarantee(epsilon=1.0, replaced=(1.0, 0.0))
 CENTRAL = Guarantee(epsilon=1.0, replaced=(2.0, 0.0))

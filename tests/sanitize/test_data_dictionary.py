@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.params import InputError
-from workbench.sanitize.data_dictionary import read_dictionary, write_dictionary
-from workbench.sanitize.dictionary_changes import changes, not_in_table, with_guesses
+from workbench.sanitize.data_dictionary import changes, not_in_table, read_dictionary, with_guesses, write_dictionary
 from workbench.sanitize.plan import Column
 
 HEAD = "name,role,kind,lower,upper,values"

@@ -13,9 +13,9 @@ from workbench.privacy.local.mechanism_table import MechanismTable, integer_rows
 from workbench.privacy.local.mechanisms import BOUNDED_LAPLACE, GRR, STAIRCASE, Mechanism
 from workbench.privacy.local.unbiased import unbiased
 from workbench.sanitize.estimates import estimate_names, estimate_numbers
+from workbench.sanitize.estimates.column import at_least, at_most
 from workbench.sanitize.estimates.interval import Interval, possible
 from workbench.sanitize.estimates.likelihood import GAP, maximum_likelihood
-from workbench.sanitize.estimates.randomised_response import at_least, at_most
 from workbench.signals.cancel import CancelToken
 
 AGES = Cells.line(0, 120, 121)

@@ -14,9 +14,8 @@ from workbench.privacy.local import mechanisms
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.error_profile import error_profile
 from workbench.sanitize import calibrated
-from workbench.sanitize.calibrated import candidates, protected_columns
+from workbench.sanitize.calibrated import candidates, folder, protected_columns
 from workbench.sanitize.forecast import forecast
-from workbench.sanitize.kept_facts import folder
 from workbench.sanitize.plan import Column, Plan
 
 SHARE = Decimal("0.75")
@@ -140,7 +139,7 @@ def test_a_hostile_file_can_advise_badly_and_never_weakens_a_table() -> None:
 def test_a_folder_that_cannot_be_written_is_no_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
-    monkeypatch.setattr("workbench.sanitize.kept_facts.user_cache", lambda part: blocked / part)
+    monkeypatch.setattr("workbench.sanitize.calibrated.user_cache", lambda part: blocked / part)
     assert forecast(_plan((0, 30))).columns
 
 
@@ -157,11 +156,11 @@ def test_a_mechanism_of_somebody_else_is_not_kept(monkeypatch: pytest.MonkeyPatc
 
 
 def test_older_files_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    from workbench.sanitize import kept_facts
+    from workbench.sanitize import calibrated
 
     forecast(_plan((0, 30)))
     former = set(folder().iterdir())
-    monkeypatch.setattr(kept_facts, "LIMIT", len(former) - 1)
-    kept_facts._make_room.cache_clear()
+    monkeypatch.setattr(calibrated, "LIMIT", len(former) - 1)
+    calibrated._make_room.cache_clear()
     forecast(_plan((0, 31)))
     assert len(former & set(folder().iterdir())) == len(former) - len(former) // 2

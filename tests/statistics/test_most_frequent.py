@@ -19,8 +19,8 @@ from workbench.cli.main import main
 from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.privacy.audit import epsilon_lower
+from workbench.privacy.central.exponential import clear_lead, noisy_max, noisy_max_weights
 from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
-from workbench.privacy.central.noisy_max import clear_lead, noisy_max, noisy_max_weights
 from workbench.release.certificate import certificate_path
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import destination, prepare, release_prepared

@@ -21,8 +21,8 @@ from workbench.cli.main import main
 from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.privacy.audit import epsilon_lower
+from workbench.privacy.central.exponential import clear_lead
 from workbench.privacy.central.laplace import StudyNoise
-from workbench.privacy.central.noisy_max import clear_lead
 from workbench.sanitize.plan import Plan
 from workbench.statistics.asked import PERIODS
 from workbench.statistics.contingency import projected

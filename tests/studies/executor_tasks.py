@@ -75,9 +75,3 @@ def nap(shared: object, task: int) -> int:
 def process_and_threads(shared: object, task: int) -> tuple[int, list[int]]:
     time.sleep(0.05)
     return os.getpid(), threads(shared, task)
-
-
-def where(shared: str, task: int) -> tuple[str, int]:
-    """Tell what this process was given, and which it is."""
-    time.sleep(0.1)
-    return shared, os.getpid()

@@ -19,8 +19,7 @@ from workbench.learners import NAIVE_BAYES
 from workbench.learners.public_tables import PublicTable
 from workbench.processes.executor import cores
 from workbench.sanitize.plan import Column, Plan
-from workbench.studies.curve import CurvePlan, identity, run_curve
-from workbench.studies.journal import Journal
+from workbench.studies.curve import CurvePlan, Journal, identity, run_curve
 from workbench.studies.regimes import Regime, StudyData
 from workbench.studies.results import Row, Tally
 

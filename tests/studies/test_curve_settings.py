@@ -12,8 +12,7 @@ from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.render.curve_figure import curve_figure, epsilon_label
 from workbench.sanitize.plan import Column, Plan
-from workbench.studies.curve import CurvePlan, identity, run_curve
-from workbench.studies.journal import Journal
+from workbench.studies.curve import CurvePlan, Journal, identity, run_curve
 from workbench.studies.regimes import StudyData
 
 PLAN = CurvePlan(

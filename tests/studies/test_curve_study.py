@@ -13,8 +13,7 @@ from workbench.params import CancelledError, InputError, ParameterError
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals import Event, Progress
 from workbench.signals.cancel import CancelToken
-from workbench.studies.curve import CurvePlan, identity, run_curve
-from workbench.studies.journal import Journal
+from workbench.studies.curve import CurvePlan, Journal, identity, run_curve
 from workbench.studies.metrics import measured
 from workbench.studies.regimes import Regime, StudyData
 from workbench.studies.results import Row, Tally

@@ -1,4 +1,3 @@
-import os
 import subprocess
 import sys
 import threading
@@ -135,22 +134,3 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     parent.wait(10)
     _, alive = psutil.wait_procs(children, timeout=300)
     assert alive == []
-
-
-def test_each_process_can_have_a_value_of_its_own_and_takes_tasks_from_one_queue() -> None:
-    names = ["cuda:0", "cuda:1"]
-    found = list(run_tasks(tasks.where, "none", range(6), jobs=2, cancel=CancelToken(), each=names))
-    assert sorted(task for task, _ in found) == list(range(6))
-    processes = {device: {pid for _, (name, pid) in found if name == device} for device in names}
-    assert [len(pids) for pids in processes.values()] == [1, 1]
-    assert processes["cuda:0"] != processes["cuda:1"]
-
-
-def test_one_task_runs_here_with_the_first_value() -> None:
-    found = list(run_tasks(tasks.where, "none", [7], jobs=2, cancel=CancelToken(), each=["a", "b"]))
-    assert found == [(7, ("a", os.getpid()))]
-
-
-def test_as_many_values_as_processes_are_wanted() -> None:
-    with pytest.raises(ParameterError, match="1 shared values do not serve 2 processes"):
-        list(run_tasks(tasks.where, "none", [1, 2], jobs=2, cancel=CancelToken(), each=["a"]))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import dataclasses
 import stat
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,14 +18,15 @@ pytest.importorskip("torch")
 from array_data import ArrayData
 
 from workbench.data.schema import Attribute
+from workbench.deep import devices
 from workbench.deep.features import Features
 from workbench.params import CancelledError, InputError, ParameterError
 from workbench.signals.cancel import CancelToken
+from workbench.studies.grid import sweep
 from workbench.studies.grid.lines import sweep_lines
-from workbench.studies.grid.publishing import publishing, publishing_words
 from workbench.studies.grid.runs_file import header, read_runs
 from workbench.studies.grid.spec import TEMPLATE, GridSpec, load_spec
-from workbench.studies.grid.sweep import LoadedRows, run_grid, schedules_of
+from workbench.studies.grid.sweep import LoadedRows, publishing, publishing_words, run_grid, schedules_of
 
 
 @pytest.fixture(scope="module")
@@ -191,3 +194,35 @@ def test_a_wrong_sweep_is_refused_with_the_place(text: str, told: str, tmp_path:
     with pytest.raises(ParameterError, match=told) as caught:
         load_spec(path)
     assert str(path) in str(caught.value)
+
+
+FIGURES = {
+    "accuracy": 0.5,
+    "majority": 0.4,
+    "epsilon_spent": 1.0,
+    "noise_multiplier": 1.0,
+    "steps": 2.0,
+    "train_seconds": 0.1,
+    "peak_memory_bytes": 5.0,
+}
+
+
+def test_a_file_of_one_kind_of_device_is_not_continued_on_another(
+    rows: LoadedRows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its rounding is another, and perhaps its noise of one seed."""
+    spec, path = spec_of(tmp_path, repeats=1), tmp_path / "out.csv"
+
+    def one_run(_work: object, _shared: object, tasks: list[Any], **_named: object) -> Iterator[tuple[Any, Any]]:
+        yield tasks[0], FIGURES
+
+    monkeypatch.setattr(sweep, "runner", lambda *given: one_run)
+    monkeypatch.setattr(devices, "gpus", lambda: 0)
+    assert sweep.kind_of_devices(spec) == "cpu"
+    with pytest.raises(KeyError):
+        run_grid(spec, rows, path)  # one run was done, and is in the file
+    assert len(read_runs(path)) == 1
+    monkeypatch.setattr(devices, "gpus", lambda: 1)
+    with pytest.raises(InputError, match="kind of device"):
+        run_grid(spec, rows, path)  # by itself it would train on the GPU
+    assert len(read_runs(path)) == 1

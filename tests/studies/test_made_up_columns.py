@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.sanitize.plan import Column, Plan
-from workbench.studies.made_up_table import made_up_columns
+from workbench.studies.why.rows import made_up_columns
 
 
 def test_made_up_rows_follow_from_the_plan_alone() -> None:

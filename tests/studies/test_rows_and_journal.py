@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.params import InputError
-from workbench.studies.journal import FORGET_AFTER, Journal
+from workbench.studies.curve import FORGET_AFTER, Journal
 from workbench.studies.results import HEADER, Row, Tally, to_csv
 
 ROWS = [Row("private", 0.1, r, "accuracy", v) for r, v in enumerate((0.5, 0.7, 0.6, 0.6))]

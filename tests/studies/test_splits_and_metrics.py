@@ -19,7 +19,7 @@ from workbench.data.schema import Attribute
 from workbench.learners import LEARNERS, PRINCIPAL_COMPONENTS, STANDARDIZE, Learner
 from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, REGRESSION, TASKS, Task, task
 from workbench.params import InputError, ParameterError
-from workbench.studies.held_out import HeldOut, distances_of, scores_of
+from workbench.studies.held_out import HeldOut, distances_of, held_out_sizes, scores_of, seed_of, stratified_split
 from workbench.studies.metrics import (
     adjusted_rand,
     classification_metrics,
@@ -29,7 +29,6 @@ from workbench.studies.metrics import (
     roc_auc,
     scaling_metrics,
 )
-from workbench.studies.splits import held_out_sizes, seed_of, stratified_split
 
 codes = st.lists(st.integers(0, 3), min_size=5, max_size=80).map(np.array)
 

@@ -10,8 +10,8 @@ import pytest
 
 from workbench.params import CancelledError
 from workbench.signals.cancel import CancelToken
-from workbench.studies import marginals
-from workbench.studies.table_quality import table_quality
+from workbench.studies import association
+from workbench.studies.synthetic_comparison import table_quality
 
 
 def test_two_tables_by_hand():
@@ -45,20 +45,20 @@ def test_large_tables_are_counted_by_what_occurs_and_give_the_same(monkeypatch):
     made = np.random.default_rng(2)
     original, drawn = made.integers(0, 40, (300, 3)), made.integers(0, 40, (200, 3))
     dense = table_quality(original, drawn, (40, 40, 40))
-    monkeypatch.setattr(marginals, "_DENSE", 10)
+    monkeypatch.setattr(association, "_DENSE", 10)
     found = table_quality(original, drawn, (40, 40, 40))
     assert (found.one_way, found.two_way) == pytest.approx((dense.one_way, dense.two_way))
 
 
 def test_of_many_pairs_evenly_spaced_ones_stand_for_all(monkeypatch):
-    monkeypatch.setattr(marginals, "MOST_TABLES", 7)
+    monkeypatch.setattr(association, "MOST_TABLES", 7)
     made = np.random.default_rng(3)
     original, drawn = made.integers(0, 2, (30, 9)), made.integers(0, 2, (30, 9))
     seen = []
     found = table_quality(original, drawn, (2,) * 9, on_pair=lambda done, of: seen.append((done, of)))
     assert (found.pairs, found.of_pairs) == (7, 36)
     assert seen[-1] == (7, 7)
-    pairs = marginals.spaced(9, 2, 7)
+    pairs = association.spaced(9, 2, 7)
     assert {pairs[0], pairs[-1]} == {(0, 1), (7, 8)}
     assert set(pairs) <= set(itertools.combinations(range(9), 2))
 

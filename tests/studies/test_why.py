@@ -15,8 +15,18 @@ from workbench.params import CancelledError, InputError, ParameterError
 from workbench.signals.cancel import CancelToken
 from workbench.studies.why.changes import CHANGES, training_of
 from workbench.studies.why.rows import Rows, generate
-from workbench.studies.why.study import CLAMPED, EXACT, ORDINARY, PRIVATE, WhyPlan, clamped, explain
-from workbench.studies.why.words import change_lines, in_sentences, step_lines
+from workbench.studies.why.study import (
+    CLAMPED,
+    EXACT,
+    ORDINARY,
+    PRIVATE,
+    WhyPlan,
+    change_lines,
+    clamped,
+    explain,
+    in_sentences,
+    step_lines,
+)
 
 COLUMNS = (
     Attribute(name="age", kind="integer", lower=0, upper=120),

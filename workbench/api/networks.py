@@ -87,7 +87,7 @@ def train(
     for sentence in work.found.warnings:
         warnings.warn(f"not covered by epsilon: {sentence}", UserWarning, stacklevel=2)
     kept = Checkpoints(*(None if place is None else path_of(place) for place in (checkpoint, resume)))
-    task = work.task(asked, pays.output, kept, quiet=True, replace=replace)
+    task = work.into(pays.output, kept, quiet=True, replace=replace)
     with opened(pays) as book:
         release_training(task, book)
     return Released(open_model(pays.output))

@@ -11,9 +11,9 @@ from workbench.api.datasets import PRIVATE, mark_of, note, warn_of_study
 from workbench.api.frames import Place, frame_of, path_of, table_of
 from workbench.data.read import ReadOptions
 from workbench.release.attacked import ReleasedRows, rows_of_release
+from workbench.release.described_release import is_release
 from workbench.release.documents.risk_document import in_short, risk_document
 from workbench.release.documents.written_document import check_document_path, write_document
-from workbench.release.own_release import is_release
 from workbench.release.risk_report import ReportRequest, risk_report
 from workbench.studies.quality.study import QualityRequest
 from workbench.studies.quality.study import quality as scored
@@ -35,7 +35,7 @@ def quality(
     Args:
         released: a DataFrame, or the path of a released table, whose certificate says what its columns are.
         original: the rows that it was made of.
-        control: rows of the same population that were not released; without it a half of the original stands for them.
+        control: rows of the same population that were not released; without it a half of the original is used.
         target: a column: also what a model of it learns from the released rows.
         seed: of the half.
         study_ledger: the ledger's file that notes, at no cost, that private figures of these rows were shown; ``None``

@@ -19,8 +19,7 @@ from workbench.sanitize.plan import Plan
 from workbench.studies.curve import CurvePlan, run_curve
 from workbench.studies.regimes import StudyData
 from workbench.studies.why.rows import Rows, generate
-from workbench.studies.why.study import WhyPlan, explain
-from workbench.studies.why.words import change_lines, in_sentences, step_lines
+from workbench.studies.why.study import WhyPlan, change_lines, explain, in_sentences, step_lines
 
 
 def describe(frame: pd.DataFrame) -> pd.DataFrame:

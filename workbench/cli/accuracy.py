@@ -13,7 +13,6 @@ from workbench.cli.tables import add_data, add_ledger, columns_text, figure, rea
 from workbench.cli.training_data import add_training, declared_table, notify_remarks, read_training, training_of
 from workbench.data.images.image_set import ImageShape, class_attribute, pixel_attribute
 from workbench.data.images.read import ImageOptions, is_image_set, read_images
-from workbench.data.persons import as_planned
 from workbench.data.table import Table
 from workbench.deep.features import Features, ImageFeatures, TableData
 from workbench.deep.plan import DpSgdPlan
@@ -83,16 +82,16 @@ def _where(options: argparse.Namespace, context: Context, plan: DpSgdPlan, asked
     context.emit(Notice("warning", PRIVATE))
     options.test = None
     work = training_of(options, context, plan)
-    note_study(options, context, work.table, "accuracy")
+    task = work.task
+    note_study(options, context, task.table, "accuracy")
     from workbench.deep.accuracy_study import where_it_went
 
-    notify_remarks(plan, work.features, context)
-    people = work.found.rows_per_person
-    table = as_planned(work.table, replaces_invalid=work.replace_invalid, person=work.unit, most=people)
+    notify_remarks(plan, task.features, context)
+    table = task.rows()
     stages = where_it_went(
         plan,
-        TableData(work.features, table),
-        rows_per_person=people,
+        TableData(task.features, table),
+        rows_per_person=task.rows_per_person,
         seed=asked.seed,
         emit=context.emit,
         cancel=context.cancel,

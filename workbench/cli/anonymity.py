@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from functools import partial
 
-from workbench.cli.command import Command, Context
+from workbench.cli.command import Command
 from workbench.cli.risk import configure, figures, text
 
 _OPTIONS = ("quasi", "sensitive", "sample_fraction", "threshold", "recursive", "distance")
@@ -15,14 +15,10 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     configure(parser, *_OPTIONS, required=("sensitive",))
 
 
-def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    return figures(options, context, anonymity=True)
-
-
 COMMAND = Command(
     name="anonymity",
     example="workbench anonymity sample:people --quasi age,sex --sensitive label",
     configure=_configure,
-    run=_run,
+    run=partial(figures, anonymity=True),
     text=text,
 )

@@ -14,8 +14,7 @@ from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.tables import figure, filled
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import Parameters, integer, real
-from workbench.privacy.audit import DEFAULT_SAMPLES
-from workbench.privacy.audit_mechanism import audit_mechanism
+from workbench.privacy.audit import DEFAULT_SAMPLES, audit_mechanism
 from workbench.privacy.entropy import OsEntropy, SeededEntropy
 from workbench.privacy.explain.mechanism_facts import CellOptions
 from workbench.privacy.local import mechanisms

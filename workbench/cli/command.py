@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from workbench.data.csv.options import ReadOptions
 from workbench.params import ParameterError, Parameters, WorkbenchError
 from workbench.params.field import METADATA_KEY, BooleanField, TextsField
-from workbench.params.nested import RecordsField
+from workbench.params.lists import RecordsField
 from workbench.params.remedies import LEDGER, shown
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore

@@ -22,8 +22,7 @@ from workbench.render.curve_figure import curve_figure
 from workbench.render.offscreen import write_figure
 from workbench.sanitize.plan import load_plan
 from workbench.signals import Notice
-from workbench.studies.curve import CurvePlan, CurveResult, identity, run_curve
-from workbench.studies.journal import Journal
+from workbench.studies.curve import CurvePlan, CurveResult, Journal, identity, run_curve
 from workbench.studies.metrics import ACCURACY, measured
 from workbench.studies.regimes import StudyData
 from workbench.studies.results import to_csv

@@ -61,13 +61,13 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     check_documents(options, options.data, options.bounds, options.ledger, options.test)
     work = training_of(options, context, plan)
     warn_of(work.found.warnings, context)
-    notify_remarks(plan, work.features, context)
+    notify_remarks(plan, work.task.features, context)
     resumed = "" if options.resume is None else release_of(options.resume)
     context.emit(Notice("info", QUIET if options.quiet else SHOWN))
-    if not options.quiet or (work.test is not None and not work.test.public):
+    if not options.quiet or (work.task.test is not None and not work.task.test.public):
         context.emit(Notice("info", NOTED))
     kept = Checkpoints(options.checkpoint, options.resume)
-    task = work.task(plan, options.output, kept, quiet=options.quiet, replace=options.replace)
+    task = work.into(options.output, kept, quiet=options.quiet, replace=options.replace)
     stopped = charge_text(options.output, options.ledger, context.emit, stopped_words, resumed)
     with stopped, Ledger.open(options.ledger) as ledger:
         done = release_training(task, ledger, context.emit, context.cancel)
@@ -93,15 +93,15 @@ def _given_up(options: argparse.Namespace) -> dict[str, Any]:
 
 def _result(done: NetworkRelease) -> dict[str, Any]:
     """Return what the card says and what was measured; of a run that an earlier one had trained nothing was."""
-    run, card = done.training, done.model.card
+    run, card = done.training, done.model.document
     stated = card["training"]
     return {
         "release_id": done.model.release_id,
-        "epsilon_charged": float(done.model.epsilon),
-        "epsilon_remaining": float(done.model.remaining),
+        "epsilon_charged": float(done.model.epsilon_charged),
+        "epsilon_remaining": float(done.model.epsilon_remaining),
         **({"published_earlier": True} if run is None else {}),
-        "epsilon": float(done.model.epsilon if run is None else run.cost.epsilon),
-        "delta": float(done.model.delta if run is None else run.cost.delta),
+        "epsilon": float(done.model.epsilon_charged if run is None else run.cost.epsilon),
+        "delta": float(done.model.delta_charged if run is None else run.cost.delta),
         "replace_one": card["guarantee"]["replace_one"],
         **{key: stated[key] for key in ("noise_multiplier", "sample_rate", "steps", "stopped")},
         "accuracy": done.accuracy,

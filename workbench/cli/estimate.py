@@ -16,7 +16,7 @@ from workbench.params import Parameters, real, texts
 from workbench.params.field import RealField
 from workbench.release.estimates import estimates_of, pair_named
 from workbench.release.verify import verified_release
-from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
+from workbench.sanitize.calibrated import MEANS_ARE_OF_CLAMPED
 from workbench.sanitize.estimates.column import LIKELIHOOD, RATIO
 from workbench.sanitize.estimates.likelihood import GAP
 from workbench.sanitize.estimates.quantiles import checked_shares

@@ -99,8 +99,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     warn_of(found.warnings, context)
     return {
         "model": chosen.name,
-        "epsilon_charged": float(done.epsilon),
-        "epsilon_remaining": float(done.remaining),
+        "epsilon_charged": float(done.epsilon_charged),
+        "epsilon_remaining": float(done.epsilon_remaining),
         "release_id": done.release_id,
         "output": str(done.output),
         **({"uses": done.uses} if done.uses else {}),

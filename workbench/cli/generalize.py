@@ -17,10 +17,10 @@ from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, texts
 from workbench.params.errors import one_line
 from workbench.release.atomic import write_output
+from workbench.release.described_release import note_unless_released
 from workbench.release.generalised.generalised_file import Publication, publish
 from workbench.release.generalised.mapping_files import require_mapping, write_mapping
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.own_release import note_unless_released
 from workbench.release.parts import keep_inputs
 from workbench.release.path import destination
 from workbench.release.statements import PROMISES_NOTHING

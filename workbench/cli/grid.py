@@ -13,7 +13,6 @@ from workbench.cli.studying import Picture, Workers, check_outputs, files_text, 
 from workbench.cli.tables import add_ledger, add_output, add_reading, columns_text, figure, noticed, read_as
 from workbench.data.images.read import ImageOptions, is_image_set, read_images
 from workbench.data.table import Table
-from workbench.deep.device_names import parse_devices
 from workbench.deep.features import ImageFeatures, TableData
 from workbench.params import InputError, ParameterError
 from workbench.params.remedies import shown
@@ -23,9 +22,8 @@ from workbench.render.grid_figure import grid_figure
 from workbench.render.offscreen import write_figure
 from workbench.sanitize.plan import load_plan
 from workbench.studies.grid.lines import sweep_lines
-from workbench.studies.grid.publishing import publishing, publishing_words
 from workbench.studies.grid.spec import TEMPLATE, GridSpec, load_spec
-from workbench.studies.grid.sweep import LoadedRows, run_grid, schedules_of
+from workbench.studies.grid.sweep import LoadedRows, publishing, publishing_words, run_grid, schedules_of
 
 _TEMPLATE = "write a sweep to fill in to SPEC (- is standard output), and train nothing"
 _LONGEST = 30
@@ -49,7 +47,6 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         raise ParameterError("the option --output is missing", hint="give -o CSV")
     begun = time.monotonic()
     workers, picture = read_options(options, Workers), read_options(options, Picture)
-    devices = () if workers.devices is None else _devices(workers.devices)
     spec, folder = load_spec(options.spec), options.spec.parent
     inputs = [options.spec, *(folder / name for name in (spec.file.data, spec.file.bounds) if name)]
     check_outputs((options.output,), options.ledger, picture, inputs)
@@ -64,7 +61,6 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         schedules=schedules,
         jobs=workers.processes,
         scheduler=workers.address,
-        devices=devices,
         emit=context.emit,
         cancel=context.cancel,
     )
@@ -94,13 +90,6 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
             "sentences": list(publishing_words(stated)),
         },
     }
-
-
-def _devices(words: str) -> tuple[str, ...]:
-    """Return the devices of a list; they are all there."""
-    from workbench.deep.devices import gpus
-
-    return parse_devices(words, gpus())
 
 
 def _write_template(path: Path) -> dict[str, Any]:

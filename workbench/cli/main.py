@@ -232,7 +232,7 @@ def _say(text: str) -> None:
     """Write ``text`` to standard output; nothing in it commands the terminal.
 
     Raises:
-        InputError: it cannot be written. Where its reader has gone (``| head``) there is nobody left to tell.
+        InputError: it cannot be written. Where its reader has gone (``| head``) nobody reads the message.
     """
     try:
         print("\n".join(map(visible, text.split("\n"))))

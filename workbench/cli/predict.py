@@ -11,8 +11,8 @@ from workbench.cli.command import Command, Context, read_options
 from workbench.cli.studying import note_study
 from workbench.cli.tables import add_data, add_ledger, add_output, noticed, require_used
 from workbench.cli.training_data import import_trusted
+from workbench.data.images.class_folders import is_picture
 from workbench.data.images.image_set import CLASS, ImageSet
-from workbench.data.images.loose import is_picture
 from workbench.data.images.read import is_image_set
 from workbench.data.read import ReadOptions, read_table
 from workbench.data.table import Table

@@ -11,7 +11,7 @@ from workbench.cli.studying import note_study
 from workbench.cli.tables import add_ledger, add_reading, columns_text, noticed, read_as
 from workbench.data.read import ReadOptions
 from workbench.release.attacked import rows_of_release
-from workbench.release.own_release import note_unless_released
+from workbench.release.described_release import note_unless_released
 from workbench.studies.quality.study import SCORES, QualityRequest, quality
 
 _WORST = 3

@@ -14,16 +14,13 @@ from workbench.cli.tables import add_ledger, columns_text, figure, filled, notic
 from workbench.data.read import ReadOptions, read_table
 from workbench.data.reading import over
 from workbench.data.table import Table
-from workbench.privacy.rappor.account import cost, epsilons
-from workbench.privacy.rappor.bloom import BasicBits, Bits, BloomBits
-from workbench.privacy.rappor.parameters import RapporParameters
+from workbench.privacy.rappor.bits import BasicBits, Bits, BloomBits
+from workbench.privacy.rappor.parameters import RapporParameters, cost, epsilons
 from workbench.rappor.candidates import map_bytes, read_candidates, read_map
-from workbench.rappor.decode import decode
-from workbench.rappor.distributions import Distribution, observed
+from workbench.rappor.decode import Judged, decode, result_bytes, summary
 from workbench.rappor.files import count_bytes, read_counts, read_parameters
 from workbench.rappor.reports import read_sum
-from workbench.rappor.results import Judged, result_bytes, summary
-from workbench.rappor.simulate import Experiment, score, simulate
+from workbench.rappor.simulate import Distribution, Experiment, observed, score, simulate
 from workbench.release.atomic import write_output
 from workbench.release.kinds import kind
 from workbench.release.parts import keep_inputs

@@ -23,14 +23,13 @@ from workbench.release.path import (
     Destination,
     Prepared,
     Released,
-    Verdict,
     check_values,
     destination,
     release_prepared,
-    verdict_on,
 )
 from workbench.release.signature import sign, signing_key
 from workbench.release.table_formats import FORMATS
+from workbench.release.verdict import Verdict, verdict_on
 from workbench.signals import Notice, Progress
 
 

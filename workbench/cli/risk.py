@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.studying import note_study
 from workbench.cli.tables import add_data, add_ledger, columns_text, read_as, read_data
 from workbench.params.errors import one_line
-from workbench.release.own_release import is_release
+from workbench.release.described_release import is_release
 from workbench.risk import measures
 from workbench.risk.hierarchies.builders import read_hierarchies
 from workbench.risk.measures import RiskOptions, Subject, measured
@@ -68,14 +69,10 @@ def _cut(title: str) -> str:
     return line if len(line) <= _WIDEST else line[: _WIDEST - 1] + "…"
 
 
-def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    return figures(options, context, anonymity=False)
-
-
 COMMAND = Command(
     name="risk",
     example="workbench risk sample:people --quasi age,sex,zip --sensitive label --sample-fraction 0.01",
     configure=configure,
-    run=_run,
+    run=partial(figures, anonymity=False),
     text=text,
 )

@@ -11,8 +11,9 @@ from typing import Any
 from workbench.cli.command import Command, Context
 from workbench.cli.releasing import add_certificate, add_release, place, release, released, released_text
 from workbench.cli.tables import add_data, add_engine, engine_of, load_confirmed, read_data
-from workbench.release.path import Verdict, prepare_rows
+from workbench.release.path import prepare_rows
 from workbench.release.table_formats import SUFFIXES
+from workbench.release.verdict import Verdict
 from workbench.sanitize.writing import PLAIN
 
 

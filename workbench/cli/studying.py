@@ -49,12 +49,6 @@ class Workers(Parameters):
         "them, encrypted only with tls://",
     )
     scheduler_file: str | None = text(default=None, symbol="FILE", help=SCHEDULER_FILE)
-    devices: str | None = text(
-        default=None,
-        symbol="LIST",
-        help="the GPUs to train on, such as cuda:0,cuda:1, or all: one worker process for each, in place of --jobs; a "
-        "GPU that is named twice is shared by two",
-    )
 
     def __post_init__(self) -> None:
         """Check that they are named in one way, and find the address."""

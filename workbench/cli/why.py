@@ -18,8 +18,7 @@ from workbench.release.model.release_learner import columns_of
 from workbench.sanitize.plan import Plan, load_plan
 from workbench.studies.regimes import StudyData
 from workbench.studies.why.rows import Rows, generate
-from workbench.studies.why.study import WhyPlan, explain
-from workbench.studies.why.words import change_lines, in_sentences, step_lines
+from workbench.studies.why.study import WhyPlan, change_lines, explain, in_sentences, step_lines
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -182,6 +182,8 @@ class PartsOnWorkers(Sequence[_Part]):
         Raises:
             InputError: the file was cut short.
         """
+        if not 0 <= number < len(self):
+            raise IndexError(number)
         if self._frame is not None:
             before = number * self._rows
             return _Part(number, before, self._frame.slice(before, self._rows))
@@ -194,6 +196,10 @@ class PartsOnWorkers(Sequence[_Part]):
         if self._place is None:
             return replace(part, text=text)
         return replace(part, path=self._path, start=self._place + cut.start)
+
+    def hand_over(self, emit: Emit, cancel: CancelToken) -> None:
+        """Let somebody else wait for the parts from now on."""
+        self._workers = replace(self._workers, emit=emit, cancel=cancel)
 
     def notice(self, text: str) -> None:
         """Warn whoever waits for the parts."""

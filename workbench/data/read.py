@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
-from workbench.data.content.digest import digesting
-from workbench.data.csv.encoding import AnyBytes, FileBytes
+from workbench.data.csv.encoding import CHUNK, AnyBytes, FileBytes
 from workbench.data.csv.options import ReadOptions
 from workbench.data.databases.access import read_database
 from workbench.data.databases.address import address_of
@@ -20,7 +22,29 @@ from workbench.data.sources.compressed import COMPRESSED, kind_of
 from workbench.data.sources.source import HEAD, SourceFile
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
+
+
+@contextmanager
+def digesting(views: Sequence[AnyBytes], cancel: CancelToken) -> Iterator[Future[bytes]]:
+    """Hash the bytes of a file, or of the files of a folder, in a thread; the digest is there when the block ends.
+
+    Hashing leaves the interpreter to others, so on two cores it takes no time from the reading.
+    """
+    with ThreadPoolExecutor(1, "digest") as pool:
+        yield pool.submit(_digest, views, cancel)
+
+
+def _digest(views: Sequence[AnyBytes], cancel: CancelToken) -> bytes:
+    each = []
+    for view in views:
+        digest = hashlib.sha256()
+        for start in range(0, len(view), CHUNK):
+            cancel.check()
+            digest.update(np.ascontiguousarray(view[start : start + CHUNK]).data)
+        each.append(digest.digest())
+    return each[0] if len(each) == 1 else hashlib.sha256(b"".join(each)).digest()
+
 
 SAMPLE_PREFIX = "sample:"
 
@@ -35,7 +59,7 @@ def read_table(
     options: ReadOptions | None = None,
     names: Sequence[str] | None = None,
     *,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
     replace_invalid: bool = False,
 ) -> Table:
     """Read a table with every cell as the text that is in the file.
@@ -63,7 +87,6 @@ def read_table(
         return table if options is None else dataclasses.replace(table, missing_marks=options.missing)
     refuse_address(source)
     file = Path(path)
-    cancel = cancel or CancelToken()
     options = options or ReadOptions()
     folder = folder_source(file)
     if folder is not None:

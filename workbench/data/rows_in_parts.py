@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from workbench.params import InputError
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 
 Index = NDArray[np.int64]
 S = TypeVar("S")
@@ -182,7 +182,7 @@ class _HasParts(Protocol[P_co]):
     def parts(self) -> Iterator[P_co]: ...
 
 
-def each_part(table: _HasParts[S], work: Callable[[S], T], cancel: CancelToken | None = None) -> Iterator[T]:
+def each_part(table: _HasParts[S], work: Callable[[S], T], cancel: CancelToken = NEVER) -> Iterator[T]:
     """Yield what ``work`` makes of each part of a table, in order; two parts are worked on at a time.
 
     Args:
@@ -193,9 +193,9 @@ def each_part(table: _HasParts[S], work: Callable[[S], T], cancel: CancelToken |
     return in_order(table.parts(), work, cancel)
 
 
-def in_order(items: Iterable[S], work: Callable[[S], T], cancel: CancelToken | None = None) -> Iterator[T]:
+def in_order(items: Iterable[S], work: Callable[[S], T], cancel: CancelToken = NEVER) -> Iterator[T]:
     """Yield what ``work`` makes of each item, in order; it is called in two threads where there are two items."""
-    cancel, items = cancel or CancelToken(), iter(items)
+    items = iter(items)
     first = list(itertools.islice(items, 2))
     if len(first) < 2:
         yield from map(work, first)

@@ -139,7 +139,7 @@ class Table:
             Of a table that is read in parts (:attr:`in_parts`) it is read when it is first used, if memory allows.
         source: the table's path or ``sample:NAME``.
         dialect: how the text file was written, or ``None`` for other formats.
-        first_line: the line of the file on which the first row stands, or ``None`` if lines and rows do not
+        first_line: the line of the file of the first row, or ``None`` if lines and rows do not
             correspond (a cell that spans lines, a blank line, or no text file).
         notices: sentences about choices that the reader made for the person.
         doubts: guesses about the file that nobody has confirmed and that decide how rows are read.
@@ -269,7 +269,7 @@ class Table:
         """Return the refusal of a file whose other rows one row could change; ``None`` where it is read without doubt.
 
         A guess from all rows has no bounded privacy loss. The message shows for each doubt how a cell reads under
-        each candidate, and recommends none: only a person can tell which is right.
+        each candidate, and recommends none: only a person knows which is right.
         """
         if not self.doubts:
             return None

@@ -15,22 +15,20 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
-from workbench.deep.device_names import CPU
 from workbench.deep.devices import one_thread
-from workbench.deep.engines import engine_for
 from workbench.deep.factors import FLAT, MOST_SINGLE
 from workbench.deep.features import TrainingData
 from workbench.deep.model import TrainedModel
 from workbench.deep.networks import Network
-from workbench.deep.plan import DpSgdPlan
-from workbench.deep.preparation import prepared_rows
+from workbench.deep.plan import CPU, DpSgdPlan
+from workbench.deep.preparation import engine_for, prepared_rows
 from workbench.deep.private_step import PrivateStep, flattened, study_steps
-from workbench.deep.shortage import HalvingClippedSum
+from workbench.deep.probe_step import HalvingClippedSum
 from workbench.deep.updates import UPDATES
 from workbench.learners.tasks import EMPTY
 from workbench.params import InputError
 from workbench.privacy.accounting.event import PoissonGaussian
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Progress, ignore
 
 PLAIN, CLIPPED, NOISY = "no privacy", "clipped", "clipped and noisy"
@@ -113,7 +111,7 @@ def where_it_went(
     rows_per_person: int = 1,
     seed: int = 0,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> tuple[Stage, ...]:
     """Train ``plan`` three times on the same batches, and measure each network on the rows that were held out.
 
@@ -121,7 +119,6 @@ def where_it_went(
         InputError: there are too few rows to hold some out.
         CancelledError: ``cancel`` was set.
     """
-    cancel = cancel or CancelToken()
     schedule = plan.schedule(data.rows, rows_per_person)
     X, y = data.load()
     here = np.flatnonzero(y != EMPTY)
@@ -152,7 +149,7 @@ def trained_again(
     X: ArrayLike,
     y: NDArray[np.int64],
     seed: int,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
     *,
     private: bool = True,
 ) -> TrainedModel:
@@ -170,7 +167,7 @@ def trained_again(
     Raises:
         CancelledError: ``cancel`` was set.
     """
-    cancel, stated = cancel or CancelToken(), card["training"]
+    stated = card["training"]
     values = {**card["parameters"], "noise": stated["noise_multiplier"], "epsilon": None, "device": CPU}
     plan = DpSgdPlan.from_plain({key: value for key, value in values.items() if value is not None})
     features, network = model.features, model.network

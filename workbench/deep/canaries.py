@@ -16,12 +16,12 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from workbench.deep.engines import engine_for
 from workbench.deep.plan import DpSgdPlan, Schedule
+from workbench.deep.preparation import engine_for
 from workbench.deep.private_step import PrivateStep
 from workbench.privacy.accounting.event import Cost
 from workbench.privacy.audit import epsilon_of_guesses, right_guesses, scale_bounds
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Progress, ignore
 from workbench.work.ask import Steps
 from workbench.work.noise import Charged, Noise
@@ -99,7 +99,7 @@ def audit_step(
     alpha: float,
     noise: Noise | None = None,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
     made: Made = step_of,
 ) -> CanaryAudit:
     """Run ``plan`` on sets of :data:`IN_ONE_RUN` canaries and say what the noisy sums prove.
@@ -117,7 +117,7 @@ def audit_step(
         ParameterError: the plan does not fit a table of so many rows.
         CancelledError: ``cancel`` was set.
     """
-    noise, cancel = noise or Charged(_nothing_is_charged), cancel or CancelToken()
+    noise = noise or Charged(_nothing_is_charged)
     schedule = plan.schedule(IN_ONE_RUN)
     runs, cost = -(-canaries // IN_ONE_RUN), schedule.cost()
     evidence, present, squares = [], [], 0.0

@@ -90,7 +90,7 @@ def described(function: FunctionType) -> Iterator[str]:
     """Yield what decides how ``function`` is compiled: its code, and the values that it finds in its module.
 
     Raises:
-        TypeError: it uses something of which one cannot tell whether it changed.
+        TypeError: it uses something whose changes cannot be detected.
     """
     code = function.__code__
     if function.__closure__ or any(isinstance(constant, CodeType) for constant in code.co_consts):

@@ -8,7 +8,8 @@ from typing import Any
 
 import torch
 
-from workbench.deep.device_names import AUTO, CPU, CUDA, require_device
+from workbench.deep.plan import AUTO, CPU, CUDA
+from workbench.params import InputError
 from workbench.signals.events import Emit, Notice
 
 _IEEE = "ieee"
@@ -26,7 +27,8 @@ def device_of(name: str, emit: Emit) -> str:
         InputError: the device is not there.
     """
     there = gpus()
-    require_device(name, there)
+    if name == CUDA and not there:
+        raise InputError("there is no CUDA device", f"--device {name}", "use --device cpu or auto")
     if name != AUTO:
         return name
     if not there:

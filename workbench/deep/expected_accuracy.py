@@ -25,7 +25,7 @@ from workbench.deep.plan import DpSgdPlan, Schedule
 from workbench.deep.preparation import prepared_rows
 from workbench.params import InputError
 from workbench.privacy.accounting.event import PoissonGaussian
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Progress, ignore
 
 PATIENCE = 20.0
@@ -131,7 +131,7 @@ def expected_accuracy(
     patience: float = PATIENCE,
     seed: int = 0,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> ExpectedAccuracy:
     """Train ``plan``, which has this schedule for the table that it is for, on public rows.
 
@@ -139,7 +139,6 @@ def expected_accuracy(
         InputError: there are too few public rows, or the smallest simulation would take too long.
         CancelledError: ``cancel`` was set.
     """
-    cancel = cancel or CancelToken()
     with one_thread():  # as the run itself
         found = _affordable_rows(plan, features, public, schedule, patience, cancel)
         drawn, classes = public.make(found)

@@ -348,7 +348,7 @@ class ImageClippedSum(BoundEngine):
             IndexError: a class is not one that the network has.
             RuntimeError: images or classes are missing, or images have a shape that the network cannot take.
         """
-        if len(inputs) != len(targets):  # one image would stand for all
+        if len(inputs) != len(targets):  # one image would be used for all
             raise RuntimeError(f"{len(inputs)} images have {len(targets)} classes")
         total = self._places.total
 

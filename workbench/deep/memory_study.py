@@ -14,7 +14,7 @@ from workbench.deep.networks.images import Pixels
 from workbench.deep.networks.network import Network
 from workbench.params import ParameterError, Parameters, choice, integer, real, text
 from workbench.params.field import IntegerField
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 
 YES, NO, BOTH = "yes", "no", "both"
 CPU, CUDA = "cpu", "cuda"
@@ -194,7 +194,7 @@ def compare(
     networks: Sequence[Network],
     fit: int | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> StudyResult:
     """Return the memory of every combination; what a network cannot read is left out with a remark.
 
@@ -209,7 +209,6 @@ def compare(
         ParameterError: there is no network, there are too many settings, or no network reads such rows.
         CancelledError: ``cancel`` was set.
     """
-    cancel = cancel or CancelToken()
     hidden, batches = study.numbers("hidden"), sorted(set(study.numbers("batches")))
     ways = [way for way in (False, True) if study.private in (BOTH, YES if way else NO)]
     lines = [line for network in networks for line in study_lines(network, hidden, study.numbers("reductions"), ways)]

@@ -157,8 +157,6 @@ def metrics_bytes(records: Sequence[Record]) -> bytes:
 
 def facts(training: Training) -> dict[str, Any]:
     """Return a card's facts about a run: all public, computed without reading a row."""
-    schedule, event = training.schedule, training.schedule.event
-    bound = schedule.loss(training.steps)
     return {
         "network": training.network.name,
         "widths": list(training.network.widths(training.features.width, len(training.features.classes))),
@@ -166,21 +164,10 @@ def facts(training: Training) -> dict[str, Any]:
         "target": training.features.target.facts().to_plain(),
         **training.features.facts(),
         **_architecture(training),
-        "noise_multiplier": event.noise_multiplier,
-        "clip": schedule.clip,
-        "noise_standard_deviation": schedule.noise_scale,
-        "sample_rate": event.sample_rate,
-        "batch": schedule.batch,
+        **training.schedule.facts(training.steps),
         "sampling": SAMPLING,
         "steps": training.steps,
-        "steps_asked": schedule.steps_asked,
         "stopped": training.stopped,
-        "accountant": schedule.accountant,
-        "order": bound.order,
-        "discretisation": bound.discretisation,
-        "epsilon_row": bound.epsilon,
-        "delta_row": schedule.delta,
-        "rows_per_person": schedule.rows_per_person,
     }
 
 

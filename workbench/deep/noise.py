@@ -1,8 +1,8 @@
 """Gaussian noise from a cryptographic stream, by the ziggurat method.
 
 This is the one place where released randomness is not exact on a public grid: samples are double-precision numbers,
-not draws from an exact discrete distribution, and the guarantee is that of the real-valued Gaussian they stand for.
-Every model card says so (:data:`GAUSSIAN_SENTENCE`).
+not draws from an exact discrete distribution, and the guarantee is that of the real-valued Gaussian that they
+approximate. Every model card says so (:data:`GAUSSIAN_SENTENCE`).
 
 **Ziggurat.** Exact rejection, with one look at a table for almost every number. The area under f(x) = exp(−x²/2),
 x ≥ 0, is covered by 1,024 layers of equal area V: layer i is a box of width xᵢ and height F(xᵢ₊₁) − F(xᵢ), and layer 0

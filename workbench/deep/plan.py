@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Self
 
-from workbench.deep.device_names import DeviceField
 from workbench.deep.networks import Network, network
-from workbench.params import ParameterError, Parameters, boolean, choice, declared_by, integer, real, text
+from workbench.params import ParameterError, Parameters, boolean, choice, integer, real, text
 from workbench.privacy.accounting.accountant import (
     LEAST_NOISE,
     MOST_NOISE,
@@ -24,6 +23,7 @@ from workbench.privacy.accounting.accountant import (
 from workbench.privacy.accounting.compose import for_person, round_up
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, exact
 
+AUTO, CPU, CUDA = DEVICES = ("auto", "cpu", "cuda")
 OPTIMIZERS = ("sgd", "adam", "adamw")
 CLIPPINGS = ("flat", "per-layer", "automatic")
 
@@ -120,9 +120,8 @@ class DpSgdPlan(Parameters):
         empty="never",
         advanced=True,
     )
-    device: str = declared_by(
-        DeviceField(help="where to compute: auto uses a GPU if there is one, cuda:1 the second one", advanced=True),
-        default="auto",
+    device: str = choice(
+        choices=DEVICES, default=AUTO, help="where to compute: auto uses a GPU if there is one", advanced=True
     )
     weights: str | None = text(
         default=None,
@@ -281,6 +280,24 @@ class Schedule:
         cost = for_person(Cost(round_up(self.loss(steps).epsilon), exact(self.delta), event), self.rows_per_person)
         # Where the bound itself is within the cap, rounding it up for display must not take it beyond.
         return cost if self.cap is None else replace(cost, epsilon=min(cost.epsilon, self.cap))
+
+    def facts(self, steps: int) -> dict[str, Any]:
+        """Return what a card says of a run that took ``steps`` steps; verification computes the same again."""
+        bound = self.loss(steps)
+        return {
+            "noise_multiplier": self.event.noise_multiplier,
+            "clip": self.clip,
+            "noise_standard_deviation": self.noise_scale,
+            "sample_rate": self.event.sample_rate,
+            "batch": self.batch,
+            "steps_asked": self.steps_asked,
+            "accountant": self.accountant,
+            "order": bound.order,
+            "discretisation": bound.discretisation,
+            "epsilon_row": bound.epsilon,
+            "delta_row": self.delta,
+            "rows_per_person": self.rows_per_person,
+        }
 
     def epoch(self, step: int) -> float:
         """Return how many times the table was passed, in expectation, after ``step`` steps."""

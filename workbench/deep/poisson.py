@@ -180,7 +180,7 @@ def _successes(failed: NDArray[np.int64], table: int, reached: int, places: NDAr
 
     Args:
         failed: coins that failed before each success; as many as ``table``: so many failed, and no success is known.
-        table: the most that a word can tell of.
+        table: the most that a word can give.
         reached: coins thrown before.
         places: to be written into, as long as ``failed``.
     """

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
+from workbench.deep import image_kernel, table_kernel
+from workbench.deep.book_keeping import BookKeepingClippedSum, known_layers
+from workbench.deep.clipping import ClippedSum, PerRowClippedSum, nothing
+from workbench.deep.factors import FLAT, LEAST_SINGLE, MOST_SINGLE
 from workbench.deep.feature_cache import BLOCK, FeatureCache
+from workbench.deep.mixing_layers import require_rows_for_themselves, require_separate_rows, without_chance
 from workbench.deep.networks import Network
-from workbench.signals.cancel import CancelToken
+from workbench.params import ParameterError
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Progress, ignore
 
 PREPARING = "Computing features"
@@ -21,7 +29,7 @@ def prepared_rows(
     device: str = "cpu",
     *,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
     keep: bool = True,
 ) -> Tensor:
     """Return what the trained layers of ``architecture`` read, (n, width).
@@ -43,8 +51,7 @@ def prepared_rows(
     cache = FeatureCache(inputs, architecture.frozen, first.shape[1]) if keep else None
     features = np.empty((len(inputs), first.shape[1]), np.float32)
     for start in range(0, len(inputs), BLOCK):
-        if cancel is not None:
-            cancel.check()
+        cancel.check()
         emit(Progress(start, len(inputs), PREPARING))
         block = inputs[start : start + BLOCK]
 
@@ -60,3 +67,73 @@ def _made(architecture: Network, rows: NDArray[np.float32], device: str) -> NDAr
     with torch.no_grad():
         found: NDArray[np.float32] = architecture.prepared(torch.from_numpy(rows).to(device)).cpu().numpy()
     return found
+
+
+_ROWS_TRIED = 3
+_AGREE = 1e-3
+"""How far an engine may be from the plain one on generated rows, relative to the size of the sum."""
+
+
+def engine_for(
+    network: nn.Module,
+    clip: float,
+    physical_batch: int,
+    watch: Callable[[], None] = nothing,
+    rule: str = FLAT,
+    example: Tensor | None = None,
+) -> ClippedSum:
+    """Return an engine for ``network``.
+
+    Args:
+        network: any module from rows (b, …) to logits (b, k).
+        clip: the clipping norm C.
+        physical_batch: most rows in memory at once.
+        watch: called at the peak of memory use.
+        rule: how rows are clipped.
+        example: generated rows, at least three, for a network that nobody has tested: an engine that does not give
+            on them what the plain one gives is not used, and a network that mixes rows, or keeps anything of those
+            that passed it, is refused. Both are tried in the mode in which the network is: it must train in it.
+
+    Raises:
+        ParameterError: the network mixes rows, keeps something of them, or has no parameters.
+    """
+    require_separate_rows(network)
+    if not any(True for _ in network.parameters()):
+        raise ParameterError("the network has no parameters to train", hint="give a network with layers that learn")
+    if example is not None:
+        require_rows_for_themselves(network, example[:_ROWS_TRIED])
+    for made in _candidates(network, clip):
+        engine = made(network, clip, physical_batch, watch, rule)
+        if example is None or isinstance(engine, PerRowClippedSum) or _agrees(engine, network, clip, rule, example):
+            return engine
+    raise AssertionError("the plain engine serves every network")
+
+
+def _candidates(network: nn.Module, clip: float) -> list[Callable[..., ClippedSum]]:
+    """Return the engines whose conditions ``network`` meets, the fastest first."""
+    found: list[Callable[..., ClippedSum]] = []
+    single = all(p.dtype == torch.float32 for p in network.parameters()) and LEAST_SINGLE <= clip <= MOST_SINGLE
+    on_cpu = all(p.device.type == "cpu" for p in network.parameters())
+    if single and on_cpu and table_kernel.is_logistic(network):
+        found.append(table_kernel.LogisticClippedSum)
+    if single and on_cpu and table_kernel.fits(network):
+        found.append(table_kernel.TableClippedSum)
+    if single and on_cpu and image_kernel.fits(network):
+        found.append(image_kernel.ImageClippedSum)
+    if single and known_layers(network):
+        found.append(BookKeepingClippedSum)
+    return [*found, PerRowClippedSum]
+
+
+def _agrees(engine: ClippedSum, network: nn.Module, clip: float, rule: str, example: Tensor) -> bool:
+    """Return whether ``engine`` gives on generated rows what the plain engine gives."""
+    rows = example[:_ROWS_TRIED]
+    targets = torch.arange(len(rows), device=rows.device) % 2
+    try:
+        with without_chance(network):  # dropout would make the two differ
+            bound = engine.clipping.of(len(rows)).bound if hasattr(engine, "clipping") else clip
+            plain = PerRowClippedSum(network, bound, len(rows), rule=rule)(rows, targets).total
+            fast = engine(rows, targets).total.double()
+    except (RuntimeError, AssertionError, TypeError):
+        return False  # a layer that this engine cannot pass: the plain one says what is wrong, if anything is
+    return float((fast - plain).norm()) <= _AGREE * max(float(plain.norm()), 1e-12)

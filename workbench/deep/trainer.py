@@ -13,25 +13,22 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from workbench.deep.checkpoint import Checkpoints, Keeper, RunState, restore
-from workbench.deep.device_names import CPU
 from workbench.deep.devices import computing_on, device_of, finish_on
-from workbench.deep.engines import engine_for
 from workbench.deep.factors import NORMS
 from workbench.deep.features import Features, TrainingData
 from workbench.deep.memory import MemoryWatch, out_of_memory, predict
 from workbench.deep.networks import Network
 from workbench.deep.noise import GAUSSIAN_SENTENCE, ON_GPU
-from workbench.deep.plan import JUDGED, DpSgdPlan, Schedule
-from workbench.deep.preparation import prepared_rows
+from workbench.deep.plan import CPU, JUDGED, DpSgdPlan, Schedule
+from workbench.deep.preparation import engine_for, prepared_rows
 from workbench.deep.private_step import PrivateStep, flattened
-from workbench.deep.probe_step import example_of, probed, warm_up
+from workbench.deep.probe_step import HalvingClippedSum, example_of, probed, too_large, warm_up
 from workbench.deep.run_report import MEASURED, Record, RunReport
-from workbench.deep.shortage import HalvingClippedSum, too_large
 from workbench.deep.updates import UPDATES
 from workbench.params import CancelledError
 from workbench.privacy.accounting.epsilon_curve import BackgroundCurve
 from workbench.privacy.accounting.event import Charge, Cost
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Notice, ignore
 from workbench.work.ask import Steps
 from workbench.work.noise import Noise
@@ -106,7 +103,7 @@ def train(
     *,
     rows_per_person: int = 1,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
     options: RunOptions | None = None,
 ) -> Training:
     """Train ``plan`` on ``data``.
@@ -138,7 +135,7 @@ def train(
         ask = noise.ask(run.whole)
         steps = ask.steps(schedule.event.label, 0 if options.keep is None else options.keep.counted)
         ask.finish()
-        run.take(steps, cancel or CancelToken())
+        run.take(steps, cancel)
     return run.result(steps)
 
 

@@ -12,12 +12,12 @@ import importlib
 import sys
 import threading
 
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 
 _LOADING = threading.Lock()
 
 
-def load(*modules: str, cancel: CancelToken | None = None) -> None:
+def load(*modules: str, cancel: CancelToken = NEVER) -> None:
     """Import ``modules``; the collector is paused meanwhile, and ignores the loaded objects afterwards.
 
     It then ignores everything else that is there, too, so that nothing is done where all of them are loaded already.
@@ -38,8 +38,7 @@ def load(*modules: str, cancel: CancelToken | None = None) -> None:
         gc.disable()
         try:
             for name in missing:
-                if cancel is not None:
-                    cancel.check()
+                cancel.check()
                 importlib.import_module(name)
         finally:
             gc.freeze()

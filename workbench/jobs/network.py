@@ -15,8 +15,8 @@ if TYPE_CHECKING:  # a job's thread imports this; the libraries are the new proc
     from workbench.data.table import Table
     from workbench.deep.features import Features
     from workbench.deep.plan import DpSgdPlan
-    from workbench.release.model.model import ModelRelease
     from workbench.release.model.network_task import NetworkTask
+    from workbench.release.path import Released
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class NetworkOutcome:
     """The result of a training run, without the weights, which are in the folder.
 
     Attributes:
-        model: the ledger's record of it.
+        model: what was released.
         steps: steps run.
         stopped: why it ended: ``epochs``, ``cap`` or ``clock``.
         epsilons: (step, ε so far), evenly over the run.
@@ -54,7 +54,7 @@ class NetworkOutcome:
         accuracy_public: whether it was measured on rows that were declared public.
     """
 
-    model: ModelRelease
+    model: Released
     steps: int
     stopped: str
     epsilons: tuple[tuple[int, float], ...]
@@ -159,7 +159,7 @@ def release_here(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkO
         done = release_training(task, ledger, emit, cancel)
     training = done.training
     if training is None:
-        facts = done.model.card["training"]
+        facts = done.model.document["training"]
         return NetworkOutcome(done.model, facts["steps"], facts["stopped"], (), done.accuracy, done.accuracy_public)
     epsilons = tuple((record.step, record.epsilon) for record in training.records)
     return NetworkOutcome(done.model, training.steps, training.stopped, epsilons, done.accuracy, done.accuracy_public)

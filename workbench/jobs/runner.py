@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Generic, TypeVar
 
 from workbench.params import CancelledError, WorkbenchError
-from workbench.params.extras import absent
+from workbench.params.errors import absent
 from workbench.processes.executor import worker_processes
 from workbench.processes.redacted_traceback import chain, trace_of
 from workbench.signals.cancel import CancelToken
@@ -292,7 +292,6 @@ def _without_values(error: BaseException) -> BaseException:
 def run_to_end(
     job: Job[R],
     on_event: Callable[[Event], None] = ignore,
-    poll: float = POLL,
     *,
     gauge_memory: bool = False,
 ) -> Terminal:
@@ -301,7 +300,6 @@ def run_to_end(
     Args:
         job: what to do, in a thread of its own.
         on_event: called in this thread for each event, the terminal one included.
-        poll: seconds between two polls.
         gauge_memory: whether Memory events come too.
     """
     run = Run(job, gauge_memory=gauge_memory)
@@ -309,13 +307,13 @@ def run_to_end(
         run._start()
         try:
             while run.terminal is None:
-                run.wait(poll)
+                run.wait(POLL)
                 for event in run.poll():
                     on_event(event)
         finally:
             # Also where a listener raised (a closed terminal): no thread stays behind.
             run.cancel()
-            while not run.wait(poll):
+            while not run.wait(POLL):
                 pass
             run.poll()
     assert run.terminal is not None
@@ -348,5 +346,5 @@ def _stopping_on_signals(run: Run[R]) -> Iterator[None]:
         yield
     finally:
         for number, handler in former.items():
-            # None stands for a handler that was not installed from Python; the default takes its place.
+            # None means a handler that was not installed from Python; the default takes its place.
             signal.signal(number, signal.SIG_DFL if handler is None else handler)

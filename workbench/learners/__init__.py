@@ -1,39 +1,31 @@
-"""Private models, one file each, with the scikit-learn API; a new one is its file and a line in this list."""
+"""Private models with the scikit-learn API: those that fit one model, and what chooses among them."""
 
 from __future__ import annotations
 
-from workbench.learners.additive_trees.estimator import ADDITIVE_REGRESSION, ADDITIVE_TREES
 from workbench.learners.base import Learner
-from workbench.learners.boosted_trees import BOOSTED_TREES
+from workbench.learners.best_of import BEST_CLASSIFIER, BEST_REGRESSION
 from workbench.learners.corrected_model import CorrectedEstimator
-from workbench.learners.dbscan import DBSCAN
-from workbench.learners.forest.estimator import FOREST_REGRESSION, RANDOM_FOREST
-from workbench.learners.kmeans import KMEANS
-from workbench.learners.linear_regression.estimator import LINEAR_REGRESSION
-from workbench.learners.logistic_regression.estimator import LOGISTIC_REGRESSION
-from workbench.learners.median_forest.estimator import MEDIAN_FOREST, MEDIAN_XGBOOST
-from workbench.learners.naive_bayes.estimator import NAIVE_BAYES
-from workbench.learners.pca import PRINCIPAL_COMPONENTS
-from workbench.learners.standardize import STANDARDIZE
+from workbench.learners.single import (
+    ADDITIVE_REGRESSION,
+    ADDITIVE_TREES,
+    BOOSTED_TREES,
+    DBSCAN,
+    FOREST_REGRESSION,
+    KMEANS,
+    LINEAR_REGRESSION,
+    LOGISTIC_REGRESSION,
+    MEDIAN_FOREST,
+    MEDIAN_XGBOOST,
+    NAIVE_BAYES,
+    PRINCIPAL_COMPONENTS,
+    RANDOM_FOREST,
+    SINGLE,
+    STANDARDIZE,
+)
 from workbench.params import ParameterError
 from workbench.params.field import named
 
-LEARNERS: tuple[Learner, ...] = (
-    NAIVE_BAYES,
-    LINEAR_REGRESSION,
-    LOGISTIC_REGRESSION,
-    RANDOM_FOREST,
-    FOREST_REGRESSION,
-    BOOSTED_TREES,
-    ADDITIVE_TREES,
-    ADDITIVE_REGRESSION,
-    MEDIAN_FOREST,
-    MEDIAN_XGBOOST,
-    KMEANS,
-    DBSCAN,
-    PRINCIPAL_COMPONENTS,
-    STANDARDIZE,
-)
+LEARNERS: tuple[Learner, ...] = (*SINGLE, BEST_CLASSIFIER, BEST_REGRESSION)
 
 
 def learner(name: str) -> Learner:
@@ -63,6 +55,8 @@ def corrected(chosen: Learner) -> type[CorrectedEstimator]:
 __all__ = [
     "ADDITIVE_REGRESSION",
     "ADDITIVE_TREES",
+    "BEST_CLASSIFIER",
+    "BEST_REGRESSION",
     "BOOSTED_TREES",
     "DBSCAN",
     "FOREST_REGRESSION",

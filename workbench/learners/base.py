@@ -28,6 +28,7 @@ from workbench.learners.checks import (
     table_shape,
 )
 from workbench.learners.queries import checked_whole_numbers
+from workbench.learners.ranges import range_counts, range_scores
 from workbench.learners.setting import FitSetting
 from workbench.learners.tasks import EMPTY, task
 from workbench.params import InputError, ParameterError, Parameters
@@ -192,7 +193,7 @@ class Model(ABC, Generic[Facts]):
         """Return what the model makes of each row: its prediction (n,), its group (n,) or its new columns (n, k)."""
 
     def events(self) -> tuple[QueryEvent, ...]:
-        """Return what the fit cost, one event a query; none without noise."""
+        """Return what the queries but those of the ranges cost, one event each; none without noise."""
         return self.setting.events()
 
     def more(self) -> dict[str, Any]:
@@ -211,7 +212,8 @@ class Model(ABC, Generic[Facts]):
 
     def to_plain(self) -> dict[str, Any]:
         """Return public facts and noisy whole numbers as JSON holds them; the rest follows from these."""
-        return {**self.setting.to_plain(self.name, self.noise), **self.more(), "answers": self.answers}
+        answers = {**self.setting.range_answers(), **self.answers}
+        return {**self.setting.to_plain(self.name, self.noise), **self.more(), "answers": answers}
 
     @classmethod
     def setting_from_plain(cls, values: Mapping[str, Any]) -> Facts:
@@ -228,8 +230,11 @@ class Model(ABC, Generic[Facts]):
             ParameterError: a key is missing, or a value is not what such a model can hold; the message names it.
         """
         setting = cls.setting_from_plain(values)
-        read = cls.read(values, setting)
         answered = plain_part(values, "answers", dict)
+        ranges = {label: answered[label] for label in setting.ranged if label in answered}
+        setting = setting.with_ranges(checked_whole_numbers(ranges, dict.fromkeys(setting.ranged, 1)))
+        answered = {label: answer for label, answer in answered.items() if label not in ranges}
+        read = cls.read(values, setting)
         answers = checked_whole_numbers(answered, cls.lengths(setting, answered, **read))
         made = cls(setting, values["noise"], answers, **read)
         for key, value in made.more().items():
@@ -405,12 +410,11 @@ class PrivateEstimator(Fitted, Generic[Released]):
     def events(self, rows: int | None = None) -> tuple[QueryEvent, ...]:
         """Return what a fit on ``rows`` rows costs, one event a query (of the last fit where none is given)."""
         if rows is None:
-            return self.model_.events()
+            return (*self.model_.setting.range_events(), *self.model_.events())
         return self._events_of(self._setting(rows))
 
     def _events_of(self, setting: Any) -> tuple[QueryEvent, ...]:
-        found: tuple[QueryEvent, ...] = setting.events()
-        return found
+        return (*setting.range_events(), *setting.events())
 
     def cost(self, rows: int) -> Cost | None:
         """Return what a fit on ``rows`` rows costs; ``None`` without noise."""
@@ -441,6 +445,7 @@ class PrivateEstimator(Fitted, Generic[Released]):
         columns = checked_columns(X, setting.attributes)
         if not self.empty_rows:
             goal, columns = goal[filled], columns[filled]
+        setting = _ranged(ask, setting, lambda: _range_counts(setting, columns[filled] if self.empty_rows else columns))
         model = self._learn(ask, setting, columns, goal)
         self._finish(ask)
         self.model_ = model
@@ -530,6 +535,8 @@ class SummingEstimator(PrivateEstimator[Released]):
         setting = self._setting(rows)
         ask = self.noise.ask(self._cost_of(setting))
 
+        setting = _ranged(ask, setting, lambda: np.asarray(add_up(partial(_range_counts_of_part, setting))))
+
         def total(part: Callable[..., Any], *more: Any) -> NDArray[np.int64]:
             return np.asarray(add_up(partial(_of_part, type(self), setting, part, more)))
 
@@ -547,6 +554,31 @@ def _of_part(
     columns: list[Any],
 ) -> NDArray[np.int64]:
     """Return the whole numbers of the rows of a part, whose columns were read, the target last."""
+    X, goal = _filled_rows(setting, columns)
+    return np.array(part(setting, learner._coded(setting, X, goal), *more), dtype=np.int64)
+
+
+def _filled_rows(setting: FitSetting[Any], columns: list[Any]) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """Return X (m, d) and y (m,) of the rows that are not empty, of columns whose last one is the target."""
     goal, filled = checked_target(columns[-1], setting.target)
-    X = checked_columns(np.column_stack(columns[:-1]), setting.attributes)
-    return np.array(part(setting, learner._coded(setting, X[filled], goal[filled]), *more), dtype=np.int64)
+    return checked_columns(np.column_stack(columns[:-1]), setting.attributes)[filled], goal[filled]
+
+
+def _range_counts_of_part(setting: FitSetting[Any], columns: list[Any]) -> NDArray[np.int64]:
+    return _range_counts(setting, _filled_rows(setting, columns)[0])
+
+
+def _range_counts(setting: FitSetting[Any], X: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return how many of the rows, none of them empty, lie in each cell of each column whose range is chosen (c, w)."""
+    return np.stack([range_counts(setting.attributes[j], X[:, j], setting.range_depth) for j in setting.range_columns])
+
+
+def _ranged(ask: Ask, setting: Any, counts: Callable[[], NDArray[np.int64]]) -> Any:
+    """Choose the range of each column, where that is declared, and return the setting whose columns have them."""
+    if not setting.ranged:
+        return setting
+    depth, known = setting.range_depth, setting.range_known
+    scores = (range_scores(own, depth, setting.rows, known) for own in counts())
+    return setting.with_ranges(
+        {label: ask.largest(label, [own], 1) for label, own in zip(setting.ranged, scores, strict=True)}
+    )

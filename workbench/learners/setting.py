@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_DOWN, Decimal, localcontext
 from functools import cached_property
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
 from workbench.data.schema import Attribute
 from workbench.learners.checks import checked_schema, plain_part
 from workbench.learners.encoding import Encoding
-from workbench.params import ParameterError, Parameters, integer, real
+from workbench.learners.ranges import narrowed, range_depth, range_share, windows
+from workbench.params import ParameterError, Parameters, choice, integer, real
 from workbench.privacy.accounting.event import exact, floor_double
 from workbench.privacy.central.share import Budget, QueryEvent, Share, gaussian_variance
 
@@ -63,6 +64,20 @@ def part_of_epsilon(title: str, default: float | None, text: str) -> Any:
     return real(default=default, above=0, below=1, title=title, unit="of ε", help=text, advanced=True)
 
 
+FOUND, DECLARED = "found", "declared"
+
+
+def ranges_of_columns() -> Any:
+    """Return the declaration of whether the range of each column is chosen from the rows (:mod:`.ranges`)."""
+    return choice(
+        choices=(FOUND, DECLARED),
+        default=FOUND,
+        title="ranges of columns",
+        help="found: a small part of ε finds where most values of a column lie, so that wide bounds cost little",
+        advanced=True,
+    )
+
+
 def weight_limit(default: float, adds: str) -> Any:
     """Return the declaration of the public limit to which the part of a row in some sums is scaled."""
     text = f"a row whose {adds} add up to more than this part of the largest possible counts for less in the sums"
@@ -85,6 +100,9 @@ class FitSetting(Generic[Chosen]):
         rows: public n.
         private: whether there is noise.
         version: of the format of the model's file, which says by which rules the model follows from its answers.
+        ranges: the windows that were chosen (:mod:`workbench.learners.ranges`); ``attributes`` have them as bounds.
+        declared: then the attributes as they were declared.
+        ranges_since: the first format in which the range of each column of numbers is chosen first; 0: in none.
     """
 
     attributes: tuple[Attribute, ...]
@@ -93,6 +111,9 @@ class FitSetting(Generic[Chosen]):
     rows: int
     private: bool
     version: int = 1
+    ranges: tuple[int, ...] = ()
+    declared: tuple[Attribute, ...] = ()
+    ranges_since: ClassVar[int] = 0
 
     def check(self) -> None:
         """Raise :class:`ParameterError` where the learner cannot use these columns; nothing is charged before."""
@@ -110,15 +131,83 @@ class FitSetting(Generic[Chosen]):
     def whole(self) -> Budget:
         """ε and δ of the fit; δ is 0 unless the learner has one and it is given. Of a private fit only."""
         given = getattr(self.parameters, "delta", None)
-        return Budget(exact(self.epsilon), Decimal(0) if given is None else exact(given))
+        return Budget(exact(self._given), Decimal(0) if given is None else exact(given))
+
+    @cached_property
+    def _divided(self) -> tuple[Decimal, Decimal]:
+        """ε or ρ of the ranges and of all else; they sum to the whole exactly."""
+        amount = self.whole.amount
+        found, columns = 0.0, sum(a.numeric for a in self.attributes)
+        wanted = getattr(self.parameters, "ranges", DECLARED) == FOUND and 0 < self.ranges_since <= self.version
+        if wanted and columns:
+            known = self.rows * self._given / columns
+            found = range_share(known)
+            if range_depth(known * found) < 1:  # noise would choose
+                found = 0.0
+        if not found:
+            return Decimal(0), amount
+        of_ranges, rest = split_epsilon(amount, (found, 1 - found))
+        return of_ranges, rest
+
+    @cached_property
+    def amount(self) -> Decimal:
+        """ε or ρ of all queries but those of the ranges. Of a private fit only."""
+        return self._divided[1]
+
+    @cached_property
+    def ranged(self) -> dict[str, Decimal]:
+        """The share of the query of each range, by its label; none where they are not chosen."""
+        if not self.private or not self._divided[0]:
+            return {}
+        labels = [f"range of {a.name}" for a in self.attributes if a.numeric]
+        return dict(zip(labels, split_epsilon(self._divided[0], [1.0] * len(labels)), strict=True))
+
+    @cached_property
+    def range_columns(self) -> tuple[int, ...]:
+        """The places of the columns whose ranges are chosen."""
+        return tuple(j for j, a in enumerate(self.attributes) if a.numeric) if self.ranged else ()
+
+    @cached_property
+    def range_known(self) -> float:
+        """n·ε of the choice of a range."""
+        least = min(self.ranged.values())
+        return self.rows * Share(least, self.whole.gaussian).pure_epsilon
+
+    @cached_property
+    def range_depth(self) -> int:
+        """How often the bounds of a column may be halved."""
+        return max(1, range_depth(self.range_known))
+
+    def range_events(self) -> tuple[QueryEvent, ...]:
+        """Return what the ranges cost, one event a column."""
+        return tuple(Share(share, self.whole.gaussian).event(label) for label, share in self.ranged.items())
+
+    def range_answers(self) -> dict[str, list[int]]:
+        """Return the window of each range, by the label of its query."""
+        return {label: [window] for label, window in zip(self.ranged, self.ranges, strict=True)} if self.ranges else {}
+
+    def with_ranges(self, answers: Mapping[str, Sequence[int]]) -> Self:
+        """Return the facts of a fit whose ranges were chosen: the attributes have them as bounds.
+
+        Raises:
+            ParameterError: an answer is no window.
+        """
+        if not self.ranged:
+            return self
+        chosen = tuple(answers[label][0] for label in self.ranged)
+        for label, window in zip(self.ranged, chosen, strict=True):
+            if not 0 <= window < len(windows(self.range_depth)):
+                raise ParameterError(f"the answer {window} is none of the ranges", label)
+        inner = narrowed(self.attributes, self.range_columns, self.range_depth, chosen)
+        return replace(self, attributes=inner, ranges=chosen, declared=self.attributes)
 
     @cached_property
     def shares(self) -> dict[str, Decimal]:
-        """The share of each query, of ε or of ρ; they sum to the whole exactly. There is none without noise."""
+        """The share of each query, of ε or of ρ; they sum to :attr:`amount` exactly. There is none without noise."""
         if not self.private:
             return {}
         weights = self.weights
-        return dict(zip(weights, split_epsilon(self.whole.amount, list(weights.values())), strict=True))
+        return dict(zip(weights, split_epsilon(self.amount, list(weights.values())), strict=True))
 
     def part(self, label: str) -> Share:
         """Return the share of a query of a private fit."""
@@ -142,7 +231,7 @@ class FitSetting(Generic[Chosen]):
         return discrete_laplace_variance(sensitivity, share.loss)
 
     def events(self) -> tuple[QueryEvent, ...]:
-        """Return what a fit costs, one event a query; none without noise."""
+        """Return what the queries but those of the ranges cost, one event each; none without noise."""
         return tuple(self.part(label).event(label) for label in self.shares)
 
     @cached_property
@@ -157,13 +246,21 @@ class FitSetting(Generic[Chosen]):
 
     @cached_property
     def epsilon(self) -> float:
-        """ε of the fit; infinite without noise.
+        """ε of all queries but those of the ranges, where a δ is given about so; infinite without noise.
 
         Raises:
             ParameterError: there is noise, and nobody has said how much.
         """
         if not self.private:
             return math.inf
+        if not self._divided[0]:
+            return self._given
+        if self.whole.gaussian:
+            return self._given * math.sqrt(float(self.amount / self.whole.amount))
+        return floor_double(self.amount)
+
+    @cached_property
+    def _given(self) -> float:
         given: float | None = getattr(self.parameters, "epsilon", None)
         if given is None:
             raise ParameterError("epsilon is not given", hint="give epsilon = NUMBER above 0")
@@ -177,7 +274,7 @@ class FitSetting(Generic[Chosen]):
             "noise": noise,
             "rows": self.rows,
             "parameters": self.parameters.to_plain(),
-            "attributes": [a.to_plain() for a in self.attributes],
+            "attributes": [a.to_plain() for a in self.declared or self.attributes],
             "target": self.target.to_plain(),
         }
 

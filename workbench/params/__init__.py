@@ -19,7 +19,7 @@ from workbench.params.field import (
     text,
     texts,
 )
-from workbench.params.nested import records
+from workbench.params.lists import records
 
 __all__ = [
     "BudgetRefusedError",

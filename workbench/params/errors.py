@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
+import sys
 from collections.abc import Callable
 from typing import Self
 
@@ -21,7 +23,7 @@ class WorkbenchError(Exception):
         what: the thing that is wrong, as a clause without a final full stop.
         where: the place (file, row, column, key); empty where the place is plain from ``what``.
         remedies: what can be done about it; empty if nothing can.
-        code: a word for what is refused, the same whoever asked; empty where nobody needs to tell it from others.
+        code: a word for what is refused, the same whoever asked; empty where no caller distinguishes it from others.
         field: the parameter or key it is about; empty where it is about none.
         line: the line of the file it is about, from 1; ``None`` where it is about none.
         outcome: what the failure has cost; empty where it cost nothing.
@@ -109,3 +111,50 @@ def one_line(text: str) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - _END]} … {text[-_END:]}"
+
+
+EXTRAS = {
+    "torch": ("PyTorch", "deep"),
+    "numba": ("Numba", "deep"),
+    "xgboost": ("XGBoost", "boost"),
+    "distributed": ("Dask", "dist"),
+    "dask": ("Dask", "dist"),
+    "pandas": ("pandas", "api"),
+    "fastexcel": ("fastexcel", "formats"),
+    "pyreadstat": ("pyreadstat", "formats"),
+}
+"""Module → its usual name, and the extra that brings it."""
+
+
+def is_missing(module: str) -> bool:
+    """Return whether ``module`` is not installed; does not load it."""
+    return importlib.util.find_spec(module) is None
+
+
+def how_to_install(module: str) -> str:
+    """Return how to get ``module``, one of :data:`EXTRAS`, as a clause without a final full stop."""
+    command = f'pip install "privacy-workbench[{EXTRAS[module][1]}]"'
+    if getattr(sys, "frozen", False):
+        return f"it is not part of this bundle: beside it, with Python, {command} (see READ-ME.txt)"
+    return f"in a terminal: {command}"
+
+
+def require(module: str, what: str, where: str = "") -> None:
+    """Raise :class:`ParameterError` where ``module`` is not installed.
+
+    Args:
+        module: one of :data:`EXTRAS`.
+        what: needs it, as the beginning of a sentence.
+        where: the parameter that asks for it.
+    """
+    if is_missing(module):
+        title = EXTRAS[module][0]
+        raise ParameterError(f"{what} needs {title}, which is not installed", where, how_to_install(module))
+
+
+def absent(error: ModuleNotFoundError) -> ParameterError | None:
+    """Return what to say to a person of an import that failed, where an extra would bring the module."""
+    module = (error.name or "").partition(".")[0]
+    if module not in EXTRAS:
+        return None
+    return ParameterError(f"this needs {EXTRAS[module][0]}, which is not installed", hint=how_to_install(module))

@@ -28,7 +28,7 @@ from workbench.params.errors import ParameterError
 METADATA_KEY = "parameter"
 _REQUIRED: Any = dataclasses.MISSING
 _REAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
-_LETTERS = 3  # from which the beginning of a word stands for it
+_LETTERS = 3  # so many first letters are enough for a word
 _WHOLE = re.compile(r"[+-]?\d+\Z", re.ASCII)
 
 NUMBERS: Mapping[tuple[str, str], str] = {

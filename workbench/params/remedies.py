@@ -33,7 +33,7 @@ REPLACE_OUTPUT = "replace-output"
 
 
 class InUse(str):
-    """A word of a command that stands for what is in use; its type distinguishes it from a file of that name."""
+    """A placeholder in a command for what is in use; its type distinguishes it from a file of that name."""
 
     __slots__ = ()
 
@@ -60,7 +60,7 @@ class Remedy:
         text: the same as files and commands say it.
         about: its arguments: the key and values of a fact, the option, the amounts.
         command: the words of the command that ``text`` names, without the program's; empty where it names none.
-            :data:`DATA` and :data:`LEDGER` stand for what is in use, which only a front end knows.
+            :data:`DATA` and :data:`LEDGER` are placeholders for what is in use, which only a front end knows.
     """
 
     kind: str

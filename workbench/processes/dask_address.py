@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from workbench.params import InputError, ParameterError, WorkbenchError
 from workbench.params.codec import read_json
-from workbench.params.extras import require
+from workbench.params.errors import require
 
 FORMS = "tcp://HOST:PORT or tls://HOST:PORT"
 

@@ -69,7 +69,6 @@ def run_tasks(
     cancel: CancelToken,
     name: Callable[[T], str] = str,
     group: Callable[[T], Hashable] = lambda task: None,
-    each: Sequence[S] = (),
 ) -> Generator[tuple[T, R], None, None]:
     """Yield ``(task, work(shared, task))`` for every task, in the order in which they end.
 
@@ -89,7 +88,6 @@ def run_tasks(
         name: the name of a task in an error sentence.
         group: tasks of one group share something costly that a worker keeps; they go to one worker while others have
             groups of their own.
-        each: what takes the place of ``shared`` in each process, where they differ: ``jobs`` values.
 
     Raises:
         CancelledError: a stop was requested.
@@ -98,16 +96,13 @@ def run_tasks(
     """
     if not 1 <= jobs <= MOST_JOBS:
         raise ParameterError(f"jobs = {jobs} is not a whole number from 1 to {MOST_JOBS}")
-    if each and len(each) != jobs:
-        raise ParameterError(f"{len(each)} shared values do not serve {jobs} processes")
-    values = each or [shared] * jobs
     if jobs == 1 or len(tasks) <= 1:
         for task in tasks:
             cancel.check()
-            yield task, work(values[0], task)
+            yield task, work(shared, task)
         return
     with _workers(min(jobs, len(tasks))) as workers:
-        yield from _distribute(workers, work, values, Waiting(tasks, group), cancel, name)
+        yield from _distribute(workers, work, shared, Waiting(tasks, group), cancel, name)
 
 
 @dataclass(eq=False)
@@ -154,7 +149,7 @@ class Waiting(Generic[T]):
 def _distribute(
     workers: Sequence[_Worker],
     work: Callable[[S, T], R],
-    values: Sequence[S],
+    shared: S,
     waiting: Waiting[T],
     cancel: CancelToken,
     name: Callable[[T], str],
@@ -174,7 +169,7 @@ def _distribute(
             send(worker, worker.task)
             busy[worker.pipe] = worker
 
-    for worker, shared in zip(workers, values, strict=False):  # no more workers than tasks, and so perhaps fewer
+    for worker in workers:
         cancel.check()
         send(worker, (work, shared))
         hand_out(worker)

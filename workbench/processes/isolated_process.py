@@ -19,7 +19,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar, cast
 
 from workbench.params import WorkbenchError
-from workbench.params.extras import absent
+from workbench.params.errors import absent
 from workbench.processes.executor import begin, close, no_ctrl_c_at_birth
 from workbench.processes.redacted_traceback import trace_of
 from workbench.processes.worker import NICE, WorkerFaultError
@@ -122,7 +122,7 @@ def _started() -> Iterator[tuple[BaseProcess, Connection]]:
         theirs.close()  # only the child holds this end now, so that its death is an end of file here
         yield process, ours
     finally:
-        ours.close()  # where it is still at work, that tells it to stop
+        ours.close()  # where it is still at work, that makes it stop
         if process.pid is not None:
             process.join(PATIENCE)
             if process.is_alive():

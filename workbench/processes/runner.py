@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,20 +12,17 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
 
-def runner(
-    jobs: int, scheduler: str | None, cancel: CancelToken, emit: Emit, each: Sequence[Any] = ()
-) -> Callable[..., Any]:
+def runner(jobs: int, scheduler: str | None, cancel: CancelToken, emit: Emit) -> Callable[..., Any]:
     """Return what runs tasks: processes of this computer, or the workers of a Dask scheduler.
 
     Args:
-        jobs: how many processes, where there is no scheduler and no ``each``.
+        jobs: how many processes, where there is no scheduler.
         scheduler: its address.
         cancel: stops at once.
         emit: receives a warning before what is shared leaves this computer unencrypted.
-        each: as for :func:`run_tasks`.
     """
     if scheduler is None:
-        return partial(run_tasks, jobs=len(each) or jobs, cancel=cancel, each=each)
+        return partial(run_tasks, jobs=jobs, cancel=cancel)
     from workbench.processes.dask_executor import run_tasks_on
 
     return partial(run_tasks_on, scheduler, cancel=cancel, warn=lambda text: emit(Notice("warning", text)))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import InputError
-from workbench.privacy.rappor.bloom import Bits
+from workbench.privacy.rappor.bits import Bits
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.rappor.files import csv_bytes, csv_lines, fault, shown, whole
 

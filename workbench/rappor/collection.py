@@ -13,10 +13,17 @@ from numpy.typing import NDArray
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, integer, text
 from workbench.privacy.entropy import Entropy, permutation
-from workbench.privacy.rappor.account import MOST_REPORTS
-from workbench.privacy.rappor.bits import Kept, PermanentAnswers, Reports, cohorts, instant_answers, permanent_answers
-from workbench.privacy.rappor.bloom import Bits, filters
-from workbench.privacy.rappor.parameters import RapporParameters
+from workbench.privacy.rappor.bits import (
+    Bits,
+    Kept,
+    PermanentAnswers,
+    Reports,
+    cohorts,
+    filters,
+    instant_answers,
+    permanent_answers,
+)
+from workbench.privacy.rappor.parameters import MOST_REPORTS, RapporParameters
 from workbench.rappor.candidates import read_candidates
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
@@ -80,7 +87,7 @@ class Asked(Parameters):
     )
 
     def collection(self, names: Sequence[str]) -> Collection:
-        """Return what is collected of a table; columns with the published names stand for those that are not chosen.
+        """Return what is collected of a table; columns with the published names are used for those that are not chosen.
 
         Raises:
             ParameterError: the column to report is not chosen and does not follow from the ``names`` of the columns.

@@ -15,22 +15,117 @@ the selected ones alone.
 
 from __future__ import annotations
 
+import math
+import warnings
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.params import InputError, ParameterError
+from workbench.params import InputError, ParameterError, Parameters, choice, real
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.rappor.candidates import CandidateMap
-from workbench.rappor.files import Counts
-from workbench.rappor.selection import selected
+from workbench.rappor.files import Counts, csv_bytes
 from workbench.signals import Progress
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 
 Floats = NDArray[np.float64]
+
+SCREENED = 2_000
+"""Most candidates that the LASSO is given: of more, those whose own bits are farthest above what is even."""
+
+_FOLDS, _STRENGTHS, _LEAST_STRENGTH = 5, 40, 1e-3
+_SEED = 20_140_903
+"""Of the folds alone: which bits are held out together. They are the same for the same counts."""
+
+
+def selected(
+    design: Any, target: Floats, weight: Floats, even: float, emit: Emit, cancel: CancelToken
+) -> NDArray[np.int64]:
+    """Return the places of the candidates that the LASSO keeps, at most half as many as there are bits.
+
+    Where every candidate has a bit of its own (basic RAPPOR), there is nothing to choose and all are kept.
+
+    Args:
+        design: (rows, n) sparse matrix of zeros and ones, by columns.
+        target: (rows,) estimated share of each bit.
+        weight: (rows,) one over its standard deviation.
+        even: share of the bits that a string without a candidate sets.
+        emit: receives progress.
+        cancel: looked at between the strengths of each fold.
+
+    Raises:
+        CancelledError: ``cancel`` was set.
+    """
+    rows, count = design.shape
+    if count <= rows and design.nnz == count and int(design.sum(axis=1).max()) <= 1:
+        return np.arange(count)
+    screened = _screened(design, target, weight, even)
+    cancel.check()
+    inside = (design[:, screened].toarray() - even) * weight[:, None]
+    observed = weight * (target - even)
+    fold = np.random.Generator(np.random.PCG64(_SEED)).permutation(rows) % _FOLDS
+    parts = [inside[fold == held] for held in range(_FOLDS)]
+    pulls = [part.T @ observed[fold == held] for held, part in enumerate(parts)]
+    grams = []
+    for part in parts:
+        cancel.check()
+        grams.append(part.T @ part)
+    gram, pull = np.sum(grams, axis=0), np.sum(pulls, axis=0)
+    most = float(pull.max(initial=0.0)) / rows
+    if most <= 0:
+        return np.zeros(0, dtype=np.int64)
+    strengths = most * np.logspace(0, np.log10(_LEAST_STRENGTH), _STRENGTHS)
+    loss = np.zeros((_FOLDS, _STRENGTHS))
+    for held, part in enumerate(parts):
+        cancel.check()
+        emit(Progress(held / (_FOLDS + 1), 3, "cross-validation"))
+        train = inside[fold != held]
+        path = _path(train, observed[fold != held], gram - grams[held], pull - pulls[held], strengths)
+        loss[held] = np.mean((observed[fold == held][:, None] - part @ path) ** 2, axis=0)
+    beta = _path(inside, observed, gram, pull, strengths[: _best(loss) + 1])[:, -1]
+    order = np.argsort(-beta, kind="stable")[: rows // 2]
+    kept: NDArray[np.int64] = np.sort(screened[order[beta[order] > 0]])
+    return kept
+
+
+def _best(loss: Floats) -> int:
+    """Return the strongest strength whose loss is within one standard error of the least one (Breiman et al. 1984).
+
+    The least loss itself keeps many candidates whose coefficients are noise; least squares would then overstate them.
+    """
+    mean = loss.mean(axis=0)
+    least = int(np.argmin(mean))
+    error = float(np.std(loss[:, least], ddof=1)) / np.sqrt(len(loss))
+    return int(np.flatnonzero(mean <= mean[least] + error)[0])
+
+
+def _screened(design: Any, target: Floats, weight: Floats, even: float) -> NDArray[np.int64]:
+    """Return the candidates whose bits are set most often above chance, in standard errors: at most ``SCREENED``."""
+    count = design.shape[1]
+    if count <= SCREENED:
+        return np.arange(count)
+    precision = weight**2
+    score = (design.T @ (precision * (target - even))) / np.sqrt(design.T @ precision)
+    return np.sort(np.argpartition(-score, SCREENED)[:SCREENED])
+
+
+def _path(inside: Floats, observed: Floats, gram: Floats, pull: Floats, strengths: Floats) -> Floats:
+    """Return (candidates, strengths) coefficients, each column started from the one before."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import lasso_path
+
+    with warnings.catch_warnings():
+        # A path that has not converged to the last digit still orders the candidates, which is all it is for.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        _, path, _ = lasso_path(
+            inside, observed, alphas=strengths, precompute=gram, Xy=pull, positive=True, max_iter=1_000, tol=1e-3
+        )
+    return np.asarray(path, dtype=np.float64)
+
 
 ALPHA = 0.05
 _CONFIDENCE_Z = 1.959963984540054
@@ -131,7 +226,7 @@ def decode(
     candidates: CandidateMap,
     alpha: float = ALPHA,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> Decoded:
     """Return the frequencies of ``candidates``.
 
@@ -149,7 +244,6 @@ def decode(
     """
     if not 0 < alpha < 1:
         raise ParameterError(f"alpha = {alpha} is not between 0 and 1", hint="give one such as 0.05")
-    cancel = cancel or CancelToken()
     parameters = candidates.parameters
     if counts.ones.shape != (parameters.m, parameters.k):
         raise InputError(f"the counts are of {counts.ones.shape[0]} cohorts and {counts.ones.shape[1]} bits")
@@ -300,3 +394,104 @@ def _benjamini_hochberg(p_values: Floats, alpha: float) -> NDArray[np.bool_]:
     passed = np.flatnonzero(order <= alpha * np.arange(1, count + 1) / count)
     found: NDArray[np.bool_] = p_values <= order[passed[-1]] if passed.size else np.zeros(count, dtype=bool)
     return found
+
+
+HEADER = ("string", "estimate", "std_error", "p_value", "significant")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged(Parameters):
+    """What counts as found."""
+
+    correction: str = choice(
+        choices=("bonferroni", "fdr"),
+        default="bonferroni",
+        symbol="NAME",
+        help="bonferroni, or fdr (Benjamini and Hochberg)",
+    )
+    alpha: float = real(
+        default=ALPHA,
+        above=0,
+        below=1,
+        symbol="α",
+        help="chance of a false discovery, or expected share of them",
+    )
+
+
+def result_bytes(decoded: Decoded, correction: str) -> bytes:
+    """Return the results as CSV; ``significant`` is ``true`` or ``false`` under ``correction``."""
+    significant = decoded.significant(correction)
+    rows = (
+        (
+            decoded.strings[at],
+            f"{decoded.estimate[at]:.10g}",
+            f"{decoded.std_error[at]:.6g}",
+            f"{decoded.p_value[at]:.6g}",
+            "true" if significant[at] else "false",
+        )
+        for at in decoded.order().tolist()
+    )
+    return csv_bytes([HEADER, *rows])
+
+
+def summary(decoded: Decoded, correction: str) -> dict[str, Any]:
+    """Return what was found as JSON holds it."""
+    significant = decoded.significant(correction)
+    low, high = decoded.interval()
+    kept = decoded.order()
+    return {
+        "reports": decoded.reports,
+        "candidates": len(decoded.strings),
+        "correction": correction,
+        "alpha": decoded.alpha,
+        "detected": int(significant.sum()),
+        "strings": [
+            {
+                "string": decoded.strings[at],
+                "estimate": float(decoded.estimate[at]),
+                "low": float(low[at]),
+                "high": float(high[at]),
+                "std_error": float(decoded.std_error[at]),
+                "p_value": float(decoded.p_value[at]),
+            }
+            for at in kept.tolist()
+            if significant[at]
+        ],
+        "explained": float(decoded.estimate[kept].sum()),
+        "unexplained": decoded.unexplained,
+        "unexplained_std_error": decoded.unexplained_error,
+        "r_squared": decoded.r_squared,
+    }
+
+
+_POWER = 0.8
+"""Chance of finding a string of the smallest detectable frequency."""
+
+
+def standard_error(parameters: RapporParameters, reports: int) -> float:
+    """Return the standard error of the frequency of one rare string, from ``reports`` reports of as many clients.
+
+    A string has h bits in each of m cohorts of N/m reports. Each corrected bit has the variance
+    π(1 − π)·m/(N·(q* − p*)²), with π the share of reports that have it, so that their mean over m·h bits has
+    π(1 − π)/(N·h·(q* − p*)²). Other strings beside it make it larger, as least squares distinguishes them.
+    """
+    if not reports >= 1:
+        raise ParameterError("there are no reports", hint="give at least 1")
+    spread = parameters.q_star - parameters.p_star
+    share = parameters.p_star + spread * even_share(parameters)
+    return math.sqrt(share * (1 - share) / (reports * parameters.h)) / abs(spread)
+
+
+def smallest_detectable(parameters: RapporParameters, reports: int, candidates: int) -> float:
+    """Return the frequency at which a string is found four times of five by Bonferroni's correction.
+
+    It is a frequency above 1 where nothing can be found.
+
+    Args:
+        parameters: of the collection.
+        reports: number of reports, one of each client.
+        candidates: number of candidates that are tested, at least 1.
+    """
+    normal = NormalDist()
+    deviations = normal.inv_cdf(_POWER) - normal.inv_cdf(ALPHA / candidates)
+    return deviations * standard_error(parameters, reports)

@@ -14,7 +14,7 @@ from workbench.privacy.rappor.bits import Reports, unpacked
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.rappor.files import Counts, csv_lines, fault, shown, whole
 from workbench.signals import Progress
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 
 HEADER = ("client", "cohort", "rappor")
@@ -44,9 +44,7 @@ def _add(total: NDArray[np.int64], bits: NDArray[np.uint8], cohorts: NDArray[np.
     total[there] += np.add.reduceat(bits[order], starts, axis=0, dtype=np.int64)
 
 
-def read_sum(
-    path: Path, parameters: RapporParameters, emit: Emit = ignore, cancel: CancelToken | None = None
-) -> Counts:
+def read_sum(path: Path, parameters: RapporParameters, emit: Emit = ignore, cancel: CancelToken = NEVER) -> Counts:
     """Return the counts of the reports in ``path``.
 
     The header names a column ``cohort`` and a column ``rappor`` (or ``irr``); other columns are not looked at. The
@@ -57,7 +55,6 @@ def read_sum(
             not k zeros and ones; or there are no reports.
         CancelledError: ``cancel`` was set.
     """
-    cancel = cancel or CancelToken()
     size = max(path.stat().st_size, 1) if path.is_file() else 1
     reports = np.zeros(parameters.m, dtype=np.int64)
     ones = np.zeros((parameters.m, parameters.k), dtype=np.int64)

@@ -129,8 +129,8 @@ class PartFile:
         sync_folder(self.target.parent)
 
 
-def write_output(target: Path, data: bytes) -> None:
-    """Write a file named by the user, so that it appears complete or not at all.
+def write_output(target: Path, data: bytes, *, private: bool = False) -> None:
+    """Write a file named by the user, so that it appears complete or not at all; a private one only its owner can read.
 
     Raises:
         InputError: it is a folder or cannot be written.
@@ -138,7 +138,12 @@ def write_output(target: Path, data: bytes) -> None:
     if os.path.isdir(target):
         raise InputError("the output is a folder", str(target), "name a file")
     try:
-        write_whole(target, data)
+        if not private:
+            write_whole(target, data)
+            return
+        with PartFile(target, private=True) as part:
+            part.stream.write(data)
+            part.publish()
     except OSError as error:
         raise write_error(error, target) from None
 
@@ -239,7 +244,7 @@ def sole_user(path: Path, *, otherwise: bool = False) -> Iterator[bool]:
 
 
 def open_to_lock(path: Path) -> int:
-    """Open a file or a folder so that it can be locked; Windows opens no folder, so a file in it stands for it."""
+    """Open a file or a folder so that it can be locked; Windows opens no folder, so a file in it is opened."""
     if WINDOWS and path.is_dir():
         return os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     return os.open(path, os.O_RDONLY)
@@ -284,14 +289,20 @@ def exchanged(one: Path, other: Path) -> bool:
     raise OSError(error, os.strerror(error), str(other))
 
 
-def claimed(target: Path, ending: str, make: Callable[[Path], int]) -> tuple[Path, int]:
+def claimed(target: Path, ending: str, make: Callable[[Path], int], again: str = "") -> tuple[Path, int]:
     """Create a temporary file or folder and lock it; retry if another process removed it as stale in between.
+
+    Args:
+        target: the final name.
+        ending: of the temporary name.
+        make: creates it and returns its descriptor.
+        again: the temporary name, if not a fresh one.
 
     Raises:
         InputError: it cannot be made.
     """
     while True:
-        path = part_name(target, ending)
+        path = target.with_name(again) if again else part_name(target, ending)
         try:
             made = make(path)
         except OSError as error:

@@ -20,19 +20,18 @@ from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, WorkbenchError
 from workbench.release.atomic import sha256_of, write_output
 from workbench.release.certificate import CARD_FORMAT, SUFFIX, certificate_path
-from workbench.release.choosing import without_choice
-from workbench.release.described_release import GENERALISED, DescribedRelease, stated
+from workbench.release.described_release import GENERALISED, DescribedRelease, is_release, note_unless_released, stated
 from workbench.release.ledger.study_note import note_study
 from workbench.release.open_release import certified_rows, plan_of
-from workbench.release.own_release import is_release, note_unless_released
 from workbench.release.parts import require_new
+from workbench.release.statements import without_choice
 from workbench.release.table_formats import FORMATS, released_table, suffix_of
 from workbench.risk.attacks.base import MODEL, RELEASE, Attack, Subject
 from workbench.risk.attacks.bound import NOTHING, Guarantee
 from workbench.risk.attacks.outcome import Outcome
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.writing import PLAIN, Writing
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 
 if TYPE_CHECKING:
@@ -74,15 +73,15 @@ def promised(document: Mapping[str, Any], release: Path) -> Guarantee:
     )
 
 
-def read_released(path: Path, options: ReadOptions | None = None, cancel: CancelToken | None = None) -> Table:
+def read_released(path: Path, cancel: CancelToken = NEVER) -> Table:
     """Return a released table; one with a certificate is read as that says, any other one as a guess says.
 
     Raises:
         InputError: it cannot be read.
     """
     kind = suffix_of(path)
-    if options is not None or kind is None or not os.path.isfile(certificate_path(path)):
-        return read_table(path, options, cancel=cancel)
+    if kind is None or not os.path.isfile(certificate_path(path)):
+        return read_table(path, cancel=cancel)
     return released_table(path, FORMATS[kind], (), cancel, _writing_of(path))
 
 
@@ -104,7 +103,7 @@ def attack(
     options: ReadOptions | None = None,
     note: Note | None = None,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> Outcome:
     """Read what an attack needs, note in the ledger that it is shown, and run it.
 
@@ -115,7 +114,6 @@ def attack(
         ParameterError: something that it needs is not given.
         InputError: a file cannot be read, tables do not fit together, or the ledger cannot note it.
     """
-    cancel = cancel or CancelToken()
     for needed in chosen.given:
         if needed.required and needed.name not in given:
             raise ParameterError(f"{chosen.name} needs {needed.help}", hint="give it", field=needed.name)
@@ -216,7 +214,7 @@ def holds_rows(found: DescribedRelease | None) -> bool:
     return found is None or found.kind in (ROWS, GENERALISED) or found.document.get("kind") in ROWS_OF_PEOPLE
 
 
-def rows_of_release(path: str | Path, reading: ReadOptions, cancel: CancelToken | None = None) -> ReleasedRows:
+def rows_of_release(path: str | Path, reading: ReadOptions, cancel: CancelToken = NEVER) -> ReleasedRows:
     """Return the rows of a release by its certificate, or of any other table.
 
     Raises:

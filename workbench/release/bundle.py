@@ -20,14 +20,14 @@ from workbench.params import CheckFailedError, InputError, Parameters, Workbench
 from workbench.params.codec import read_json
 from workbench.paths import resources
 from workbench.release.atomic import PART, new_file, public_mode, sha256_of, write_error
-from workbench.release.certificate import GENERALISED_FORMAT, MADE_FROM, ledger_facts
+from workbench.release.certificate import GENERALISED_FORMAT, MADE_FROM, encoded, ledger_facts
 from workbench.release.described_release import GENERALISED, DescribedRelease, stated
 from workbench.release.documents.release_document import day, program, release_id
 from workbench.release.documents.written_document import document_bytes
 from workbench.release.kinds import kind
 from workbench.release.ledger.entry import decimal_text
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.manifest import MANIFEST, RELEASE, encoded, is_of_this_version, manifest, read_manifest
+from workbench.release.manifest import MANIFEST, RELEASE, is_of_this_version, manifest, read_manifest
 from workbench.release.open_release import plan_of
 from workbench.release.parts import DrawFolder, require_new
 from workbench.release.signature import SUFFIX, signature_bytes, signature_of, signature_path
@@ -36,7 +36,7 @@ from workbench.release.statements import EVERY_TABLE
 from workbench.sanitize.plan import REPLACE, Plan
 
 DATA, PLAN, OUT = "@DATA", "@PLAN", "@OUT"
-"""Stand for the files that a person names; ``@NAME`` is the file of this name in the bundle."""
+"""Placeholders for the files that a person names; ``@NAME`` is the file of this name in the bundle."""
 
 
 def command(stated: DescribedRelease) -> list[str]:
@@ -164,7 +164,8 @@ def write_bundle(
     check_bundle_place(target, replace=replace)
     released = f"{RELEASE}/{stated.release.absolute().name}"
     entry = ledger_entry(stated, ledger)
-    made = _made_files(stated, entry) | {f"{PRIVATE}/{name}": data for name, data in (private or {}).items()}
+    made = {**made_texts(stated), PDF: document_bytes(stated.paper(), ".pdf"), ENTRY: encoded(entry)}
+    made |= {f"{PRIVATE}/{name}": data for name, data in (private or {}).items()}
     copied = _copied_files(stated, released)
     room = _ROOM + sum(p.stat().st_size for p in copied.values())
     with DrawFolder(target, room, MANIFEST, ending=PART, replace=replace) as part:
@@ -278,10 +279,6 @@ def made_texts(stated: DescribedRelease) -> dict[str, bytes]:
         **read,
         **scripts(),
     }
-
-
-def _made_files(stated: DescribedRelease, entry: dict[str, Any]) -> dict[str, bytes]:
-    return {**made_texts(stated), PDF: document_bytes(stated.paper(), ".pdf"), ENTRY: encoded(entry)}
 
 
 def _copied_files(stated: DescribedRelease, released: str) -> dict[str, Path]:

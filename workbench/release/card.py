@@ -174,30 +174,14 @@ def _of_steps(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
         "network": card["model"],
         "target": inputs[-1].to_plain(),
         "classes": list(inputs[-1].values()),
-        "batch": plan.batch,
-        "clip": plan.clip,
-        "noise_standard_deviation": schedule.noise_scale,
-        "sample_rate": schedule.event.sample_rate,
-        "steps_asked": schedule.steps_asked,
-        "accountant": plan.accountant,
-        "delta_row": plan.delta,
         **_widths(card, inputs),
+        **schedule.facts(stated["steps"]),
     }
     for key, value in said.items():
         if not _same(stated.get(key), value):
             given = str(stated.get(key))[:60]
             yield f"the card says {key} = {given!r}, its parameters and rows give {str(value)[:60]!r}"
-    if plan.noise is not None and not _same(stated["noise_multiplier"], plan.noise):
-        yield f"the card says noise_multiplier = {stated['noise_multiplier']}, its parameters {plan.noise}"
     yield from _ended(stated, schedule, plan)
-    bound = schedule.loss(stated["steps"])
-    for key, found in (
-        ("epsilon_row", bound.epsilon),
-        ("order", bound.order),
-        ("discretisation", bound.discretisation),
-    ):
-        if not _same(stated.get(key), found):
-            yield f"the steps on the card give {key} = {found}, it says {stated.get(key)}"
     cost = _claimed(card, schedule, stated)
     if cost is None:
         own, claimed = schedule.cost(stated["steps"]), card["guarantee"]

@@ -29,8 +29,7 @@ from workbench.release.ledger.entry import decimal_text, minus
 from workbench.release.ledger.records import PERSON, STEWARD, Account
 from workbench.release.statements import central_statement, table_statement
 from workbench.release.table_formats import DATABASE, suffix_of
-from workbench.sanitize.calibrated import ProtectedColumn
-from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
+from workbench.sanitize.calibrated import MEANS_ARE_OF_CLAMPED, ProtectedColumn
 from workbench.sanitize.forecast import charge_of, outside_guarantee, read_off
 from workbench.sanitize.plan import Column, Plan
 from workbench.work.work import Work, amount_of, budget_of, cost_of
@@ -235,7 +234,8 @@ def account_problems(document: dict[str, Any]) -> list[str]:
     stated = document.get("account")
     if stated is None:
         return []
-    left = minus(minus(Decimal(stated["cap_epsilon"]), Decimal(stated["spent_before"])), _stated_epsilon(document))
+    charged = Decimal(document["guarantee"]["epsilon"])
+    left = minus(minus(Decimal(stated["cap_epsilon"]), Decimal(stated["spent_before"])), charged)
     if "count" in stated:  # a release counts for at most its ε, and the filter rounds up
         if max(left, Decimal(0)) <= Decimal(stated["remaining_after"]) + _COUNT_ROUNDING:
             return []
@@ -243,10 +243,6 @@ def account_problems(document: dict[str, Any]) -> list[str]:
     if Decimal(stated["remaining_after"]) == max(left, Decimal(0)):
         return []
     return [f"the certificate says that {stated['remaining_after']} of the budget remain, its figures give {left}"]
-
-
-def _stated_epsilon(document: dict[str, Any]) -> Decimal:
-    return Decimal(document["guarantee"]["epsilon"])
 
 
 def checksum(document: Mapping[str, Any]) -> str:

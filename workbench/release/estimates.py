@@ -19,7 +19,7 @@ from workbench.sanitize.estimates import ColumnEstimate, estimate_column
 from workbench.sanitize.estimates.pair import PairEstimate, estimate_pair
 from workbench.sanitize.estimates.quantiles import Quantile, estimate_quantiles
 from workbench.signals import Progress
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.work.work import Sums
 
@@ -47,7 +47,7 @@ def estimates_of(
     confidence: float,
     quantiles: tuple[float, ...] = (),
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
     workers: Workers | None = None,
 ) -> tuple[list[OfColumn], list[PairEstimate]]:
     """Return the estimates of columns, all that are protected where none is named, and of pairs.
@@ -59,7 +59,6 @@ def estimates_of(
         ParameterError: the release protects no such column, or nothing is estimated of such a pair.
         WorkbenchError: the cluster failed.
     """
-    cancel = cancel or CancelToken()
     chosen = protected(released, names)
     columns: list[OfColumn] = []
     together: list[PairEstimate] = []

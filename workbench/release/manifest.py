@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from pathlib import Path, PurePosixPath
@@ -44,11 +43,6 @@ def manifest(release_id: str, released: str, sums: dict[str, str]) -> dict[str, 
         "released": released,
         "files": dict(sorted(sums.items())),
     }
-
-
-def encoded(document: dict[str, Any]) -> bytes:
-    """Return the bytes of a JSON file of a bundle."""
-    return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from workbench.release.table_formats import released_table
 from workbench.sanitize.calibrated import ProtectedColumn
 from workbench.sanitize.plan import AUTO, VALUES, Plan
 from workbench.sanitize.writing import PLAIN
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 
 
 def another_table(column: ProtectedColumn) -> str:
@@ -34,7 +34,7 @@ def another_table(column: ProtectedColumn) -> str:
 
 
 def certified_rows(
-    path: Path, document: dict[str, Any], certificate: Path, cancel: CancelToken | None = None
+    path: Path, document: dict[str, Any], certificate: Path, cancel: CancelToken = NEVER
 ) -> tuple[Plan, Table]:
     """Return plan and rows of a release, without rebuilding a mechanism.
 

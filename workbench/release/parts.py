@@ -122,7 +122,9 @@ class DrawFile(_Part):
         bytes: how many bytes were written.
     """
 
-    def __init__(self, target: Path, room: int, *, ending: str = ENDING, replace: bool = False) -> None:
+    def __init__(
+        self, target: Path, room: int, *, ending: str = ENDING, replace: bool = False, again: str = ""
+    ) -> None:
         """Create the part and reserve ``room`` bytes; only where it may ``replace`` an output may there be one.
 
         Args:
@@ -130,6 +132,7 @@ class DrawFile(_Part):
             room: how many bytes to reserve.
             ending: of the temporary name.
             replace: whether such an output may be there already.
+            again: the temporary name, where the ledger knows it from a run that goes on.
 
         Raises:
             InputError: the output exists, is a folder, cannot be replaced or written, or the disk is too full.
@@ -139,7 +142,7 @@ class DrawFile(_Part):
         if ending == PART:  # what a killed run left was not charged
             remove_stale_parts(target)
         self._require_place(charged=ending != PART)
-        self.path, descriptor = claimed(target, ending, new_file)
+        self.path, descriptor = claimed(target, ending, new_file, again)
         self._stream: IO[bytes] = os.fdopen(descriptor, "w+b")
         self._hash = hashlib.sha256()
         self.bytes = 0

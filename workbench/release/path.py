@@ -13,7 +13,8 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from workbench.data.databases.address import Address, address_of, as_path
 from workbench.data.on_workers import PartsOnWorkers, Workers
 from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
-from workbench.params import BudgetRefusedError, InputError, ParameterError, WorkbenchError
+from workbench.params import InputError, ParameterError
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import ApproximateDp, Cost
 from workbench.release.certificate import (
@@ -31,17 +32,15 @@ from workbench.release.certificate import (
     encoded,
     file_facts,
     output_facts,
-    read_certificate,
     resealed,
     sealed,
 )
-from workbench.release.choosing import CHOSEN, with_choice
 from workbench.release.delta_limit import require_epsilon, require_small_cost
 from workbench.release.kinds import ROWS, kind
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.open_release import plan_of
 from workbench.release.parts import PRIVATE, DrawFile, DrawFolder, draw_parts, keep_inputs, require_new
 from workbench.release.recover import (
+    BegunDraw,
     begun,
     publish_earlier,
     publish_model,
@@ -49,18 +48,19 @@ from workbench.release.recover import (
     request_of,
     require_new_pair,
     settle_earlier,
-    waiting_for,
+    to_go_on,
 )
 from workbench.release.reservation import Reservation, charged, charged_again, standing_charge
 from workbench.release.rows_work import rows_work
+from workbench.release.sealed_parts import Sealing
+from workbench.release.statements import CHOSEN, columns_used_statement, with_choice
 from workbench.release.table_formats import DATABASE, FORMATS, suffix_of, written_like
 from workbench.release.table_output import TableDraw, place_beside, require_new_table, require_storable
-from workbench.release.verify import verify_release
 from workbench.sanitize.engine import check_columns
 from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Plan
 from workbench.signals import AtStake, Notice, Progress
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Event, ignore
 from workbench.work.noise import Charged
 from workbench.work.work import Checked, Made, PartReader, ReadTogether, Work, amount_of, budget_of, take_from_workers
@@ -109,13 +109,16 @@ class Destination:
             return False
         return require_new_pair(self.path, replace=self.replace)
 
-    def part(self, room: int) -> DrawFile | DrawFolder:
-        """Return the output as a part file or folder: under a temporary name, with ``room`` bytes reserved on disk."""
+    def part(self, room: int, again: str = "") -> DrawFile | DrawFolder:
+        """Return the output as a part file or folder: under a temporary name, with ``room`` bytes reserved on disk.
+
+        ``again`` is the name of a file whose run goes on.
+        """
         if self.card:
             return DrawFolder(self.path, room, self.card, replace=self.replace)
         if self.table is not None:
-            return TableDraw(self.path, room)
-        return DrawFile(self.path, room, replace=self.replace)
+            return TableDraw(self.path, room, again=again)
+        return DrawFile(self.path, room, replace=self.replace, again=again)
 
 
 def destination(
@@ -188,6 +191,7 @@ class Prepared:
         work: what is released.
         cost: what is charged, for all rows of a person.
         parts: the rows on the workers of a cluster; ``None`` where this computer reads them.
+        sealing: keeps what workers draw.
     """
 
     plan: Plan
@@ -197,6 +201,7 @@ class Prepared:
     work: Work
     cost: Cost
     parts: PartsOnWorkers | None = None
+    sealing: Sealing | None = None
     _checked: list[bool] = field(default_factory=list, repr=False)
 
     @property
@@ -266,58 +271,12 @@ def prepare(
 def prepare_rows(plan: Plan, table: Table, to: Destination, workers: Workers | None = None) -> Prepared:
     """Return the release of noisy rows of ``table``, checked as by :func:`prepare`; ``workers`` may draw them."""
     plan = written_like(plan, table, to.format)
-    folder = to.path.parent
-    return prepare(plan, table, to, lambda rows, parts: rows_work(plan, rows, to.format, folder, parts), workers)
+    folder, sealing = to.path.parent, None if workers is None else Sealing(to.path)
 
+    def work(rows: Table, parts: PartsOnWorkers | None) -> Work:
+        return rows_work(plan, rows, to.format, folder, parts, sealing)
 
-@dataclass(frozen=True)
-class EarlierRelease:
-    """A release of the same table by the same plan whose files are still there; to copy them costs nothing.
-
-    Attributes:
-        release_id: its name in the ledger.
-        time: when it was charged, UTC.
-        epsilon: what it cost.
-        output: the released file.
-    """
-
-    release_id: str
-    time: str
-    epsilon: Decimal
-    output: Path
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Whether the ledger allows a release, and which earlier releases there are; nothing is charged yet.
-
-    Attributes:
-        account: the account that would be charged.
-        waiting: id of the paid and finished release that is still to be given this name; empty where there is none.
-        refusal: why the cap forbids the charge, ``None`` where it allows it.
-        earlier: the newest release of noisy rows of the same table by the same plan, or ``None``.
-    """
-
-    account: str
-    waiting: str
-    refusal: BudgetRefusedError | None
-    earlier: EarlierRelease | None = None
-
-
-def verdict_on(prepared: Prepared, ledger: Ledger) -> Verdict:
-    """Return the ledger's verdict on a release. It charges nothing, but records the marks of a new table.
-
-    Raises:
-        InputError: the output has a finished draw of another request, or plan and ledger disagree about the name of
-            the account.
-    """
-    account = ledger.enter_for_release(prepared.table, prepared.plan.account)
-    waiting = waiting_for(ledger, prepared.to.path, prepared.digest, account)
-    if waiting is not None:
-        return Verdict(account, waiting.release.release_id, None)
-    refused = ledger.account(account).refusal(prepared.cost)
-    earlier = _earlier_release(ledger, account, prepared.plan) if prepared.work.kind == ROWS else None
-    return Verdict(account, "", refused, earlier)
+    return replace(prepare(plan, table, to, work, workers), sealing=sealing)
 
 
 def check_values(prepared: Prepared, cancel: CancelToken, ledger: Ledger | None = None, emit: Emit = ignore) -> None:
@@ -408,6 +367,12 @@ class Released:
         """Sentences on what the ε does not cover."""
         return tuple(self.document["outside_guarantee"])
 
+    @property
+    def uses(self) -> str:
+        """Which columns a model looks at, in a sentence; empty of a file, and where it looks at all."""
+        used = self.document.get("training", {}).get("attributes_used")
+        return columns_used_statement(used, len(self.document.get("inputs", ())) - 1)
+
 
 @dataclass(frozen=True, eq=False)
 class ReleaseRequest:
@@ -430,6 +395,7 @@ class ReleaseRequest:
             when it is cancelled or fails. ``None`` where nothing is shown while it runs.
         kept: the checkpoint of work that can be paused; the cost stays reserved while it is.
         unit: how many rows of each person are kept, where the plan names the column that identifies one; else 0.
+        sealing: keeps what workers draw, so that another run can go on with it.
     """
 
     table: Table
@@ -444,6 +410,7 @@ class ReleaseRequest:
     watched: Callable[[], bool] | None = None
     kept: KeptRun | None = None
     unit: int = 0
+    sealing: Sealing | None = None
 
     @property
     def resumed(self) -> str:
@@ -461,13 +428,13 @@ def release_prepared(
     prepared: Prepared,
     ledger: Ledger,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
     *,
     account: str = "",
 ) -> Released:
     """Release what was prepared; arguments and errors are those of :func:`release`."""
     if prepared.rows.in_parts:
-        check_values(prepared, cancel or CancelToken(), ledger, emit)
+        check_values(prepared, cancel, ledger, emit)
     return release(_request_for(prepared), ledger, emit, cancel, account=account)
 
 
@@ -497,6 +464,7 @@ def _request_for(prepared: Prepared) -> ReleaseRequest:
         account=plan.account,
         check=lambda cancel: check_values(prepared, cancel),
         unit=plan.rows_per_person if plan.unit is not None else 0,
+        sealing=prepared.sealing,
     )
 
 
@@ -504,7 +472,7 @@ def release(
     request: ReleaseRequest,
     ledger: Ledger,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
     *,
     account: str = "",
 ) -> Released:
@@ -513,7 +481,8 @@ def release(
     The values are checked and the output's place and space secured first, then the cost is reserved, then the rows are
     asked, in memory; the charge is final before the first byte goes into a file, whatever ends the run afterwards. A
     run that ends earlier is recorded as void, unless a person saw figures of it. A finished draw that could not be
-    given its name is kept, and the next run of the same request publishes it instead of drawing and charging anew.
+    given its name is kept, and the next run of the same request publishes it instead of drawing and charging anew. What
+    workers of a cluster have drawn is kept, too, and the next run of the same request has them draw the rest.
 
     Args:
         request: the release.
@@ -527,7 +496,7 @@ def release(
         BudgetRefusedError: the cap does not allow it.
         CancelledError: ``cancel`` was set; the message says whether the charge stays.
     """
-    started, cancel, to = time.monotonic(), cancel or CancelToken(), request.to
+    started, to = time.monotonic(), request.to
     request.table.require_certain()  # a guess about the file that one row could change would undo every guarantee
     dataset = ledger.account_of(account) if account else ledger.enter_for_release(request.table, request.account)
     settle_earlier(ledger, to.path, emit, resumed=request.resumed)
@@ -541,17 +510,29 @@ def release(
     replaces = to.require_new()
     request.check(cancel)
     room = request.room() if callable(request.room) else request.room
-    with to.part(room + _ROOM_OF_A_CERTIFICATE) as part:
-        reservation = Reservation(ledger, dataset, request.work, request.details(part), request.resumed)
+    sealing = request.sealing
+    rows = b"" if sealing is None else sealing.rows
+    begun, mark = to_go_on(ledger, to.path, request.digest, dataset, rows), ledger.mark_of(rows)
+    again = "" if begun is None else _goes_on(begun, emit)
+    with _kept_beside(sealing, begun, mark), to.part(room + _ROOM_OF_A_CERTIFICATE, again) as part:
+        details = request.details(part)
+        if sealing is not None:
+            details |= {"request": request.digest, "content": mark, **sealing.details()}
+        resumed = request.resumed if begun is None else begun.release.release_id
+        reservation = Reservation(ledger, dataset, request.work, details, resumed)
         made, draft = _draw_and_charge(request, ledger, reservation, part, emit, cancel)
+        if sealing is not None:
+            sealing.keep()
         cost, release_id = reservation.made()
         emit(AtStake(cost.epsilon))
-        with standing_charge(cost, to.path):
+        with standing_charge(cost, to.path, goes_on=sealing is not None):
             document = _write(request, made, draft, part, emit, cancel)
             data = encoded(document)
             with part.keep_on_success():
                 # The card of a folder lies in it; the certificate of a file is in the ledger until it has its name.
                 ledger.certify(release_id, document["checksum"], request.digest, "" if to.card else data.decode())
+        if sealing is not None:
+            sealing.discard()
         emit(AtStake(Decimal(0)))
         emit(Progress(1, 1, "certified"))  # from here on it is too late to cancel
         if isinstance(part, DrawFolder):
@@ -563,6 +544,19 @@ def release(
     if request.kept is not None:
         request.kept.remove()
     return _released(document, ledger, to, started)
+
+
+def _goes_on(begun: BegunDraw, emit: Emit) -> str:
+    """Say that a draw goes on, and return the temporary name that the ledger knows its output by."""
+    release_id = begun.release.release_id
+    emit(Notice("info", f"release {release_id} is paid for and was interrupted: this run goes on with what is drawn"))
+    return str(begun.release.body["part"])
+
+
+def _kept_beside(sealing: Sealing | None, begun: BegunDraw | None, mark: str) -> AbstractContextManager[None]:
+    """Return the block in which the file of drawn parts is open, where there is one."""
+    found = None if begun is None else begun.drawn
+    return nullcontext() if sealing is None else sealing.opened(found, mark.encode())
 
 
 def _draw_and_charge(
@@ -661,24 +655,3 @@ def _released(
         document=document,
         published_earlier=published_earlier,
     )
-
-
-def _earlier_release(ledger: Ledger, account: str, plan: Plan) -> EarlierRelease | None:
-    """Return the newest release of the account by ``plan`` whose files are still as they were certified."""
-    for release in reversed(ledger.releases(account)):
-        output = Path(release.body.get("output", ""))
-        certificate = certificate_path(output) if release.body.get("output") else output
-        if release.status != "charged" or not output.is_file() or not certificate.is_file():
-            continue
-        try:
-            document = read_certificate(certificate)
-            stated = plan_of(
-                document, certificate
-            ).published()  # former versions also published the kinds of dropped columns
-            same = document["release_id"] == release.release_id and stated == plan.published()
-            whole = same and not verify_release(output)
-        except WorkbenchError:
-            continue  # without a readable certificate nothing shows that the file is whole
-        if whole:
-            return EarlierRelease(release.release_id, release.time, release.epsilon, output)
-    return None

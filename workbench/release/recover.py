@@ -25,11 +25,12 @@ from workbench.params.codec import parse_json, read_json
 from workbench.release.atomic import remove_path, sole_user, write_whole
 from workbench.release.certificate import CARD, certificate_path, checksum, read_card
 from workbench.release.kept_run import RESUMABLE, has_checkpoint
+from workbench.release.ledger.custody import still_runs, this_process
 from workbench.release.ledger.entry import decimal_text
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.processes import still_runs, this_process
 from workbench.release.ledger.records import Release
 from workbench.release.parts import DrawFile, DrawFolder, draw_parts, is_blank, require_new
+from workbench.release.sealed_parts import DRAWN
 from workbench.release.table_formats import DATABASE
 from workbench.release.table_output import TableDraw
 from workbench.release.verify import verify_release
@@ -157,27 +158,85 @@ def finished_draw(ledger: Ledger, target: Path) -> FinishedDraw | None:
     return None
 
 
+@dataclass(frozen=True)
+class BegunDraw:
+    """A draw that is paid for and not finished.
+
+    Attributes:
+        release: what the ledger says of it.
+        drawn: the file of the parts that are drawn.
+    """
+
+    release: Release
+    drawn: Path
+
+
+def begun_draw(ledger: Ledger, target: Path) -> BegunDraw | None:
+    """Return the draw for ``target`` that a run was killed at, unless another one goes on with it; changes nothing."""
+    output, parts = place_of(target), {p.name: p for p in draw_parts(target)}
+    for release in reversed(ledger.releases()):
+        drawn = parts.get(release.body.get(DRAWN, ""))
+        if drawn is None or release.body.get("output") != output or "certificate" in release.body:
+            continue
+        if release.status == "charged" and not _in_use(drawn, release):
+            return BegunDraw(release, drawn)
+    return None
+
+
+def to_go_on(ledger: Ledger, target: Path, request: str, account: str, rows: bytes | None = None) -> BegunDraw | None:
+    """Return the draw that a run of ``request`` for a table of ``account`` goes on with, at no further charge.
+
+    Args:
+        ledger: has charged it.
+        target: the output.
+        request: digest of what is asked for.
+        account: that pays.
+        rows: digest of the rows that workers draw from, none where no worker does; ``None`` where it is not known yet.
+
+    Raises:
+        InputError: a draw was begun there that this run did not ask for.
+    """
+    found = begun_draw(ledger, target)
+    if found is None:
+        return None
+    body = found.release.body
+    same = (body.get("request"), found.release.dataset) == (request, ledger.account_of(account))
+    if same and (rows is None or body.get("content") == ledger.mark_of(rows)):
+        return found
+    what = "this run asks for something else" if not same else "they are of other rows, or this computer reads them"
+    hint = f"repeat the former command to go on with them, name another output, or delete {found.drawn.name}"
+    stated = f"parts of release {found.release.release_id} are drawn for this name, and {what}"
+    raise InputError(stated, str(target), hint, code="draw-waits")
+
+
 def clear_leftovers(ledger: Ledger, target: Path) -> list[str]:
-    """Remove what killed runs left beside ``target``, except finished draws; return a sentence for each removal.
+    """Remove what killed runs left beside ``target``, except finished draws and those that were begun.
+
+    It returns a sentence for each draw that is lost by that.
 
     Only blank parts and those that this ledger knows by name, on this host, are removed, and none that is in use.
     """
     output, host = place_of(target), this_process()["host"]
-    known = {
-        Path(r.body["part"]).name: r
+    own = [
+        r
         for r in ledger.releases()
         if r.body.get("output") == output and "part" in r.body and r.body.get("process", {}).get("host") == host
-    }
-    waits = finished_draw(ledger, target)
+    ]
+    known = {Path(r.body["part"]).name: r for r in own}
+    drawn = {r.body[DRAWN]: r for r in own if DRAWN in r.body}
+    waits, begun = finished_draw(ledger, target), begun_draw(ledger, target)
+    stays = {found for found in (waits and waits.part, begun and begun.drawn) if found}
     sentences = []
     for part in draw_parts(target):
-        if waits is not None and part == waits.part:
+        if part in stays:
             continue
         try:
             with sole_user(part) as free:
-                if free and (part.name in known or is_blank(part)):
+                if free and (part.name in {**known, **drawn} or is_blank(part)):
                     remove_path(part)
-                    if part.name in known and known[part.name].status in ("charged", "settled"):
+                    lost = known.get(part.name)
+                    goes_on = begun is not None and lost == begun.release
+                    if lost is not None and lost.status in ("charged", "settled") and not goes_on:
                         stated = "its values had been written, so the charge remains"
                         sentences.append(f"the interrupted release {known[part.name].release_id} is removed: {stated}")
         except OSError:

@@ -30,27 +30,32 @@ class Reservation:
         self._ledger, self._dataset, self._work, self._details = ledger, dataset, work, details
         self._resumes = resumes
         self._reserved: tuple[Cost, str] | None = None
+        self._final = False
         self._settled: tuple[Decimal, Decimal] | None = None
 
     def __call__(self, cost: Cost) -> None:
-        """Reserve ``cost`` durably, unless that was done before the run was interrupted.
+        """Reserve ``cost`` durably, unless it was reserved or charged before the run was interrupted.
 
         Raises:
             BudgetRefusedError: the cap forbids it.
             InputError: what goes on is not what was reserved.
+            CheckFailedError: the ledger is not as it was written, or is an older copy.
         """
         if self._reserved is not None:
             raise AssertionError("one release is charged once")
         if self._resumes:
-            self._require_same(cost)
-            self._ledger.resume(self._resumes, self._details)
+            self._final = self._require_same(cost).status == "charged"
+            if self._final:  # an older copy of the ledger may not know that the release is finished
+                self._ledger.require_sound()
+            else:
+                self._ledger.resume(self._resumes, self._details)
             self._reserved = cost, self._resumes
             return
         details = {**self._details, **steps_body(cost)}
         self._reserved = cost, self._ledger.reserve(self._dataset, cost, work=self._work, details=details)
 
-    def _require_same(self, cost: Cost) -> None:
-        """Raise :class:`InputError` unless ``cost`` is of the very event that was reserved."""
+    def _require_same(self, cost: Cost) -> Release:
+        """Return the release that goes on; raise :class:`InputError` unless ``cost`` is of the very event of it."""
         found = self._ledger.release(self._resumes)
         if found is None or self._ledger.account_of(found.dataset) != self._ledger.account_of(self._dataset):
             raise InputError("the interrupted run was charged to another table", self._resumes)
@@ -62,6 +67,7 @@ class Reservation:
                 self._resumes,
                 "use the version of the workbench that began it",
             )
+        return found
 
     def settle(self, cost: Cost) -> None:
         """Record what the work really cost when it ends early for a reason decided without data."""
@@ -76,6 +82,8 @@ class Reservation:
     def make_final(self, settled: tuple[Decimal, Decimal] | None = None) -> None:
         """Charge for good: what was reserved, or the smaller (ε, δ) that was settled."""
         _, release_id = self.made()
+        if self._final:
+            return
         if settled is not None:
             self._ledger.settle(release_id, *settled)
         else:
@@ -113,14 +121,22 @@ def _void_unless_charged(ledger: Ledger, release_id: str, error: BaseException, 
 
 
 @contextmanager
-def standing_charge(cost: Cost, target: Path) -> Iterator[None]:
+def standing_charge(cost: Cost, target: Path, *, goes_on: bool = False) -> Iterator[None]:
     """Add to any error of the block that the charge stays, because drawn values were being written.
+
+    Args:
+        cost: the charge.
+        target: the output.
+        goes_on: whether what is drawn is kept, so that another run can go on.
 
     Raises:
         CancelledError: the block was cancelled.
         InputError: the output could not be written.
     """
-    stated = f"epsilon = {decimal_text(cost.epsilon)} stays charged, as drawn values were being written"
+    epsilon = decimal_text(cost.epsilon)
+    stated = f"epsilon = {epsilon} stays charged, as drawn values were being written"
+    if goes_on:
+        stated = f"epsilon = {epsilon} stays charged; the same command goes on with it, and nothing more is charged"
     try:
         yield
     except CancelledError:

@@ -17,13 +17,13 @@ from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, integer, real, text, texts
 from workbench.release.attacked import ReleasedRows, attack, described, guarantee_of, holds_rows, rows_of_release
 from workbench.release.certificate import is_model
+from workbench.release.described_release import note_unless_released
 from workbench.release.ledger.study_note import note_study
-from workbench.release.own_release import note_unless_released
 from workbench.risk.attacks import ATTACKS, MODEL, RELEASE, Attack
 from workbench.risk.attacks.bound import NOTHING, Guarantee
 from workbench.risk.attacks.outcome import Outcome
 from workbench.risk.measures import RiskOptions, Subject, measured
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Progress, ignore
 from workbench.studies.quality.study import Quality, QualityRequest, quality
 
@@ -122,7 +122,7 @@ def risk_report(
     ledger: Path | None = None,
     account: str | None = None,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> RiskReport:
     """Note in the ledger that private figures are shown, then measure the table and attack what was released of it.
 
@@ -133,7 +133,6 @@ def risk_report(
         InputError: a file cannot be read, or the ledger cannot note it.
         CancelledError: ``cancel`` was set.
     """
-    cancel = cancel or CancelToken()
     place, document, rows = _released(released, cancel)
     request = _completed(request or ReportRequest(), rows)
     assert request.quasi is not None

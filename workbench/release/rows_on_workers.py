@@ -3,20 +3,19 @@
 Before the charge the workers check every value of their parts; only what was found comes back. After the charge is
 final they read the parts again (:mod:`workbench.data.on_workers`), draw each value from their own operating system's
 random bits, and send back drawn cells and the text of kept columns. The first draw of a part is the one that is
-published, and any other is thrown away here (:class:`~workbench.work.ask.DrawsElsewhere`). Where the scheduler dies,
-this computer keeps the parts that are drawn, and has the others drawn by the next scheduler in that place. The order of
-rows is drawn here.
+published, and any other is thrown away here (:class:`~workbench.work.ask.DrawsElsewhere`). It is kept in a file beside
+the output (:mod:`workbench.release.sealed_parts`): where the scheduler dies, the next scheduler in that place draws the
+other parts, and where this run ends, the same command does. The order of rows is drawn here.
 """
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from workbench.data.on_workers import PartsOnWorkers
 from workbench.data.table import Table
@@ -25,7 +24,8 @@ from workbench.privacy.entropy import Entropy
 from workbench.privacy.local.cells import CellArray
 from workbench.processes.dask_address import ClusterLostError
 from workbench.processes.executor import LOOK
-from workbench.release.spilled_rows import DrawnInParts, Rows, Spill, SpilledRows, T
+from workbench.release.sealed_parts import SealedParts, Sealing
+from workbench.release.spilled_rows import DrawnInParts, Rows, Spill, SpilledRows, T, in_bytes
 from workbench.release.table_formats import TableFormat, table_format
 from workbench.sanitize.calibrated import ProtectedColumn
 from workbench.sanitize.engine import sampled
@@ -50,11 +50,13 @@ class _Checked:
         kept_fit: which kept columns return to their types.
         kept_text: the bytes of their text.
         rows: how many rows there are.
+        digest: of all that is drawn from: cells and kept text.
     """
 
     kept_fit: tuple[bool, ...]
     kept_text: int
     rows: int
+    digest: bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +76,11 @@ class _There:
         found = self.read(part)
         if isinstance(found, Fault):
             return found
-        text = sum(int(text.str.len_bytes().sum() or 0) for text in found.rows.kept)
-        return _Checked(found.kept_fit, text, len(found.rows.cells))
+        pieces = in_bytes(found.rows)
+        digest = hashlib.sha256()
+        for piece in pieces:
+            digest.update(piece)
+        return _Checked(found.kept_fit, sum(map(len, pieces[2::2])), len(found.rows.cells), digest.digest())
 
 
 def _draw(sent: tuple[_There, DrawsElsewhere], part: Table) -> Rows:
@@ -101,7 +106,7 @@ class RowsOnWorkers(SpilledRows):
         plan: Plan,
         columns: tuple[ProtectedColumn, ...],
         table: Table,
-        folder: Path,
+        sealing: Sealing,
         parts: PartsOnWorkers,
         form: TableFormat,
     ) -> None:
@@ -111,7 +116,7 @@ class RowsOnWorkers(SpilledRows):
             plan: what is done with each column.
             columns: the protected ones.
             table: the rows as the plan reads them.
-            folder: where drawn rows are kept until they are written, in a file without a name.
+            sealing: the file in which drawn rows are kept until they are written.
             parts: the same rows on the workers who draw.
             form: what the rows are released as.
 
@@ -121,8 +126,9 @@ class RowsOnWorkers(SpilledRows):
         if plan.unit is not None:
             what = "the dask engine does not choose the rows that are kept of each person"
             raise InputError(what, table.source, "use --engine local", code="not-for-workers")
-        super().__init__(plan, columns, table, folder, form)
+        super().__init__(plan, columns, table, sealing.target.parent, form)
         self._there, self._parts, self._text, self._checked = _There(plan, columns, form.name), parts, 0, 0
+        self._sealing, self._digest = sealing, hashlib.sha256()
 
     @property
     def kept_text(self) -> int:
@@ -138,40 +144,43 @@ class RowsOnWorkers(SpilledRows):
         self._fit = [a and b for a, b in zip(self._fit, made.kept_fit, strict=False)] or self._fit
         self._text += made.kept_text
         self._checked += made.rows
+        self._digest.update(made.digest)
 
     def finish(self) -> None:
         """Refuse what :class:`~workbench.work.work.ReadByColumns` refuses."""
         ReadByColumns.finish(self)  # no row is kept here before it is drawn
         assert self._checked == self._table.rows  # each is in one part
+        self._sealing.rows = self._digest.digest()
 
     def draw(self, ask: Ask, emit: Emit, cancel: CancelToken) -> DrawnInParts:
         """Return the draw, which is made once its charge is final."""
         epsilons = {c.column.name: c.randomiser.exact_epsilon for c in self._columns}
         leave, order = ask.elsewhere(epsilons, len(self._parts)), None if self._plan.keep_order else ask.coins
-        self._spill = Spill(self._file(), self._packed, self._kept)
+        room = self._table.rows * self._packed.itemsize + self._text
+        self._spill = sealed = self._sealing.parts(room, self._packed, self._kept)
         # The disk has room for the second file, too, before the charge is final.
         second = self._file() if order is not None and self._buckets > 1 else None
 
         def gather() -> Spill:
-            self._gather(leave)
+            self._gather(leave, sealed)
             return self._spill if order is None else self._scattered(order, emit, cancel, second)
 
         count = len(self._parts) if order is None else self._buckets
         return _DrawnOnWorkers(gather, count, self._columns, order, **self._facts(ask))
 
-    def _gather(self, leave: DrawsElsewhere) -> None:
+    def _gather(self, leave: DrawsElsewhere, sealed: SealedParts) -> None:
         """Have every part drawn, and keep one draw of each; where the scheduler is lost, another one does the rest."""
-        numbers: list[int] = []
+        accepted = [leave.accept(number) for number in sealed.numbers]  # of an earlier run
+        assert all(accepted)
         before, until = -1, 0.0
-        while left := sorted(set(range(len(self._parts))) - set(numbers)):
-            again = "to run again is another charge"
+        while left := sorted(set(range(len(self._parts))) - set(sealed.numbers)):
+            again = "the same command does the rest, and nothing more is charged"
             try:
                 for number, rows in self._parts.each(_draw, (self._there, leave), "rows drawn", again, left):
                     if leave.accept(number):
-                        self._spill.add(rows, np.array([0, len(rows.cells)], np.int64))
-                        numbers.append(number)
+                        sealed.seal(number, rows)
             except ClusterLostError as lost:
-                kept, now = len(numbers), time.monotonic()
+                kept, now = len(sealed), time.monotonic()
                 until = until if kept == before else now + WAIT
                 if now >= until:
                     raise
@@ -182,8 +191,8 @@ class RowsOnWorkers(SpilledRows):
                     self._parts.notice(f"{lost.what}: {stated}; {place}")
                 time.sleep(LOOK)
         leave.finish()
-        assert self._spill.rows == self._table.rows
-        self._spill.arrange(sorted(range(len(numbers)), key=numbers.__getitem__))
+        assert sealed.rows == self._table.rows
+        sealed.in_order()
 
 
 class _DrawnOnWorkers(DrawnInParts):

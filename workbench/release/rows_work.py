@@ -11,6 +11,7 @@ from workbench.data.table import Table
 from workbench.release.certificate import described
 from workbench.release.kinds import ROWS
 from workbench.release.rows_on_workers import RowsOnWorkers
+from workbench.release.sealed_parts import Sealing
 from workbench.release.spilled_rows import DrawnInParts, SpilledRows
 from workbench.release.table_formats import DATABASE, ROWS_AT_ONCE, ReleasedText, table_format, types_of
 from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
@@ -24,7 +25,12 @@ from workbench.work.work import Made, Work
 
 
 def rows_work(
-    plan: Plan, rows: Table, kind: str, folder: Path | None = None, parts: PartsOnWorkers | None = None
+    plan: Plan,
+    rows: Table,
+    kind: str,
+    folder: Path | None = None,
+    parts: PartsOnWorkers | None = None,
+    sealing: Sealing | None = None,
 ) -> Work:
     """Return the release of ``rows``, as the plan reads them, by ``plan``.
 
@@ -34,6 +40,7 @@ def rows_work(
         kind: format of the file.
         folder: where rows that are read in parts are kept until they are written.
         parts: the rows on the workers of a cluster, who draw them; ``None`` for this computer.
+        sealing: the file in which is kept what workers drew.
 
     Raises:
         ParameterError: the plan protects no column, or a mechanism does not fit.
@@ -42,8 +49,8 @@ def rows_work(
     form = table_format(kind)
     form.require(plan, rows.rows)
     spilled: SpilledRows | None = None
-    if parts is not None and folder is not None:
-        spilled = RowsOnWorkers(plan, columns, rows, folder, parts, form)
+    if parts is not None and sealing is not None:
+        spilled = RowsOnWorkers(plan, columns, rows, sealing, parts, form)
     elif rows.in_parts and folder is not None:
         spilled = SpilledRows(plan, columns, rows, folder, form)
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.params import CheckFailedError, InputError, ParameterError
 from workbench.params.codec import read_json
 from workbench.paths import user_data
-from workbench.release.atomic import PartFile, sync_folder, write_error, write_output
+from workbench.release.atomic import sync_folder, write_error, write_output
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -211,12 +211,7 @@ def _write(keys: dict[bytes, str]) -> None:
         path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
     except OSError as error:
         raise write_error(error, path) from None
-    with PartFile(path, private=True) as part:
-        try:
-            part.stream.write(data.encode())
-            part.publish()
-        except OSError as error:
-            raise write_error(error, path) from None
+    write_output(path, data.encode(), private=True)
 
 
 SUFFIX = ".sig"

@@ -81,17 +81,30 @@ class Rows:
         )
 
 
-class SpillFile:
-    """A file without a name in a folder; whoever may read the folder cannot open it."""
+def in_bytes(rows: Rows) -> list[memoryview]:
+    """Return rows as bytes: of their cells, and of each kept column the lengths of its cells and their text."""
+    pieces = [np.ascontiguousarray(rows.cells).view(np.uint8).data]
+    for series in rows.kept:
+        lengths, data = _bytes_of(series)
+        pieces += [lengths.view(np.uint8).data, data]
+    return pieces
 
-    def __init__(self, folder: Path, room: int) -> None:
-        """Make it and reserve ``room`` bytes.
+
+class SpillFile:
+    """A file without a name in a folder, which whoever may read the folder cannot open; or one that is open already."""
+
+    def __init__(self, folder: Path, room: int, opened: int | None = None) -> None:
+        """Make it, unless it is ``opened``, and reserve ``room`` bytes.
 
         Raises:
             InputError: the folder cannot be written, or the disk is too full.
         """
         try:
-            stream: Any = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115  # lives as long as the object
+            stream: Any = (  # lives as long as the object
+                tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115
+                if opened is None
+                else os.fdopen(opened, "r+b", buffering=0, closefd=False)
+            )
         except OSError as error:
             raise write_error(error, folder / "output") from None
         weakref.finalize(self, stream.close)
@@ -111,6 +124,18 @@ class SpillFile:
             except OSError as error:
                 raise write_error(error, self._folder / "output") from None
         return start
+
+    @property
+    def stored(self) -> int:
+        """The bytes that are in the file, also those of another run and those that are only reserved."""
+        return os.fstat(self._file).st_size
+
+    def sync(self) -> None:
+        """Make what was written durable."""
+        try:
+            os.fsync(self._file)
+        except OSError as error:
+            raise write_error(error, self._folder / "output") from None
 
     def read(self, start: int, size: int) -> bytes:
         """Return some of the bytes."""
@@ -159,13 +184,17 @@ class Spill:
 
     def add(self, rows: Rows, edges: Index) -> None:
         """Write a block: rows in the order of their buckets."""
+        pieces = in_bytes(rows)
+        self._take([self._file.append(piece) for piece in pieces], edges, pieces[1::2])
+
+    def _take(self, starts: Sequence[int], edges: Index, lengths: Sequence[bytes | memoryview]) -> None:
+        """Take note of a block whose pieces begin at ``starts``; ``lengths`` are those of the cells of kept columns."""
         texts = []
-        cells = self._file.append(np.ascontiguousarray(rows.cells).view(np.uint8).data)
-        for series in rows.kept:
-            lengths, data = _bytes_of(series)
-            before = np.append(0, np.cumsum(np.where(lengths == _MISSING, 0, lengths), dtype=np.int64))
-            texts.append((self._file.append(lengths.data), self._file.append(data), before[edges]))
-        self._blocks.append(_Block(cells, edges, tuple(texts)))
+        for position, stated in enumerate(lengths):
+            sizes = np.frombuffer(stated, np.uint32)
+            before = np.append(0, np.cumsum(np.where(sizes == _MISSING, 0, sizes), dtype=np.int64))
+            texts.append((starts[2 * position + 1], starts[2 * position + 2], before[edges]))
+        self._blocks.append(_Block(starts[0], edges, tuple(texts)))
 
     def arrange(self, order: Sequence[int]) -> None:
         """Put the blocks in another order."""

@@ -31,7 +31,7 @@ from workbench.params import InputError
 from workbench.privacy.local.cells import CellArray
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.writing import DELIMITERS, PLAIN, Writing
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 
 ROWS_AT_ONCE = 200_000
 
@@ -260,12 +260,8 @@ def _read_csv(data: bytes, writing: Writing) -> pl.DataFrame:
     return read.with_columns(pl.all().replace("", None))
 
 
-def _tsv(text: ReleasedText, writing: Writing) -> Iterator[bytes]:
-    return _csv(text, dataclasses.replace(writing, delimiter="\t"))
-
-
-def _read_tsv(data: bytes, writing: Writing) -> pl.DataFrame:
-    return _read_csv(data, dataclasses.replace(writing, delimiter="\t"))
+def _tabs(writing: Writing) -> Writing:
+    return dataclasses.replace(writing, delimiter="\t")
 
 
 def _csv_gz(text: ReleasedText, writing: Writing) -> Iterator[bytes]:
@@ -273,10 +269,6 @@ def _csv_gz(text: ReleasedText, writing: Writing) -> Iterator[bytes]:
     for piece in _csv(text, writing):
         yield packed.compress(piece)
     yield packed.flush()
-
-
-def _read_csv_gz(data: bytes, writing: Writing) -> pl.DataFrame:
-    return _read_csv(zlib.decompress(data, wbits=31), writing)
 
 
 def _jsonl(text: ReleasedText, _writing: Writing) -> Iterator[bytes]:
@@ -289,10 +281,6 @@ def _jsonl(text: ReleasedText, _writing: Writing) -> Iterator[bytes]:
             if cells.dtype.is_float() and not cells.is_finite().all()
         ]
         yield typed.with_columns(piece[name] for name in odd).write_ndjson().encode()
-
-
-def _read_jsonl(data: bytes, _writing: Writing) -> pl.DataFrame:
-    return pl.read_ndjson(io.BytesIO(data), infer_schema_length=None).cast(pl.String)
 
 
 def _sorted(text: ReleasedText, _writing: Writing) -> Iterator[bytes]:
@@ -432,12 +420,24 @@ def _read_xlsx(data: bytes, _writing: Writing) -> pl.DataFrame:
 
 TABLE_FORMATS: tuple[TableFormat, ...] = (
     TableFormat("csv", "CSV", _csv, _read_csv),
-    TableFormat("csv.gz", "CSV, compressed", _csv_gz, _read_csv_gz),
-    TableFormat("tsv", "Tab-separated", _tsv, _read_tsv),
+    TableFormat(
+        "csv.gz", "CSV, compressed", _csv_gz, lambda data, how: _read_csv(zlib.decompress(data, wbits=31), how)
+    ),
+    TableFormat(
+        "tsv",
+        "Tab-separated",
+        lambda text, how: _csv(text, _tabs(how)),
+        lambda data, how: _read_csv(data, _tabs(how)),
+    ),
     TableFormat("parquet", "Parquet", _parquet, lambda data, _: pl.read_parquet(io.BytesIO(data)).cast(pl.String)),
     TableFormat("feather", "Feather", _feather, lambda data, _: pl.read_ipc(io.BytesIO(data)).cast(pl.String)),
     TableFormat("xlsx", "Excel", _xlsx, _read_xlsx, needs=("formats", "xlsxwriter")),
-    TableFormat("jsonl", "JSON Lines", _jsonl, _read_jsonl),
+    TableFormat(
+        "jsonl",
+        "JSON Lines",
+        _jsonl,
+        lambda data, _: pl.read_ndjson(io.BytesIO(data), infer_schema_length=None).cast(pl.String),
+    ),
 )
 
 DATABASE = "table"
@@ -496,7 +496,7 @@ def _encoding(plan: Plan, encoding: str) -> str:
 
 
 def released_table(
-    path: Path, kind: str, names: Sequence[str], cancel: CancelToken | None = None, writing: Writing = PLAIN
+    path: Path, kind: str, names: Sequence[str], cancel: CancelToken = NEVER, writing: Writing = PLAIN
 ) -> Table:
     """Return the rows of a file as it was written: nothing of its format is guessed."""
     options, writing = ReadOptions(), PLAIN if kind == DATABASE else writing

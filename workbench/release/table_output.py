@@ -29,7 +29,7 @@ from workbench.release.parts import DrawFile, draw_parts
 from workbench.release.signature import SUFFIX as SIGNATURE
 from workbench.release.table_formats import DATABASE, sorted_rows
 from workbench.sanitize.plan import Plan
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 
 LONGEST_NAME = 63
 """Bytes of the name of a table or a column that every database takes whole."""
@@ -161,7 +161,7 @@ def _types_of(document: Any) -> dict[str, pl.DataType]:
 
 
 @contextlib.contextmanager
-def certified_copy(release: Path, certificate: Path | None, cancel: CancelToken | None = None) -> Iterator[Path]:
+def certified_copy(release: Path, certificate: Path | None, cancel: CancelToken = NEVER) -> Iterator[Path]:
     """Yield where a release is a file: ``release`` itself, or a copy of a table of a database beside its certificate.
 
     Only its owner can read the copy, which is removed after the block.

@@ -23,7 +23,7 @@ from workbench.privacy.central.threshold import least_with_tail, threshold
 from workbench.release.verify_any import verified
 from workbench.sanitize.plan import Plan
 from workbench.signals import Progress
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit
 from workbench.work.ask import Ask
 from workbench.work.work import Made, Work
@@ -68,7 +68,7 @@ class Asked(Parameters):
         return (*(self.category or ()), *(self.number or ()))
 
 
-def released_values(path: Path, cancel: CancelToken | None = None) -> tuple[list[Found], str]:
+def released_values(path: Path, cancel: CancelToken = NEVER) -> tuple[list[Found], str]:
     """Return what a release of values has found, after verifying it, and the id of that release.
 
     Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
@@ -39,7 +39,6 @@ from workbench.release.certificate import (
     require_format,
     stated_budget,
 )
-from workbench.release.choosing import without_choice
 from workbench.release.delta_limit import require_epsilon, require_small_cost
 from workbench.release.generalised.generalised_check import generalised_problems
 from workbench.release.kinds import kind
@@ -56,12 +55,13 @@ from workbench.release.open_release import (
 )
 from workbench.release.parts import PRIVATE
 from workbench.release.signature import SUFFIX as SIGNATURE
+from workbench.release.statements import without_choice
 from workbench.release.table_output import certified_copy
 from workbench.sanitize.calibrated import ProtectedColumn, each_protected_column, fits, protected_column
 from workbench.sanitize.forecast import outside_guarantee
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals import Progress
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.work.work import Work, budget_of, cost_of
 
@@ -73,7 +73,7 @@ MOST_ENTRIES = 2**33
 """Probabilities that are recomputed for one certificate: 512 columns of 4,096 cells, some 20 minutes."""
 
 
-def verify_release(path: Path, cancel: CancelToken | None = None) -> list[str]:
+def verify_release(path: Path, cancel: CancelToken = NEVER) -> list[str]:
     """Return a sentence for every fault of the release at ``path``: a file, its certificate, or a folder.
 
     The cheap checks come first: what is not the file that was certified, or a certificate that was changed since, is
@@ -87,7 +87,7 @@ def verify_release(path: Path, cancel: CancelToken | None = None) -> list[str]:
     Raises:
         InputError: there is nothing to check: no file or no certificate.
     """
-    return examine(path, None, cancel or CancelToken())[0]
+    return examine(path, None, cancel)[0]
 
 
 def examine(path: Path, certificate: Path | None, cancel: CancelToken) -> tuple[list[str], VerifiedRelease | None]:
@@ -379,7 +379,7 @@ class VerifiedRelease:
 
 
 def verified_release(
-    path: Path, certificate: Path | None = None, emit: Emit = ignore, cancel: CancelToken | None = None
+    path: Path, certificate: Path | None = None, emit: Emit = ignore, cancel: CancelToken = NEVER
 ) -> VerifiedRelease:
     """Return the release in ``path`` after verifying it, the cheap checks first.
 
@@ -393,12 +393,14 @@ def verified_release(
         named = located(file, beside)[1]
         if named.is_file():
             read_certificate(named)  # anything else is reported as no certificate
-        problems, found = examine(file, beside, cancel or CancelToken())
+        problems, found = examine(file, beside, cancel)
     if problems or found is None:
-        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        raise InputError(
-            f"the release is not what its certificate says: {problems[0]}{more}",
-            str(path),
-            "ask for the file and the certificate as they were released",
-        )
+        hint = "ask for the file and the certificate as they were released"
+        raise InputError(first_fault(problems), str(path), hint)
     return found
+
+
+def first_fault(problems: Sequence[str]) -> str:
+    """Return the first fault of a release, and how many more there are."""
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return f"the release is not what its certificate says: {problems[0]}{more}"

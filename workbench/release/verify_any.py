@@ -15,12 +15,12 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.manifest import MANIFEST, is_bundle, released_in
 from workbench.release.open_release import located
 from workbench.release.signature import Signature, own_public_key, signature_of
-from workbench.release.verify import verify_release
+from workbench.release.verify import first_fault, verify_release
 from workbench.render.document import Document
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 
 
-def verify_any(path: Path, cancel: CancelToken | None = None) -> list[str]:
+def verify_any(path: Path, cancel: CancelToken = NEVER) -> list[str]:
     """Return a sentence for every fault of the release at ``path``: a file, its certificate, its folder or a bundle.
 
     A signature beside the certificate, or of the bundle, is checked too; who holds its key, :func:`signatures` says.
@@ -49,7 +49,7 @@ def left_unchecked(path: Path) -> list[str]:
     return not_checked(found.document) if found.kind == GENERALISED else []
 
 
-def verified(path: Path, cancel: CancelToken | None = None) -> DescribedRelease:
+def verified(path: Path, cancel: CancelToken = NEVER) -> DescribedRelease:
     """Return the release at ``path``, which agrees with its certificate.
 
     Raises:
@@ -59,8 +59,7 @@ def verified(path: Path, cancel: CancelToken | None = None) -> DescribedRelease:
     """
     problems = verify_any(path, cancel)
     if problems:
-        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        raise CheckFailedError(f"the release is not what its certificate says: {problems[0]}{more}", str(path))
+        raise CheckFailedError(first_fault(problems), str(path))
     return stated(path)
 
 
@@ -88,7 +87,7 @@ def write_bundle_with_report(
     ledger: Path | None = None,
     *,
     replace: bool = False,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> None:
     """Write the bundle as :func:`~workbench.release.bundle.write_bundle` does, the report in ``private``.
 
@@ -99,7 +98,7 @@ def write_bundle_with_report(
         CheckFailedError: the release is not what its certificate says.
     """
     check_bundle_place(target, replace=replace)
-    found = verified(release, cancel or CancelToken())
+    found = verified(release, cancel)
     private = {f"risk-report{suffix}": document_bytes(report, suffix) for suffix in SUFFIXES}
     with Ledger.read(ledger) as book:
         write_bundle(found, target, book, signed=own_public_key() is not None, replace=replace, private=private)

@@ -1,4 +1,4 @@
-"""Shares as horizontal bars with their intervals, and a stroke across them for what they stand beside."""
+"""Shares as horizontal bars with their intervals, and a stroke across them for what they are compared with."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _Bars(QGraphicsItem):
         return self._plot.adjusted(-self._plot.left(), -40, 20, 20)
 
     def at(self, share: float) -> float:
-        """Return where a share stands."""
+        """Return the position of a share."""
         return self._plot.left() + share / ROOM * self._plot.width()
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:

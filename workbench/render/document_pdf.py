@@ -38,7 +38,7 @@ _SHARP = 2000
 """Pixels of a picture from side to side."""
 
 _HEAD = 60
-"""Letters of a strong paragraph that stands as a heading, at most."""
+"""Letters of a strong paragraph that is a heading, at most."""
 
 _DOT = RESOLUTION / 72
 """Dots of the page in a point."""
@@ -199,7 +199,7 @@ def laid_out(document: Document, device: Any, width: float, height: float) -> QT
 
 
 def _keep_together(text: QTextDocument) -> None:
-    """Let no heading stand at the foot of a page, away from what it is about, and no row of a table on two pages."""
+    """Put no heading at the foot of a page, away from what it is about, and no row of a table on two pages."""
     from PySide6.QtGui import QTextBlock, QTextCursor
 
     layout, block = text.documentLayout(), text.begin()
@@ -272,7 +272,7 @@ def _filled(block: QTextBlock, step: Callable[[QTextBlock], QTextBlock]) -> QTex
 
 
 def _heads(block: Any) -> bool:
-    """Return whether a block of text is a heading, or a short line that stands for one."""
+    """Return whether a block of text is a heading, or a short line used as one."""
     from PySide6.QtGui import QTextCursor
 
     if not block.isValid() or QTextCursor(block).currentTable() is not None:

@@ -352,7 +352,7 @@ def spread(wanted: Sequence[float], heights: Sequence[float], low: float, high: 
     for i in order:
         offsets.append(reach + heights[i] / 2)
         reach += heights[i]
-    # Without its offset each label must only not stand before its predecessor.
+    # Without its offset each label must only not be before its predecessor.
     free = max(high - reach, low)
     blocks: list[tuple[float, int]] = []
     for i, offset in zip(order, offsets, strict=True):

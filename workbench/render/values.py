@@ -170,7 +170,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class BarsRow:
-    """What stands beside one name.
+    """What is beside one name.
 
     Attributes:
         name: to the left of the bars.

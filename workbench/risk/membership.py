@@ -19,6 +19,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
@@ -30,9 +31,67 @@ from workbench.privacy.accounting.event import replace_one
 from workbench.privacy.audit import epsilon_of_guesses
 from workbench.risk.attacks.bound import Guarantee, most, most_of_coin
 from workbench.risk.attacks.outcome import LEVEL, Rate
-from workbench.risk.roc import Scores, area, area_interval, best_threshold, caught_at
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Progress, ignore
+
+Scores = NDArray[np.float64]
+"""A number for each row, shape (n,): the higher, the surer that it is of the first group."""
+
+_ROUNDS = 60
+
+
+def area(wanted: NDArray[np.bool_], score: Scores) -> float | None:
+    """Return the probability that a wanted row has the higher score of two, ties counting one half.
+
+    That is the area under the ROC curve (Mann & Whitney 1947). ``None`` where all rows are of one group.
+    """
+    of_class = int(wanted.sum())
+    others = len(wanted) - of_class
+    if not of_class or not others:
+        return None
+    _, place, ties = np.unique(score, return_inverse=True, return_counts=True)
+    middle_ranks = np.cumsum(ties) - (ties - 1) / 2  # rows with one score share the mean of their ranks
+    above = float(middle_ranks[place][wanted].sum()) - of_class * (of_class + 1) / 2
+    return above / (of_class * others)
+
+
+def area_interval(found: float, wanted: int, others: int, alpha: float) -> tuple[float, float]:
+    """Return the confidence interval of an area from the sizes of both groups (Newcombe 2006, method 5).
+
+    It holds each area θ whose standard error, by Hanley & McNeil's formula at θ, does not rule ``found`` out: so it
+    has a width where ``found`` is 0 or 1, too.
+    """
+    z = NormalDist().inv_cdf(1 - alpha / 2)
+    more = (wanted + others) / 2 - 1
+
+    def rules_out(theta: float) -> bool:
+        spread = 1 + more * ((1 - theta) / (2 - theta) + theta / (1 + theta))
+        return abs(theta - found) > z * math.sqrt(theta * (1 - theta) * spread / (wanted * others))
+
+    ends = []
+    for end in (0.0, 1.0):
+        outside, inside = end, found
+        for _ in range(_ROUNDS):
+            middle = (outside + inside) / 2
+            outside, inside = (middle, inside) if rules_out(middle) else (outside, middle)
+        ends.append(outside)
+    return ends[0], ends[1]
+
+
+def caught_at(members: Scores, others: Scores, false_share: float) -> tuple[int, int]:
+    """Return the members and the others above the lowest threshold that at most this share of the others is above."""
+    most = math.floor(false_share * len(others) + 1e-9)
+    threshold = np.sort(others)[::-1][most] if most < len(others) else -np.inf
+    return int(np.sum(members > threshold)), int(np.sum(others > threshold))
+
+
+def best_threshold(members: Scores, others: Scores) -> float:
+    """Return the threshold above which the share of members exceeds that of the others the most: between two scores."""
+    values = np.unique(np.concatenate([members, others]))
+    above = [1 - np.searchsorted(np.sort(side), values) / len(side) for side in (members, others)]
+    best = int(np.argmax(above[0] - above[1]))
+    return float(values[best] if best == 0 else (values[best - 1] + values[best]) / 2)
+
 
 Likelihood = NDArray[np.float64]
 """How well something fits each row, (n,): ln of the chance that a model gives to the row's class, or minus a distance.
@@ -120,7 +179,7 @@ def cast_shadows(
     count: int,
     generator: np.random.Generator,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> Shadows:
     """Make ``count`` shadows of ``size`` of the rows each; every row is left out about equally often."""
     left = rows - size
@@ -132,8 +191,7 @@ def cast_shadows(
         raise ValueError(f"{count} shadows of {size} among {rows} rows are too few")
     found = np.empty((count, rows))
     for shadow in range(count):
-        if cancel is not None:
-            cancel.check()
+        cancel.check()
         emit(Progress(shadow, count, "Shadow models"))
         found[shadow] = retrain(np.flatnonzero(used[shadow]), generator)
     emit(Progress(count, count, "Shadow models"))
@@ -153,11 +211,7 @@ _SURE = 30.0
 """ln of the odds beyond which one probability is as good as certain: what double precision distinguishes from 1."""
 
 
-def _loss_score(seen: Seen) -> Scores:
-    return seen.likelihood
-
-
-LOSS = Guess("loss", "Best fit", "A row that fits well, or is near, was used.", _loss_score)
+LOSS = Guess("loss", "Best fit", "A row that fits well, or is near, was used.", lambda seen: seen.likelihood)
 
 
 _LEAST = 1e-9
@@ -165,11 +219,6 @@ _LEAST = 1e-9
 
 _NARROW, _TAIL = 0.5, 4
 """Width of a kernel in n^(−1/5) spreads: half of what is usual, for fits with two humps; and its degrees of freedom."""
-
-
-def _online(seen: Seen) -> Scores:
-    """Return ln of the ratio of two densities of the fit: with the row, and without it."""
-    return _log_density(seen, used=True) - _log_density(seen, used=False)
 
 
 def _offline(seen: Seen) -> Scores:
@@ -208,7 +257,8 @@ LIRA = Guess(
     "lira",
     "Likelihood ratio (LiRA)",
     "The fit of a row is compared with that of models trained with it and of models trained without it.",
-    _online,
+    # ln of the ratio of two densities of the fit: with the row, and without it
+    lambda seen: _log_density(seen, used=True) - _log_density(seen, used=False),
     needs="shadows",
 )
 LIRA_OFFLINE = Guess(

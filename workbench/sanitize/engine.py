@@ -23,7 +23,7 @@ from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.writing import STARTS_FORMULA
 from workbench.signals import Progress
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.work.ask import Ask
 from workbench.work.noise import RowStudy
@@ -93,7 +93,7 @@ def check_columns(plan: Plan, table: Table) -> None:
             )
 
 
-def draw(plan: Plan, table: Table, entropy: Entropy, emit: Emit = ignore, cancel: CancelToken | None = None) -> Draw:
+def draw(plan: Plan, table: Table, entropy: Entropy, emit: Emit = ignore, cancel: CancelToken = NEVER) -> Draw:
     """Sanitise ``table``: each protected value through its column's table, rows in random order.
 
     Args:
@@ -112,7 +112,7 @@ def draw(plan: Plan, table: Table, entropy: Entropy, emit: Emit = ignore, cancel
     rows = plan.rows_of(table, entropy)
     columns = protected_columns(plan)
     ask = RowStudy(entropy).ask(cost_of(events_of(columns), 1))
-    return draw_prepared(plan, columns, rows, ask, emit, cancel or CancelToken())
+    return draw_prepared(plan, columns, rows, ask, emit, cancel)
 
 
 def events_of(columns: Sequence[ProtectedColumn]) -> tuple[PureDp, ...]:

@@ -19,7 +19,7 @@ from workbench.data.table import Table
 from workbench.params import ParameterError, Parameters, boolean, choice, integer, real, records, text, texts
 from workbench.params.codec import read_toml, require_table, write_toml
 from workbench.params.field import did_you_mean
-from workbench.params.nested import nested
+from workbench.params.lists import nested
 from workbench.params.remedies import REPLACE_VALUES
 from workbench.privacy.entropy import Entropy
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST

@@ -16,8 +16,7 @@ from workbench.params.codec import write_toml
 from workbench.params.field import did_you_mean
 from workbench.privacy.local.mechanisms import mechanism
 from workbench.sanitize.budget_split import target_weight
-from workbench.sanitize.data_dictionary import IDENTIFIER, Entry
-from workbench.sanitize.dictionary_changes import changes, not_in_table
+from workbench.sanitize.data_dictionary import IDENTIFIER, Entry, changes, not_in_table
 from workbench.sanitize.origin import Guess, raw_guesses
 from workbench.sanitize.plan import AUTO, REPLACE, UNFILLED, Column, Plan, unfilled
 from workbench.sanitize.questions import STATISTICS, Questions, Suggestion

@@ -40,6 +40,15 @@ class CancelToken:
             raise CancelledError
 
 
+class _Never(CancelToken):
+    def cancel(self) -> None:
+        raise AssertionError("this is the token of work that nobody can stop")
+
+
+NEVER = _Never()
+"""The token of work that nobody wants to stop."""
+
+
 class PutOffCancel(CancelToken):
     """A request to stop that counts only once the work is ready for it."""
 

@@ -9,8 +9,7 @@ from typing import Any, Self
 
 from workbench.params import ParameterError, Parameters, choice, integer, real, text, texts
 from workbench.params.codec import read_toml
-from workbench.params.lists import levels
-from workbench.params.nested import records
+from workbench.params.lists import levels, records
 from workbench.sanitize.plan import Column, Plan
 
 COUNT, HISTOGRAM, MEAN, SUM, QUANTILES, MODE = ("count", "histogram", "mean", "sum", "quantiles", "mode")

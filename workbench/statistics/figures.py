@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from workbench.params import ParameterError
 from workbench.privacy.central.quantile_choice import simple
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.statistics.asked import COUNT, HISTOGRAM, MEAN, MODE, PLACES, QUANTILES, SUM, TABLE, TOP, VARIANCE
 from workbench.statistics.contingency import table_figures
 from workbench.statistics.figure import Figure, within
@@ -34,7 +34,7 @@ _RISK = 0.025
 
 
 def figures(
-    queries: Sequence[Query], answers: Mapping[str, Sequence[int]], cancel: CancelToken | None = None
+    queries: Sequence[Query], answers: Mapping[str, Sequence[int]], cancel: CancelToken = NEVER
 ) -> list[Figure]:
     """Return every figure of a request.
 
@@ -46,7 +46,7 @@ def figures(
     return [figure for query in queries for figure in figures_of(query, answers[query.label], cancel)]
 
 
-def figures_of(query: Query, answer: Sequence[int], cancel: CancelToken | None = None) -> list[Figure]:
+def figures_of(query: Query, answer: Sequence[int], cancel: CancelToken = NEVER) -> list[Figure]:
     """Return the figures that are read from one query.
 
     Args:
@@ -57,7 +57,6 @@ def figures_of(query: Query, answer: Sequence[int], cancel: CancelToken | None =
     Raises:
         CancelledError: ``cancel`` was set.
     """
-    cancel = cancel or CancelToken()
     found = []
     for figure in _read(query, np.array(answer, dtype=np.float64)):
         cancel.check()

@@ -39,12 +39,12 @@ from workbench.data.columns.grid import Grid
 from workbench.data.table import Table
 from workbench.learners.sums import grid_size, on_grid
 from workbench.privacy.accounting.event import exact
-from workbench.privacy.central.noisy_max import clear_lead
+from workbench.privacy.central.exponential import clear_lead
 from workbench.privacy.central.quantile_choice import Held
 from workbench.privacy.central.share import Budget, Share
 from workbench.sanitize.budget_split import shares
 from workbench.sanitize.plan import Column, Plan
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.statistics.asked import (
     CORRELATION,
     COUNT,
@@ -244,14 +244,14 @@ class Counted(ReadByColumns):
         return found
 
 
-def counted(queries: Sequence[Query], rows: Table, cancel: CancelToken | None = None) -> dict[str, Exact]:
+def counted(queries: Sequence[Query], rows: Table, cancel: CancelToken = NEVER) -> dict[str, Exact]:
     """Return by label what is exact in the answers of ``queries``.
 
     Raises:
         InputError: a value does not fit what is declared; its row is named.
     """
     reader = Counted(queries)
-    reader.read(rows, cancel or CancelToken())
+    reader.read(rows, cancel)
     return reader.exact()
 
 

@@ -15,10 +15,9 @@ from workbench.learners.tasks import CLASSIFICATION, REGRESSION
 from workbench.privacy.local.cells import CellArray
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import CancelToken
-from workbench.studies.held_out import HeldOut
+from workbench.studies.held_out import HeldOut, seed_of, stratified_split
 from workbench.studies.metrics import measured
 from workbench.studies.regimes import StudyData
-from workbench.studies.splits import seed_of, stratified_split
 
 MODELS = {CLASSIFICATION: "naive-bayes", REGRESSION: "linear-regression"}
 SPLITS = 5

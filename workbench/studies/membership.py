@@ -32,7 +32,7 @@ from workbench.risk.attacks.membership import (
 )
 from workbench.risk.attacks.outcome import Outcome, Rate
 from workbench.risk.membership import LEAST, Likelihood, Seen
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Event, Progress, ignore
 from workbench.studies.curve import CurvePlan
 from workbench.studies.regimes import Fit, Regime, StudyData, trained
@@ -60,7 +60,7 @@ class WayOfTraining:
     guarantee: Guarantee
     seed: int = 0
 
-    def attacked(self, emit: Emit = ignore, cancel: CancelToken | None = None) -> Outcome:
+    def attacked(self, emit: Emit = ignore, cancel: CancelToken = NEVER) -> Outcome:
         """Train it on the first half of the rows, and guess in every way which half a row is in."""
         request, members = Membership(seed=self.seed), self.people.members
         found, chances = self.fits(np.arange(members), np.random.default_rng([request.seed, 1]))
@@ -97,7 +97,7 @@ class Repeated:
         return Rate(value, low, high)
 
 
-def repeated(way: Callable[[int], WayOfTraining], emit: Emit = ignore, cancel: CancelToken | None = None) -> Repeated:
+def repeated(way: Callable[[int], WayOfTraining], emit: Emit = ignore, cancel: CancelToken = NEVER) -> Repeated:
     """Attack a way of training, which ``way`` returns by its seed, on :data:`REPEATS` halves of the rows."""
 
     def of_all(event: Event) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from workbench.data.schema import Attribute
 from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, REDUCTION, REGRESSION, SCALING
 from workbench.params import ParameterError
-from workbench.risk.roc import area
+from workbench.risk.membership import area
 from workbench.studies.held_out import HeldOut
 
 ACCURACY, AUC, INERTIA = "accuracy", "auc", "inertia"
@@ -180,10 +180,6 @@ def _classes(rows: HeldOut, target: Attribute) -> dict[str, float]:
     return figures if area is None else {**figures, AUC: area}
 
 
-def _numbers(rows: HeldOut, target: Attribute) -> dict[str, float]:
-    return regression_metrics(rows.truth, rows.predicted, target)
-
-
 def _groups(rows: HeldOut, target: Attribute) -> dict[str, float]:
     figures = {"ari": adjusted_rand(rows.truth, rows.predicted.astype(np.int64))}
     return figures if rows.distances is None else {**figures, INERTIA: float(rows.distances.sum())}
@@ -192,22 +188,6 @@ def _groups(rows: HeldOut, target: Attribute) -> dict[str, float]:
 def _rows(rows: HeldOut, target: Attribute) -> dict[str, float]:
     assert rows.rebuilt is not None  # what reduces rows can rebuild them
     return reduction_metrics(*rows.rebuilt)
-
-
-def _scales(rows: HeldOut, target: Attribute) -> dict[str, float]:
-    return scaling_metrics(rows.predicted[:, list(rows.numeric)])
-
-
-def _largest_class(y: NDArray[Any]) -> float:
-    return float(np.bincount(y).argmax())
-
-
-def _mean(y: NDArray[Any]) -> float:
-    return float(y.mean())
-
-
-def _one_group(y: NDArray[Any]) -> float:
-    return 0.0
 
 
 def _by_class(y: NDArray[Any]) -> NDArray[np.int64]:
@@ -245,7 +225,7 @@ MEASURED: tuple[Measured, ...] = (
             ),
         ),
         _classes,
-        _largest_class,
+        lambda y: float(np.bincount(y).argmax()),
         _by_class,
         "how often each is right",
         "stratified 80/20 splits",
@@ -266,8 +246,8 @@ MEASURED: tuple[Measured, ...] = (
             ),
             Metric("mse", "MSE", "declared range = 1", "MSE", *_MEAN, higher=False, near=0.001, near_words="0.001"),
         ),
-        _numbers,
-        _mean,
+        lambda rows, target: regression_metrics(rows.truth, rows.predicted, target),
+        lambda y: float(y.mean()),
         _as_one,
         "how close each comes",
         "random 80/20 splits",
@@ -296,7 +276,7 @@ MEASURED: tuple[Measured, ...] = (
             ),
         ),
         _groups,
-        _one_group,
+        lambda y: 0.0,
         _by_class,
         "how well its groups agree with the classes of the target",
         "stratified 80/20 splits",
@@ -357,7 +337,7 @@ MEASURED: tuple[Measured, ...] = (
                 hopeless=_NOTHING_TO_SCALE,
             ),
         ),
-        _scales,
+        lambda rows, target: scaling_metrics(rows.predicted[:, list(rows.numeric)]),
         None,
         _as_one,
         "how well it scales the columns",

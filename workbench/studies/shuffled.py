@@ -36,7 +36,7 @@ from workbench.params import ParameterError, Parameters, integer
 from workbench.privacy.accounting.calculators import randomised_response, shuffled
 from workbench.privacy.accounting.event import PureDp
 from workbench.privacy.audit import LowerBound, epsilon_lower
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Progress, ignore
 from workbench.work.noise import Study
 from workbench.work.work import cost_of
@@ -131,7 +131,7 @@ def compare_trust(
     delta: float,
     simulation: Simulation | None = None,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> TrustStudy:
     """Simulate the three models.
 
@@ -147,7 +147,7 @@ def compare_trust(
         ParameterError: an argument is out of range.
         CancelledError: ``cancel`` was set.
     """
-    asked, cancel = simulation or Simulation(), cancel or CancelToken()
+    asked = simulation or Simulation()
     if rows < 2:
         raise ParameterError("nothing is shuffled with fewer than two reports", "--rows", "give more rows")
     epsilon = shuffled(epsilon_local, rows, delta).epsilon

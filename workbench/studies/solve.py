@@ -20,7 +20,7 @@ from workbench.privacy.accounting.zcdp import rho_of
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.wishes import FIGURES, Wish
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.statistics.asked import Request, protected
 from workbench.studies.ways import ROWS, STATISTICS, SYNTHETIC, YES, answer_at
 from workbench.studies.ways_asked import Question, statistic_of
@@ -114,7 +114,7 @@ class Wanted(Parameters):
         found = [Wish.parse(text, math.inf).checked(kinds) for text in self.want]
         return tuple(dataclasses.replace(wish, within=_range_of(plan, wish, rows)) for wish in found)
 
-    def solution(self, plan: Plan, rows: int, cancel: CancelToken | None = None) -> Solution:
+    def solution(self, plan: Plan, rows: int, cancel: CancelToken = NEVER) -> Solution:
         """Return what :func:`solve` finds.
 
         Raises:
@@ -192,7 +192,7 @@ def solve(
     delta: Decimal = _NO_DELTA,
     most: Decimal | None = None,
     spend: Decimal | None = None,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> Solution:
     """Return the least ε, and its split, by which a way meets every wish.
 
@@ -214,7 +214,7 @@ def solve(
     """
     if way == ROWS and delta:
         raise ParameterError("noisy rows have no delta", hint="leave delta out, or choose another way")
-    case = Case(plan, rows, delta, _checked(plan, wishes), cancel or CancelToken())
+    case = Case(plan, rows, delta, _checked(plan, wishes), cancel)
     if way is None:
         others = (SYNTHETIC,) if delta else (SYNTHETIC, ROWS)
         tried = (STATISTICS,) if all(statistic_of(case.question(w)) for w in case.wishes) else others

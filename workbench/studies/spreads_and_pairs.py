@@ -29,7 +29,7 @@ class Spread:
     Attributes:
         name: the column.
         numeric: whether the bars are ranges of numbers in order.
-        labels: what each bar stands for.
+        labels: what each bar counts.
         original: rows in each bar.
         sanitised: rows in each bar after the draw.
     """

@@ -8,24 +8,28 @@ what columns lose that were not measured together. What a model learns is tried 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
 from workbench.data.impossible import joined
 from workbench.data.schema import OWN_VALUE
+from workbench.learners.tasks import CLASSIFICATION, REGRESSION
 from workbench.params import ParameterError
 from workbench.sanitize.forecast import ColumnForecast, Forecast
 from workbench.sanitize.forecast import forecast as forecast_of
-from workbench.sanitize.plan import Column, Plan
+from workbench.sanitize.plan import AUTO, Column, Plan
 from workbench.sanitize.questions import MODEL as A_MODEL
 from workbench.sanitize.questions import ROWS as LOOKED_AT
-from workbench.sanitize.recipient import half_length, is_mostly_noise, mostly_noise
-from workbench.sanitize.usefulness import FADED, NORMAL_95
-from workbench.signals.cancel import CancelToken
+from workbench.sanitize.recipient import FADED, NORMAL_95, half_length, is_mostly_noise, mostly_noise
+from workbench.signals.cancel import NEVER, CancelToken
+from workbench.signals.events import ignore
 from workbench.statistics.forecast import forecast as forecast_of_figures
 from workbench.statistics.queries import queries_of
+from workbench.studies.curve import CurvePlan, run_curve
+from workbench.studies.learned_from import MODELS
+from workbench.studies.regimes import StudyData
 from workbench.studies.ways_asked import (
     HALF_LEARNT,
     Question,
@@ -35,13 +39,98 @@ from workbench.studies.ways_asked import (
     statistic_of,
     typical_questions,
 )
-from workbench.studies.ways_model import Learnt, kept_learnt, learnt_by_ways
-from workbench.studies.ways_synthetic import Trial
-from workbench.synth import usual
+from workbench.studies.ways_synthetic import Threes, Trial
+from workbench.studies.why.rows import made_up_table
 from workbench.synth.base import COUNTS, Setting, Synthesiser
 from workbench.synth.needs import require_bounded
-from workbench.synth.setting import setting_for
+from workbench.synth.setting import method_for, setting_for
 from workbench.synth.synthesis import require_payable
+
+REGIMES = {"rows": "sanitized:plan", "synthetic": "synthetic:auto", "model": "private"}
+"""What a model is trained on in each way to release."""
+
+PLAIN = "none"
+_MODEL_REPEATS = 3
+MOST_ROWS = 10_000
+"""Made-up rows at most: of more rows a little more is learnt."""
+
+FEW_CELLS = 17
+"""Cells of a made-up number: its table is then made in milliseconds, and noise changes little by it."""
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """What a model reaches on made-up rows.
+
+    Attributes:
+        found: trained on what the way releases.
+        of: trained on the rows themselves.
+        level: always giving the one best answer.
+        title: the name of the figure.
+    """
+
+    found: float
+    of: float
+    level: float
+    title: str
+
+    @property
+    def kept(self) -> float:
+        """The part that is left of what the rows themselves teach, above one answer for all."""
+        return max(self.found - self.level, 0.0) / max(self.of - self.level, 1e-9)
+
+
+def learnt_by_ways(plan: Plan, target: str, rows: int, cancel: CancelToken) -> Mapping[str, Learnt]:
+    """Return by way what a model of ``target`` learns at the plan's ε.
+
+    Raises:
+        CancelledError: ``cancel`` was set.
+        ParameterError: the columns do not serve a model, or ε is too small.
+    """
+    key = _key(plan, target, rows)
+    found = _KEPT.get(key)
+    if found is None:
+        found = _learnt(*key, cancel)
+        while len(_KEPT) >= _MOST_KEPT:
+            _KEPT.pop(next(iter(_KEPT)), None)
+        _KEPT[key] = found
+    return found
+
+
+def kept_learnt(plan: Plan, target: str, rows: int) -> Mapping[str, Learnt] | None:
+    """Return what :func:`learnt_by_ways` has found out before; ``None`` where it has not."""
+    return _KEPT.get(_key(plan, target, rows))
+
+
+_Key = tuple[Plan, str, int]
+_KEPT: dict[_Key, Mapping[str, Learnt]] = {}
+_MOST_KEPT = 256
+
+
+def _key(plan: Plan, target: str, rows: int) -> _Key:
+    columns = tuple(
+        replace(c, cells=min(FEW_CELLS, c.grid().cells.size), mechanism=AUTO) if c.numeric and c.name != target else c
+        for c in plan.protected
+    )
+    return Plan(epsilon=plan.epsilon, columns=columns), target, min(max(rows, 1), MOST_ROWS)
+
+
+def _learnt(plan: Plan, target: str, rows: int, cancel: CancelToken) -> Mapping[str, Learnt]:
+    task = REGRESSION if plan.column(target).numeric else CLASSIFICATION
+    data = StudyData.read(made_up_table(plan, target, task, rows), plan, target, task)
+    regimes = (PLAIN, *REGIMES.values())
+    curve = CurvePlan(
+        model=MODELS[task], regimes=regimes, epsilons=(float(plan.row_epsilon()),), repeats=_MODEL_REPEATS
+    )
+    result = run_curve(curve, data, jobs=1, emit=ignore, cancel=cancel)
+    main = curve.measured.main
+    means = {p.regime: p.mean for p in result.points if p.metric == main.name}
+    level = result.levels.get(main.name)
+    return {
+        way: Learnt(means[regime], means[PLAIN], 0.0 if level is None else level, main.title)
+        for way, regime in REGIMES.items()
+    }
+
 
 ROWS, SYNTHETIC, STATISTICS, MODEL = NAMES = ("rows", "synthetic", "statistics", "model")
 
@@ -160,7 +249,7 @@ def compare_ways(
     plan: Plan,
     rows: int,
     forecast: Forecast | None = None,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
     *,
     drawn: Plan | None = None,
     coarse: bool = False,
@@ -186,7 +275,7 @@ def compare_ways(
     made = forecast_of(plan, coarse=coarse) if forecast is None else forecast
     target = _target(plan)
     asked = typical_questions(plan, target) if plan.questions is None else asked_of(plan)
-    inputs = _Inputs(plan, made, target, asked, rows, cancel or CancelToken(), coarse, train, drawn)
+    inputs = _Inputs(plan, made, target, asked, rows, cancel, coarse, train, drawn)
     ways = tuple(_way(name, inputs) for name in NAMES)
     return Ways(asked, ways, *_advice(ways, inputs))
 
@@ -305,10 +394,6 @@ _Figures = Callable[[Question], float | None]
 """Takes a question and returns the half-length of its figure; ``None`` where a way has no such figure."""
 
 
-def _row_figures(inputs: _Inputs) -> _Figures:
-    return row_figures(inputs.plan, inputs.rows, inputs.forecast)
-
-
 def row_figures(plan: Plan, rows: int, forecast: Forecast) -> _Figures:
     """Return the errors of figures that are read from noisy rows."""
     columns = {c.name: c for c in forecast.columns}
@@ -359,32 +444,32 @@ def _statistics_figures(inputs: _Inputs) -> _Figures:
     return half
 
 
-def synthetic_setting(plan: Plan, target: str | None, rows: int, delta: Decimal = _NO_DELTA) -> Setting:
-    """Return the public facts of the synthetic rows that are forecast: those of a release with default settings."""
-    facts = [c.facts() for c in plan.protected]
+def synthetic_setting(
+    plan: Plan, target: str | None, rows: int, delta: Decimal = _NO_DELTA
+) -> tuple[Synthesiser, Setting]:
+    """Return the method and the public facts of the rows that are forecast, as by default."""
+    facts, epsilon = [c.facts() for c in plan.protected], plan.row_epsilon()
     place = None if target is None else [f.name for f in facts].index(target)
-    return setting_for(facts, place, rows, plan.row_epsilon(), delta=delta, impossible=joined(plan.impossible, None))
-
-
-def _synthetic_figures(inputs: _Inputs) -> _Figures:
-    """Return the errors in trials of the method on made-up values, plus what rounding to steps adds to a mean."""
-    return synthetic_figures(inputs.drawn or inputs.plan, inputs.rows, inputs.cancel, coarse=inputs.coarse)
+    method = method_for(None, facts, place, rows, epsilon, delta)
+    impossible = joined(plan.impossible, None)
+    return method, setting_for(facts, place, rows, epsilon, delta=delta, impossible=impossible, method=method)
 
 
 def synthetic_figures(
     plan: Plan, rows: int, cancel: CancelToken, *, coarse: bool = False, delta: Decimal = _NO_DELTA
 ) -> _Figures:
-    """Return the errors of figures that are read from synthetic rows.
+    """Return the errors of figures that are read from synthetic rows: those in trials of the method on made-up values.
+
+    Rounding to steps adds to that of a mean.
 
     Raises:
         ParameterError: such rows cannot be made at this ε.
     """
     target = _target(plan)
-    setting = synthetic_setting(plan, target, rows, delta)
-    method = usual(setting.target)
+    method, setting = synthetic_setting(plan, target, rows, delta)
     columns = setting.columns
     names = [c.name for c in columns]
-    require_bounded(setting)
+    require_bounded(setting, method)
     require_payable(method, setting)
 
     def half(question: Question) -> float | None:
@@ -392,14 +477,17 @@ def synthetic_figures(
         if not _of_single_rows(plan, question):
             return None
         name = next((c for c in question.columns if c != target), question.columns[0])
-        places, share = _source_table(method, setting, names.index(name))
-        if question.asked == "correlation" and target is None:
-            places = [names.index(c) for c in question.columns]
-            share = [query for query in method.queries(setting) if query.form == COUNTS][-1].paid.strength
-        elif question.asked == "correlation" and target not in question.columns:
+        if question.asked == "correlation" and target is not None and target not in question.columns:
             return None
-        trial = Trial(tuple(columns[place] for place in places), share, rows)
-        found = trial.coarse(base, cancel) if coarse else trial.half_length(base, cancel)
+        if method.with_target:
+            found = Threes.of(setting, names.index(name)).half_length(base)
+        else:
+            places, share = _source_table(method, setting, names.index(name))
+            if question.asked == "correlation" and target is None:
+                places = [names.index(c) for c in question.columns]
+                share = [query for query in method.queries(setting) if query.form == COUNTS][-1].paid.strength
+            trial = Trial(tuple(columns[place] for place in places), share, rows)
+            found = trial.coarse(base, cancel) if coarse else trial.half_length(base, cancel)
         if base == "mean":
             lower, upper = plan.column(name).bounds()
             return _summed(min(found + _rounding(plan, question), (upper - lower) / 2), question, rows)
@@ -408,15 +496,11 @@ def synthetic_figures(
     return half
 
 
-def _no_figures(inputs: _Inputs) -> _Figures:
-    return lambda question: None
-
-
 _FIGURES: dict[str, Callable[[_Inputs], _Figures]] = {
-    ROWS: _row_figures,
-    SYNTHETIC: _synthetic_figures,
+    ROWS: lambda of: row_figures(of.plan, of.rows, of.forecast),
+    SYNTHETIC: lambda of: synthetic_figures(of.drawn or of.plan, of.rows, of.cancel, coarse=of.coarse),
     STATISTICS: _statistics_figures,
-    MODEL: _no_figures,
+    MODEL: lambda of: lambda question: None,
 }
 
 
@@ -445,7 +529,9 @@ def _source_table(method: Synthesiser, setting: Setting, place: int) -> tuple[li
 
 def figure_text(asked: str, half: float) -> str:
     """Return a half-length as a person reads it."""
-    return f"± {100 * half:.2g} points" if asked == "share" else f"± {half:.2g}"
+    near = f"{100 * half if asked == 'share' else half:.2g}"
+    near = f"{float(near):,.0f}" if "e+" in near else near  # 220, which is 2.2e+02 with two digits
+    return f"± {near} points" if asked == "share" else f"± {near}"
 
 
 def _shortfall(question: Question, answer: Answer) -> str:
@@ -464,13 +550,14 @@ def _shortfall(question: Question, answer: Answer) -> str:
 
 
 def _advice(ways: tuple[Way, ...], inputs: _Inputs) -> tuple[str, str]:
-    """Return the name of the way that is advised, and why."""
+    """Return the name of the way that is advised, and why: the way that suits what is asked, unless it answers less."""
     forecast, target, rows = inputs.forecast, inputs.target, inputs.rows
     noisy, synthetic, statistics, _ = ways
     lost = [c.name for c in forecast.columns if mostly_noise(c, rows)]
     faded = [c.name for c in forecast.columns if c.relations_kept < FADED] if len(forecast.columns) > 1 else []
     epsilon = f"{float(forecast.epsilon_row):.4g}"
-    asks = () if inputs.plan.questions is None else answered_by(inputs.plan).asks
+    asked = None if inputs.plan.questions is None else answered_by(inputs.plan)
+    asks = () if asked is None else asked.asks
     if asks == (A_MODEL,) and target is not None:
         return MODEL, f"Only a model of {target} is asked for: train a private model, and release no rows or figures."
     if asks == (LOOKED_AT,) and not noisy.warning:
@@ -490,6 +577,8 @@ def _advice(ways: tuple[Way, ...], inputs: _Inputs) -> tuple[str, str]:
         )
     else:
         why = f"At ε = {epsilon} noisy rows answer {noisy.useful} of {len(inputs.questions)} questions"
+    if statistics.useful and statistics.useful == synthetic.useful and asked is not None and asked.way == STATISTICS:
+        return STATISTICS, f"{why}. A few figures answer all that synthetic rows do: statistics are advised."
     if synthetic.useful and synthetic.useful >= statistics.useful:
         return SYNTHETIC, f"{why}. Synthetic rows keep more at the same ε, and are advised."
     if statistics.useful:

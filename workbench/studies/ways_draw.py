@@ -21,7 +21,7 @@ from workbench.sanitize.estimates import estimate_column
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.realisation import Realisation
 from workbench.signals import Progress
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.statistics.figures import figures
 from workbench.statistics.queries import counted, queries_of
@@ -29,10 +29,8 @@ from workbench.studies.association import association, variable
 from workbench.studies.curve import CurvePlan, run_curve
 from workbench.studies.learned_from import MODELS
 from workbench.studies.regimes import StudyData
-from workbench.studies.ways import ROWS, STATISTICS, SYNTHETIC, synthetic_setting
+from workbench.studies.ways import PLAIN, REGIMES, ROWS, STATISTICS, SYNTHETIC, synthetic_setting
 from workbench.studies.ways_asked import Question, asked_of, asked_request
-from workbench.studies.ways_model import PLAIN, REGIMES
-from workbench.synth import usual
 from workbench.synth.columns import coded_cells
 from workbench.synth.synthesis import cost_of_synthesis, synthesised
 from workbench.work.noise import Study
@@ -62,9 +60,7 @@ class DrawnWays:
     seen: Mapping[tuple[str, Key], float]
 
 
-def draw_ways(
-    plan: Plan, table: Table, number: int, emit: Emit = ignore, cancel: CancelToken | None = None
-) -> DrawnWays:
+def draw_ways(plan: Plan, table: Table, number: int, emit: Emit = ignore, cancel: CancelToken = NEVER) -> DrawnWays:
     """Return the truth and what recipients would see of draw ``number``; the caller has noted the study.
 
     Synthetic rows have numbers in their own steps, whatever steps noisy rows are rounded to.
@@ -74,7 +70,6 @@ def draw_ways(
         InputError: the table does not fit the plan.
         ParameterError: a mechanism does not fit.
     """
-    cancel = cancel or CancelToken()
     questions = asked_of(plan)
     drawn = Realisation(table, plan, number, cancel)
     names = [c.name for c in plan.protected]
@@ -148,10 +143,9 @@ def _synthetic(plan: Plan, table: Table, number: int, cancel: CancelToken) -> di
     """Return one draw of as many synthetic rows, by column; empty where they cannot be made."""
     target = next((c.name for c in plan.protected if c.role == "target"), None)
     cells = np.column_stack([c.grid().encode(table) for c in plan.protected]).astype(np.uint32)
-    method = usual(target)
     entropy = _entropy("synthetic rows", number)
     try:
-        setting = synthetic_setting(plan, target, len(cells))
+        method, setting = synthetic_setting(plan, target, len(cells))
         ask = Study(_generator("synthetic noise", number), entropy).ask(cost_of_synthesis(method, setting))
         rows = synthesised(method, setting, coded_cells(setting.columns, cells), len(cells), ask, ignore, cancel)
     except ParameterError:

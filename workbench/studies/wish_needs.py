@@ -26,7 +26,7 @@ from workbench.privacy.accounting.zcdp import delta_of, rho_of
 from workbench.privacy.central.share import Budget
 from workbench.sanitize.forecast import forecast
 from workbench.sanitize.plan import Plan
-from workbench.sanitize.usefulness import NORMAL_95
+from workbench.sanitize.recipient import NORMAL_95
 from workbench.sanitize.wishes import Wish
 from workbench.signals.cancel import CancelToken
 from workbench.statistics.asked import QUANTILES, QUARTERS, Request, Statistic

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from workbench.privacy.central.share import Budget, QueryEvent, Share
 from workbench.privacy.entropy import Entropy
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.synth.clique_fit import Fit
 from workbench.synth.columns import CoarseColumn, Codes, CountsTables, smallest_type
@@ -127,10 +127,10 @@ class Questions:
         queries: Sequence[Query],
         rows: CountsTables,
         ask: Ask,
-        cancel: CancelToken | None = None,
+        cancel: CancelToken = NEVER,
         emit: Emit = ignore,
     ) -> None:
-        self.setting, self.cancel, self.emit = setting, cancel or CancelToken(), emit
+        self.setting, self.cancel, self.emit = setting, cancel, emit
         self.answered: list[Answered] = []
         self._queries, self._rows, self._ask = iter(queries), rows, ask
 

@@ -17,7 +17,7 @@ from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.privacy.entropy import Entropy
 from workbench.privacy.local.cells import CellArray
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.work.work import ReadByColumns
 
 DEFAULT_CUTS = 16
@@ -198,7 +198,7 @@ def coarse_columns(attributes: Sequence[Attribute], cuts: int = DEFAULT_CUTS) ->
     return tuple(CoarseColumn(g, min(cuts, g.cells.size) if g.cells.numeric else g.cells.size) for g in grids)
 
 
-def coded(columns: Sequence[CoarseColumn], table: Table, cancel: CancelToken | None = None) -> CodedRows:
+def coded(columns: Sequence[CoarseColumn], table: Table, cancel: CancelToken = NEVER) -> CodedRows:
     """Return the rows of ``table`` as coarse cells, column by column.
 
     Raises:
@@ -207,8 +207,7 @@ def coded(columns: Sequence[CoarseColumn], table: Table, cancel: CancelToken | N
     """
     found = []
     for column in columns:
-        if cancel is not None:
-            cancel.check()
+        cancel.check()
         found.append(column.encode(table))
     return _present(columns, found)
 

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.signals import Progress
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.synth.base import (
     CHOICE,
     COUNTS,
@@ -74,7 +74,7 @@ def _queries(setting: Setting) -> tuple[Query, ...]:
 
 
 def expected_tables(
-    setting: Setting, alone: list[Doubles], share: float, cancel: CancelToken | None = None
+    setting: Setting, alone: list[Doubles], share: float, cancel: CancelToken = NEVER
 ) -> dict[tuple[int, int], tuple[Groups, NDArray[np.int64], int]]:
     """Return for each pair how its cells are joined, the whole-number table of independent columns, and the penalty.
 
@@ -88,7 +88,6 @@ def expected_tables(
         CancelledError: ``cancel`` was set.
     """
     out = {}
-    cancel = cancel or CancelToken()
     for a, b in itertools.combinations(range(len(alone)), 2):
         cancel.check()
         sizes = setting.sizes[a], setting.sizes[b]

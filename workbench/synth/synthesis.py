@@ -12,7 +12,7 @@ from workbench.params.remedies import give
 from workbench.privacy.accounting.event import Cost
 from workbench.privacy.entropy import Entropy
 from workbench.signals import Progress
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.synth.base import Answered, Questions, Setting, Synthesiser, Tables, barriers_of, events
 from workbench.synth.clique_fit import fitted_cliques, in_order
@@ -78,7 +78,7 @@ def synthesised(
     drawn: int,
     ask: Ask,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> SyntheticRows:
     """Return ``drawn`` synthetic rows; whoever releases them pays for the queries.
 
@@ -96,7 +96,6 @@ def synthesised(
         ParameterError: the model would be too large.
     """
     require_bounded(setting, synthesiser)
-    cancel = cancel or CancelToken()
     questions = Questions(setting, synthesiser.queries(setting), rows, ask, cancel, emit)
     tables = synthesiser.ask(questions)
     if ask.private:

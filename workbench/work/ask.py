@@ -16,10 +16,10 @@ enumerate neighbours and bound the released files; a test lists who reads ``coin
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import MAX_PREC, Decimal, localcontext
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,17 +34,22 @@ from workbench.privacy.accounting.event import (
     ZeroConcentrated,
     floor_double,
 )
+from workbench.privacy.accounting.private_selection import epsilon_of_try
 from workbench.privacy.central.central_noise import CentralNoise, NoNoise
-from workbench.privacy.central.exponential import exponential_choice
-from workbench.privacy.central.noisy_max import noisy_max
+from workbench.privacy.central.exponential import exponential_choice, noisy_max
 from workbench.privacy.central.private_median import median, private_median
 from workbench.privacy.central.quantile_choice import Held, depths, drawn_quantiles
 from workbench.privacy.central.share import Share
 from workbench.privacy.central.threshold import threshold
+from workbench.privacy.central.tries import number_of_tries
 from workbench.privacy.entropy import ChaCha20Entropy, Entropy, OsEntropy
 
 Declared = PureDp | ZeroConcentrated | PoissonGaussian | ApproximateDp
 Cells = NDArray[np.int64]
+Made = TypeVar("Made")
+
+TRY = "one try"
+"""The event of an attempt of :meth:`Ask.best_of`."""
 
 
 class UndeclaredError(AssertionError):
@@ -281,6 +286,41 @@ class Ask:
         events = (share.part(times, of).event(name) for name, (times, of) in parts.items())
         self._inner.append(Ask(events, self._noise, self.coins))
         return self._inner[-1]
+
+    def best_of(self, label: str, tries: float, choices: int, attempt: Callable[[Ask, int], tuple[int, Made]]) -> Made:
+        """Return what the best of a secret random number of attempts made; the others are lost.
+
+        Papernot & Steinke 2022, Corollary 3: each attempt may spend half of the event's ε, as its event :data:`TRY`.
+
+        Args:
+            label: of the event, one of ε.
+            tries: the expected number of attempts; it follows from public facts.
+            choices: how many ways there are to make one; each attempt draws its way.
+            attempt: makes one, of an Ask for its share, of the number of its way and of the rows; returns its score,
+                which is private at that share too, and what is released if it is the best. Every attempt draws anew;
+                the first of equals wins.
+
+        Raises:
+            UndeclaredError: the event has no ε of its own; or an attempt did not ask for all of its share.
+        """
+        if not self.private:
+            return max((attempt(self, way) for way in range(choices)), key=lambda one: one[0])[1]
+        share = self._share(label)
+        if share.gaussian:
+            raise UndeclaredError(f"{label!r} is declared with a rho, and attempts are paid with epsilon")
+        each = PureDp(epsilon_of_try(share.amount), TRY)
+        found: tuple[int, Made] | None = None
+        for _ in range(number_of_tries(tries, self._noise.below)):
+            ask = self._of_try(each)
+            made = attempt(ask, self._noise.below(choices))
+            ask.finish()
+            if found is None or made[0] > found[0]:
+                found = made
+        assert found is not None  # there is at least one
+        return found[1]
+
+    def _of_try(self, event: PureDp) -> Ask:
+        return Ask((event,), self._noise, self.coins)
 
     @property
     def left(self) -> list[str]:

@@ -29,7 +29,7 @@ from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.params.remedies import DECLARE, Remedy, declare, list_values
 from workbench.privacy.local.limits import MOST_CELLS
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Progress, ignore
 
 Numbers = NDArray[np.float64]
@@ -97,7 +97,7 @@ DATE_ORDER = Remedy(DECLARE, "declare date_order", {"key": "date_order"})
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """One bar of a histogram: what it stands for and how many rows fall into it."""
+    """One bar of a histogram: what it counts and how many rows fall into it."""
 
     label: str
     count: int
@@ -140,12 +140,11 @@ class ColumnProfile:
         return self.missing - sum(rows for word, rows in self.words if word in listed)
 
 
-def profile(table: Table, *, cancel: CancelToken | None = None, emit: Emit = ignore) -> tuple[ColumnProfile, ...]:
+def profile(table: Table, *, cancel: CancelToken = NEVER, emit: Emit = ignore) -> tuple[ColumnProfile, ...]:
     """Return the profile of each column. Private: it is computed from the rows, without noise.
 
     Of a table that is read in parts a column with very many different values is seen in a sample of these.
     """
-    cancel = cancel or CancelToken()
     if not table.in_parts:
         out = []
         for position, name in enumerate(table.names):
@@ -417,7 +416,7 @@ def _suspicions(name: str, kind: str, values: pl.Series, distinct: int, missing:
         yield Suspicion("identifier", "its name says so, and most rows have a different value")
     elif kind == "category" and len(values) > _FEW_NAMES:
         # That rows share a name makes it no less a name: only most of the table would have one of its own.
-        # Neither a column's name nor capitals tell a person from a place or an illness: the steward is to say.
+        # Neither a column's name nor capitals distinguish a person from a place or an illness: the steward is to say.
         title = unicodedata.normalize("NFC", name).strip()
         if _PERSON_NAME.search(title):
             yield Suspicion("person", "by its own name it may hold names of persons, some of them in several rows")

@@ -129,7 +129,7 @@ def day_numbers(table: Table, attribute: Attribute) -> NDArray[np.float64]:
 
 
 def year_last(cells: pl.Series) -> pl.Series:
-    """Return which cells are dates with the year last, shape (n,): they do not tell the day from the month."""
+    """Return which cells are dates with the year last, shape (n,): they do not show which is the day."""
     return cells.str.contains(_DAY_FIRST).fill_null(value=False)
 
 

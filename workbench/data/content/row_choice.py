@@ -17,8 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.content.cell_hash import CellHash
-from workbench.data.content.cell_words import Words, canonical, pieces
+from workbench.data.content.cell_hash import CellHash, Words, canonical, pieces
 from workbench.data.rows_in_parts import each_column
 
 Ranks = NDArray[np.uint16]
@@ -110,7 +109,7 @@ class _Column:
         """Write the share in their row's rank of the cells from ``start`` to ``stop``, within one piece, into ``out``.
 
         Few operations, each into memory that is at hand: this runs for every cell of a table. The two words of a view
-        are laid over each other, so a bit may stand for two bytes of the cell; the fifth falls upon the length and is
+        are laid over each other, so a bit may belong to two bytes of the cell; the fifth falls upon the length and is
         left out.
 
         Args:

@@ -3,7 +3,7 @@
 A guess that only decides between reading the file and refusing it is not among them. So the double quote mark, quote
 marks that are doubled inside a cell, valid UTF-8, and a header that holds the names of the plan are certain: they are
 used as long as they fit, and anything chosen instead is a doubt. Each doubt comes with some of the affected cells, as
-they read under the guess and under the alternatives: only a person can tell which reading is right.
+they read under the guess and under the alternatives: only a person knows which reading is right.
 """
 
 from __future__ import annotations

@@ -246,7 +246,7 @@ def is_utf8(view: AnyBytes, cancel: CancelToken) -> bool:
 def _lines_beyond_ascii(view: AnyBytes, cancel: CancelToken) -> list[bytes]:
     """Return the first few different lines that hold a byte above 127, each from 200 bytes before the first such byte.
 
-    No line begins within a character: what stands before the first byte above 127 is ASCII.
+    No line begins within a character: what precedes the first byte above 127 is ASCII.
     """
     lines: dict[bytes, None] = {}
     offset, within = 0, False
@@ -280,7 +280,7 @@ def _fits(view: AnyBytes, held: bytes, encoding: str, cancel: CancelToken) -> bo
     decoder = codecs.getincrementaldecoder(encoding)()
     try:
         if encoding not in SEVERAL_BYTES:
-            held.decode(encoding)  # one byte is one character, wherever it stands
+            held.decode(encoding)  # one byte is one character, wherever it is
             return True
         for piece in chunks(view, cancel):
             decoder.decode(piece.tobytes())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import dataclasses
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from workbench.data.csv.ambiguities import Sample, doubts_about
-from workbench.data.csv.dialect_guess import different_names, sniff, ways
+from workbench.data.csv.dialect_guess import DELIMITERS, different_names, is_typed, mostly_typed, sniff, ways
 from workbench.data.csv.encoding import AnyBytes, EncodingGuess, FileBytes, between, decode, guess_encoding, is_utf8
 from workbench.data.csv.normal_form import NormalForm, is_plain, normal_form
 from workbench.data.csv.options import BARE, DOUBLED, NO_DELIMITER, NO_QUOTE, Dialect, ReadOptions
 from workbench.data.csv.precheck import regular_shape
-from workbench.data.csv.reading_hints import notices_about, options_that_fix
 from workbench.data.csv.regular_rows import RegularRows
 from workbench.data.csv.strict_reader import MalformedError, Record, line_of, records
 from workbench.data.rows_in_parts import require_memory
@@ -320,7 +320,7 @@ class DelimitedFile:
         return Table(frame, self._source, dialect, first_line, tuple(notices), blank_lines=blank_lines)
 
     def _rows(self, body: str, dialect: Dialect, width: int) -> Iterator[Record]:
-        """Yield the data rows, and the blank lines from the first place where a row can stand, without cells.
+        """Yield the data rows, and the blank lines from the first place where a row can be, without cells.
 
         Where there is one column, a blank line after the first record is a missing value.
         """
@@ -375,7 +375,7 @@ def _frame(batch: list[list[str]], columns: list[str]) -> pl.DataFrame:
 
 
 def _undouble(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Halve double quotes that stand only in pairs: the file was written with them and only its marks changed."""
+    """Halve double quotes that occur only in pairs: the file was written with them and only its marks changed."""
     pair, single = '""', r'(^|[^"])"("")*([^"]|$)'
     doubled = any(series.str.contains(pair, literal=True).any() for series in frame)
     if not doubled or any(series.str.contains(single).any() for series in frame):
@@ -386,3 +386,75 @@ def _undouble(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
 
 def _cells(count: int) -> str:
     return "1 cell" if count == 1 else f"{count} cells"
+
+
+_COMMENT_MARKS = "#%;!*"
+_TWO_CHARACTERS = ("||", "::", "~~", ";;")
+
+
+def options_that_fix(
+    fault: MalformedError, line: str, found: Sequence[Record], dialect: Dialect, options: ReadOptions
+) -> list[Remedy]:
+    """Return the options that would avoid a refusal."""
+    out = []
+    mark = line[:1]
+    if options.comment is None and mark and mark in _COMMENT_MARKS and mark not in dialect.delimiter + dialect.quote:
+        condition = f"lines that begin with {mark} are not part of the table"
+        out.append(state_option("comment", f'"{mark}"', condition=condition))
+    if fault.what != "ragged":
+        d, q = f"[{re.escape(''.join(DELIMITERS) + dialect.delimiter)}]", re.escape(dialect.quote)
+        if not options.trim and re.search(rf"(?:\A|{d})[ \t]+{q}|{q}[ \t]+(?:{d}|\Z)", line):
+            out.append(state_option("trim", condition="blanks around cells mean nothing"))
+        return out
+    before = _lines_before(found)
+    if before:
+        stated = "the first line is" if before == 1 else f"the first {before} lines are"
+        out.append(state_option("skip-lines", str(before), condition=f"{stated} not part of the table"))
+    return out
+
+
+def _lines_before(found: Sequence[Record]) -> int:
+    """Return how many lines precede records that all have the same width, where the first record has another."""
+    widths = [len(record.cells) for record in found]
+    usual, times = Counter(widths).most_common(1)[0] if widths else (0, 0)
+    if usual < 2 or times < 2 or usual == widths[0]:
+        return 0
+    start = widths.index(usual)
+    return found[start].line - 1 if set(widths[start:]) == {usual} else 0
+
+
+def notices_about(found: Sequence[Record], dialect: Dialect, options: ReadOptions) -> Iterator[str]:
+    """Yield a sentence for each option that a person may have wanted to state about the first records of a file."""
+    first = found[0].cells
+    if options.header is None and not dialect.header:
+        yield (
+            "the first row was read as values, so the columns are called column1 and so on; use --header yes if it "
+            "names them, or give names with --names a,b,c"
+        )
+    if options.names is not None and not dialect.header and list(options.names) == first:
+        yield "the first row repeats the names that were stated; use --header yes if it is the header"
+    if dialect.header and second_header(found):
+        lines = found[0].line
+        yield (
+            f"row 1 is text over columns of numbers; if it is a second header, use --skip-lines {lines} to take the "
+            f"names from it, or --skip-lines {lines + 1} and --names a,b,c"
+        )
+    trims = not options.trim and " " not in dialect.delimiter
+    if trims and any(cell != cell.strip(" \t") != "" for record in found for cell in record.cells):
+        yield "some cells begin or end with blanks, which are part of their values; use --trim to strip them"
+    if options.delimiter is None:
+        for mark in _TWO_CHARACTERS:
+            doubled = dialect.delimiter and mark == 2 * dialect.delimiter and len(first) > 2 and not any(first[1::2])
+            if doubled or (first and not dialect.delimiter and mark in first[0]):
+                yield f'cells seem to be separated by {mark}; if they are, use --delimiter "{mark}"'
+
+
+def second_header(found: Sequence[Record]) -> bool:
+    """Whether the first row below the header is text, over at least two columns of numbers."""
+    if len(found) < 4:
+        return False
+    row, rest = found[1].cells, [record.cells for record in found[2:]]
+    if any(is_typed(cell) for cell in row) or len(row) != len(found[0].cells):
+        return False
+    columns = ([cells[k] for cells in rest if k < len(cells) and cells[k]] for k in range(len(row)))
+    return sum(mostly_typed(below) for below, cell in zip(columns, row, strict=True) if cell.strip()) >= 2

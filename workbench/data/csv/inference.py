@@ -61,12 +61,12 @@ def with_guessed_decimal(table: Table, name: str) -> Table:
 
 
 def guessed_date_order(table: Table, name: str) -> str | None:
-    """Return whether the day or the month stands first in dates with the year last: private, a guess from the rows.
+    """Return whether the day or the month comes first in dates with the year last: private, a guess from the rows.
 
     A number above 12 settles it, and dates with dots have the day first; otherwise it is ``None``.
 
     Raises:
-        InputError: the day stands first in one date and the month in another.
+        InputError: the day comes first in one date and the month in another.
     """
     cells = table.column(name)
     one, two = first_two(cells)

@@ -2,7 +2,7 @@
 
 The fast check (:mod:`workbench.data.csv.precheck`) and the fast parser know one byte between cells and nothing else.
 So the lines and blanks that are not part of the table are removed first, and a delimiter of two characters becomes
-one byte that the file does not hold. Quote marks are counted for that: what stands after an odd number of them is
+one byte that the file does not hold. Quote marks are counted for that: what follows an odd number of them is
 inside a cell. Where a stray mark makes the count wrong, it is still stray in what is rewritten, since a blank goes
 only where it touches a delimiter or a line end; so the check refuses it and the exact reader decides.
 """
@@ -45,7 +45,7 @@ class NormalForm:
 
 
 def is_plain(dialect: Dialect) -> bool:
-    """Return whether a body so written is plain CSV as it stands."""
+    """Return whether a body so written is plain CSV as it is."""
     return not (dialect.blanks or dialect.comment or len(dialect.delimiter) == 2)
 
 
@@ -73,7 +73,7 @@ def normal_form(body: AnyBytes, dialect: Dialect, cancel: CancelToken) -> Normal
 
 
 def _whole_lines(body: AnyBytes, cancel: CancelToken) -> Iterator[Bytes | None]:
-    """Yield ``body`` in pieces that end in LF; ``None`` where a line is longer than a piece or a CR stands alone."""
+    """Yield ``body`` in pieces that end in LF; ``None`` where a line is longer than a piece or a CR is alone."""
     start = 0
     while start < len(body):
         cancel.check()
@@ -127,7 +127,7 @@ def _rewrite(piece: Bytes, dialect: Dialect, inside: int) -> tuple[Bytes, Offset
 
 
 def _pairs(piece: Bytes, delimiter: str, open_to: NDArray[np.bool_]) -> Offsets:
-    """Return where ``delimiter``, two characters, stands outside of quotes; from the left where it could overlap."""
+    """Return where ``delimiter``, two characters, is outside of quotes; from the left where it could overlap."""
     one, two = map(ord, delimiter)
     hits: Offsets = np.flatnonzero((piece[:-1] == one) & (piece[1:] == two) & open_to[:-1] & open_to[1:])
     if one != two or not len(hits):

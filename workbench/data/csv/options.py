@@ -28,7 +28,7 @@ class Dialect:
         decimal: the stated decimal mark, ``.`` or ``,``; where none is stated, that of most numbers (a private guess).
         header: whether the first row holds the column names.
         decimal_given: whether a person stated the decimal mark; then it settles what ``1,234`` means.
-        escape: how a quote mark stands inside a quoted cell: ``doubled`` (``""``), ``backslash`` (``\"``), or
+        escape: how a quote mark is written inside a quoted cell: ``doubled`` (``""``), ``backslash`` (``\"``), or
             ``bare`` (``'won't'``, where nothing escapes it).
         trim: whether blanks around cells and around their quote marks are ignored; stated, never guessed.
         comment: the character that begins a line which is not part of the table; empty for none; stated, never guessed.

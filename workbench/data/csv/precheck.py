@@ -26,7 +26,7 @@ class Shape:
     """What the check found.
 
     Attributes:
-        one_line_each: whether each stands on one line.
+        one_line_each: whether each is on one line.
         quoted: whether any cell is quoted.
         starts: where every record begins whose number, counted from 0, is a multiple of ``stride``.
         stride: a power of two.
@@ -99,7 +99,7 @@ def regular_shape(
 
 
 def _places_of(wanted: list[int], piece: Bytes) -> NDArray[np.int64]:
-    """Return where in a piece any of some bytes stands."""
+    """Return where in a piece any of some bytes is."""
     marked = piece == wanted[0]
     for byte in wanted[1:]:
         marked |= piece == byte
@@ -113,7 +113,7 @@ def _outside_quotes(quotes: NDArray[np.bool_], inside: int) -> tuple[NDArray[np.
         quotes: (n,) whether each mark is a quote mark; none of those counts as outside.
         inside: whether the marks begin inside a quoted cell: 1, else 0.
     """
-    # A mark stands inside quotes after an odd number of quote marks, itself included.
+    # A mark is inside quotes after an odd number of quote marks, itself included.
     within = (np.cumsum(quotes, dtype=np.uint8) + np.uint8(inside)) & 1
     return (within == 0) & ~quotes, int(within[-1]) if len(within) else inside
 

@@ -34,10 +34,10 @@ class MalformedError(ValueError):
     """Text that cannot be read in any way.
 
     Attributes:
-        what: ``unterminated`` (a quoted cell without an end), ``stray`` (a quote mark where none can stand) or
+        what: ``unterminated`` (a quoted cell without an end), ``stray`` (a quote mark where none can be) or
             ``ragged`` (a record of another length than the first).
         line: the line of the fault, counted from 1.
-        record: how many whole records stand before it (blank lines not counted).
+        record: how many whole records precede it (blank lines not counted).
         cells: the length of a ragged record.
     """
 
@@ -49,7 +49,7 @@ class MalformedError(ValueError):
 def escapes(quote: str) -> tuple[str, ...]:
     """Return the ways in which files escape ``quote`` inside a quoted cell, the standard one first.
 
-    A bare, unescaped mark is guessed only for the apostrophe, which stands in the middle of words; a bare
+    A bare, unescaped mark is guessed only for the apostrophe, which occurs in the middle of words; a bare
     double quote is a fault of the file.
     """
     return {"": (DOUBLED,), "'": (DOUBLED, BACKSLASH, BARE)}.get(quote, (DOUBLED, BACKSLASH))
@@ -59,7 +59,7 @@ def records(text: str, dialect: Dialect, line: int = 1) -> Iterator[Record]:
     """Yield the records of ``text``, whose first line is called ``line``.
 
     Raises:
-        MalformedError: a quoted cell does not end, or a quote mark stands where none can.
+        MalformedError: a quoted cell does not end, or a quote mark is where none can be.
     """
     delimiter, quote, blanks, comment = dialect.delimiter, dialect.quote, dialect.blanks, dialect.comment
     cell = _cell_pattern(dialect) if quote else None
@@ -149,7 +149,7 @@ def _unescape(cell: str, dialect: Dialect) -> str:
 
 
 def _fault(text: str, position: int, line: int, count: int, dialect: Dialect) -> MalformedError:
-    """Tell an unterminated quote from a stray one, and find its line."""
+    """Distinguish an unterminated quote from a stray one, and find its line."""
     q = dialect.quote
     while text[position] in dialect.blanks:
         position += 1

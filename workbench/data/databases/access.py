@@ -20,7 +20,7 @@ from workbench.data.isolated_child import END, HEAD, REFUSED, SHARE, TEXT, TYPES
 from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.params.codec import parse_json
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 
 _MODULE = "workbench.data.databases.child"
 _LONGEST_ANSWER = 1 << 26
@@ -120,13 +120,13 @@ def _with_password(address: Address, work: Callable[[], T]) -> T:
     return work()
 
 
-def _answer_of(address: Address, do: str, cancel: CancelToken | None, **more: Any) -> Any:
+def _answer_of(address: Address, do: str, cancel: CancelToken, **more: Any) -> Any:
     asked = _Asked(address, "", do, **more)
-    found = _with_password(address, lambda: list(asked.frames(cancel or CancelToken())))
+    found = _with_password(address, lambda: list(asked.frames(cancel)))
     return parse_json(found[-1][1].decode(), "answer")
 
 
-def tables_of(address: Address, cancel: CancelToken | None = None, *, counted: bool = False) -> list[Found]:
+def tables_of(address: Address, cancel: CancelToken = NEVER, *, counted: bool = False) -> list[Found]:
     """Return the tables and views that may be read; with their rows, if these are to be ``counted``.
 
     Raises:
@@ -136,9 +136,7 @@ def tables_of(address: Address, cancel: CancelToken | None = None, *, counted: b
     return [Found(str(name), bool(view), rows) for name, view, rows in found]
 
 
-def read_database(
-    address: Address, cancel: CancelToken | None = None, *, most: int | None = None, source: str = ""
-) -> Table:
+def read_database(address: Address, cancel: CancelToken = NEVER, *, most: int | None = None, source: str = "") -> Table:
     """Read a table, a view or a query of a database, in one state of it; a ``NULL`` is a missing cell.
 
     Args:
@@ -151,7 +149,7 @@ def read_database(
         InputError: the database cannot be reached or refuses, has several tables and none is named, or a column holds
             lists, documents or bytes.
     """
-    cancel, notices = cancel or CancelToken(), []
+    notices = []
     if not address.table and not address.query:
         address, notice = _only_table(address, source, cancel)
         notices.append(notice)
@@ -191,7 +189,7 @@ def _read(address: Address, source: str, most: int | None, cancel: CancelToken) 
     return frame, pl.Schema(dict(zip(names, kinds, strict=True)))
 
 
-def standing_table(address: Address, cancel: CancelToken | None = None) -> list[str] | None:
+def standing_table(address: Address, cancel: CancelToken = NEVER) -> list[str] | None:
     """Return the columns of an empty table that waits to be filled; ``None`` where a new one can be made.
 
     Raises:
@@ -216,4 +214,4 @@ def write_table(address: Address, part: Path, types: Mapping[str, pl.DataType], 
         InputError: it could not be written.
     """
     words = {name: word_of(kind) for name, kind in types.items()}
-    _answer_of(address, "write", None, part=str(part.absolute()), types=words, into=into)
+    _answer_of(address, "write", NEVER, part=str(part.absolute()), types=words, into=into)

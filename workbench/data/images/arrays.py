@@ -13,10 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.images.idx import DIGITS
-from workbench.data.images.image_set import ImageSet
+from workbench.data.images.image_set import BYTES_PER_IMAGE, MOST_BYTES, MOST_SIDE, ImageSet, open_archive, require_room
 from workbench.data.images.packed import Packed, unpacked
-from workbench.data.images.pixels import MOST_BYTES, MOST_SIDE
-from workbench.data.images.room import BYTES_PER_IMAGE, open_archive, require_room
 from workbench.params import InputError
 
 ENDINGS = (".npz",)

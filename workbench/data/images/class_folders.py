@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -12,11 +12,10 @@ import numpy as np
 
 from workbench.data.images.arrays import TEST, TRAIN
 from workbench.data.images.decoding import Decoded, Request, decode
-from workbench.data.images.image_set import ImageSet
-from workbench.data.images.room import open_archive
+from workbench.data.images.image_set import ImageSet, ImageShape, open_archive
 from workbench.params import InputError
 from workbench.processes.isolated_process import run_in_process
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 
 ENDING = ".zip"
@@ -44,7 +43,7 @@ def read_folders(
     grey: bool = False,
     part: str = TRAIN,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> ImageSet:
     """Return the images below ``root``, their classes being the names of the folders that they are in.
 
@@ -69,9 +68,7 @@ def read_folders(
     known = {name: code for code, name in enumerate(classes or names)}
     labels = np.array([known[parts[0]] for parts in files], np.int64)
     stated = tuple("/".join((*inside, *parts)) for parts in files)
-    decoded: Decoded = run_in_process(
-        decode, Request(source, archive, stated, size, grey), emit, cancel or CancelToken()
-    )
+    decoded: Decoded = run_in_process(decode, Request(source, archive, stated, size, grey), emit, cancel)
     missing = [] if classes is not None else ["names of the classes"]
     missing += [] if size is not None else ["size of the images"]
     return ImageSet.of(
@@ -184,3 +181,61 @@ def _sized(place: _Place, source: str) -> _Place:
 
 def _ignored(name: str) -> bool:
     return name.startswith(".") or name.lower() in _IGNORED
+
+
+def is_picture(path: str | Path) -> bool:
+    """Return whether ``path`` names a single image, by its ending."""
+    return str(path).lower().endswith(PICTURES)
+
+
+def is_loose(path: str | Path) -> bool:
+    """Return whether ``path`` is a single image, or a folder in which images lie that are in no class."""
+    if is_picture(path):
+        return not Path(path).is_dir()
+    return Path(path).is_dir() and bool(_pictures_in(Path(path)))
+
+
+def read_loose(
+    paths: Sequence[str | Path],
+    shape: ImageShape,
+    *,
+    emit: Emit = ignore,
+    cancel: CancelToken = NEVER,
+) -> ImageSet:
+    """Return images without classes, brought to ``shape``; their names are the files'.
+
+    Raises:
+        InputError: there are none, or a file is no image that can be read.
+    """
+    files = [file for path in paths for file in (_pictures_in(Path(path)) if Path(path).is_dir() else [Path(path)])]
+    where = str(paths[0]) if len(paths) == 1 else ""
+    if not files:
+        raise InputError("there are no images", where, "give PNG or JPEG files, or a folder of them")
+    if len(files) > MOST_IMAGES:
+        raise InputError(f"there are more than {MOST_IMAGES:,} images", where, "give them in parts")
+    for file in files:
+        _require_picture(file)
+    root = os.path.commonpath([file.absolute().parent for file in files])
+    names = tuple(os.path.relpath(file.absolute(), root) for file in files)
+    request = Request(root, False, names, (shape.height, shape.width), shape.channels == 1)
+    decoded: Decoded = run_in_process(decode, request, emit, cancel)
+    return ImageSet.unlabelled(decoded.images, where or root, names)
+
+
+def _pictures_in(folder: Path) -> list[Path]:
+    """Return the images that lie in ``folder`` itself, sorted."""
+    try:
+        return sorted(p for p in folder.iterdir() if is_picture(p) and not p.name.startswith(".") and not p.is_dir())
+    except OSError as error:
+        raise InputError(f"the folder cannot be read: {error.strerror}", str(folder), "check its rights") from None
+
+
+def _require_picture(file: Path) -> None:
+    if not is_picture(file):
+        raise InputError(f"{file.name} is not a PNG or JPEG image", str(file), "give images alone")
+    if not file.exists():
+        raise InputError("there is no such file", str(file), "check the path")
+    if file.is_symlink() or not file.is_file():
+        raise InputError(f"{file.name} is a link or not a regular file", str(file), "copy the image itself")
+    if file.stat().st_size > MOST_IN_FILE:
+        raise InputError(f"{file.name} is larger than {MOST_IN_FILE >> 20} MiB", str(file), "make the image smaller")

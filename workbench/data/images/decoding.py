@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workbench.data.images.pixels import MOST_BYTES, MOST_SIDE, Images, Mark, mark
+from workbench.data.images.image_set import MOST_BYTES, MOST_SIDE, Images, Mark, mark
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Progress

@@ -9,10 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.data.images.image_set import ImageSet
+from workbench.data.images.image_set import BYTES_PER_IMAGE, MOST_BYTES, MOST_SIDE, ImageSet, require_room
 from workbench.data.images.packed import GZIP, content, contents, require_possible
-from workbench.data.images.pixels import MOST_BYTES, MOST_SIDE
-from workbench.data.images.room import BYTES_PER_IMAGE, require_room
 from workbench.params import InputError
 
 ENDINGS = ("-ubyte", "-ubyte.gz")

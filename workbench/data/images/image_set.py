@@ -5,19 +5,121 @@ What its owner may see at a glance (how many each class has, and a few of them, 
 
 from __future__ import annotations
 
+import hashlib
+import os
+import struct
+import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from pathlib import Path
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.images.pixels import MOST_SIDE, Images, Mark, mark
-from workbench.data.images.room import BYTES_PER_IMAGE, require_room
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
+
+SHARE = 0.75
+"""Of the memory that is free: so much may be taken."""
+
+BYTES_PER_IMAGE = 1_000
+"""What an image takes besides its pixels, at most: two hashes and a class as text, and the table's columns of them."""
+
+BYTES_PER_DIRECTORY_BYTE = 20
+"""What the list of an archive takes for each byte of it: an entry of 46 bytes becomes an object of some 700."""
+
+_END, _LOCATOR, _END_64 = b"PK\x05\x06", b"PK\x06\x07", b"PK\x06\x06"
+_END_SIZE, _LOCATOR_SIZE, _END_64_SIZE, _LONGEST_COMMENT = 22, 20, 56, 1 << 16
+_IN_64 = 0xFFFFFFFF
+
+
+def free_memory() -> int:
+    """Return how many bytes of memory the system has left."""
+    import psutil
+
+    return int(psutil.virtual_memory().available)
+
+
+def require_room(needed: int, what: str, source: str) -> None:
+    """Refuse to read what would take more memory than there is.
+
+    Args:
+        needed: bytes.
+        what: what would take them, in words that begin the sentence.
+        source: the file.
+
+    Raises:
+        InputError: they are more than :data:`SHARE` of what is free.
+    """
+    free = free_memory()
+    if needed > SHARE * free:
+        raise InputError(
+            f"{what} would take {needed / 2**30:.3g} GiB of memory, and only {SHARE * free / 2**30:.3g} is available",
+            source,
+            "close other programs, or give it in parts",
+        )
+
+
+def open_archive(file: Path, source: str) -> zipfile.ZipFile:
+    """Open a zip archive whose list of files fits into memory.
+
+    Raises:
+        InputError: it does not.
+        OSError: the file cannot be read.
+        zipfile.BadZipFile: it is no archive.
+    """
+    with file.open("rb") as stream:
+        listed = _size_of_list(stream)
+    require_room(BYTES_PER_DIRECTORY_BYTE * listed, "the list of the files in the archive", source)
+    return zipfile.ZipFile(file)
+
+
+def _size_of_list(stream: BinaryIO) -> int:
+    """Return the bytes of the archive's list, found at its end as :mod:`zipfile` finds it; 0 where there is none."""
+    length = stream.seek(0, os.SEEK_END)
+    begin = max(0, length - _END_SIZE - _LONGEST_COMMENT)
+    stream.seek(begin)
+    tail = stream.read()
+    # One without a comment ends with the record; else the last one in the tail counts.
+    plain = tail[-_END_SIZE:]
+    at = len(tail) - _END_SIZE if plain.startswith(_END) and plain.endswith(b"\0\0") else tail.rfind(_END)
+    if at < 0 or len(tail) - at < _END_SIZE:
+        return 0
+    size = int(struct.unpack_from("<L", tail, at + 12)[0])
+    place = begin + at - _LOCATOR_SIZE
+    if place < _END_64_SIZE:
+        return size
+    stream.seek(place - _END_64_SIZE)
+    record, locator = stream.read(_END_64_SIZE), stream.read(_LOCATOR_SIZE)
+    if not (record.startswith(_END_64) and locator.startswith(_LOCATOR)):
+        return size
+    large = int(struct.unpack_from("<Q", record, 40)[0])
+    return large if size == _IN_64 else max(size, large)
+
+
+Images = NDArray[np.uint8]
+"""Shape (n, channels, height, width); 0 to 255, as all formats read here hold them."""
+
+Mark = tuple[str, str]
+
+MOST_BYTES = 4 * 2**30
+"""Bytes of all pixels of a set."""
+
+MOST_SIDE = 4096
+
+
+def mark(image: Images) -> Mark:
+    """Return a hash of an image (c, h, w) that does not depend on how it was stored; grey stored as colour is grey."""
+    if len(image) == 3 and np.array_equal(image[0], image[1]) and np.array_equal(image[0], image[2]):
+        image = image[:1]
+    digest = hashlib.blake2b(repr(image.shape).encode(), digest_size=16)
+    digest.update(np.ascontiguousarray(image).data)
+    stated = digest.hexdigest()
+    return f"image {stated[:16]}", f"image {stated[16:]}"  # a word in front: no digest is mistaken for a number
+
 
 IMAGE, CLASS = "image", "class"
 _REST = "image, second half"

@@ -20,11 +20,10 @@ from typing import IO, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.images.pixels import MOST_BYTES
-from workbench.data.images.room import require_room
+from workbench.data.images.image_set import MOST_BYTES, require_room
 from workbench.params import InputError, WorkbenchError
 from workbench.processes.isolated_process import run_in_process
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit
 
 GZIP = ".gz"
@@ -65,7 +64,7 @@ Judge = Callable[[Sequence[bytes]], Sequence[tuple[int, int]]]
 """From the first bytes of each file to where what is wanted begins in it, and how many bytes that are."""
 
 
-def unpacked(files: Sequence[Packed], judge: Judge, cancel: CancelToken | None = None) -> list[NDArray[np.uint8]]:
+def unpacked(files: Sequence[Packed], judge: Judge, cancel: CancelToken = NEVER) -> list[NDArray[np.uint8]]:
     """Return what ``judge`` wants of each file.
 
     Raises:
@@ -91,7 +90,7 @@ def unpacked(files: Sequence[Packed], judge: Judge, cancel: CancelToken | None =
     return [room.whole() for room in rooms]
 
 
-def contents(files: Sequence[Path], judge: Judge, cancel: CancelToken | None = None) -> list[NDArray[np.uint8]]:
+def contents(files: Sequence[Path], judge: Judge, cancel: CancelToken = NEVER) -> list[NDArray[np.uint8]]:
     """Return what ``judge`` wants of each file, packed or not; as :func:`unpacked`."""
     found: dict[Path, bytes] = {}
     for file in files:
@@ -142,7 +141,7 @@ def content(file: Path, most: int = MOST_BYTES) -> bytearray:
     if not file.is_file():
         raise InputError("there is no such file", source, "check the path")
     if Packed.needed(file):
-        _unpack([Packed(file)], take, None)
+        _unpack([Packed(file)], take, NEVER)
         return found
     with _readable(source), file.open("rb") as stream:
         if file.stat().st_size > most:
@@ -187,7 +186,7 @@ class _Room:
         return InputError(what, str(self._file.path), "the file was cut short or changed: fetch it again")
 
 
-def _unpack(files: Sequence[Packed], take: Callable[[_Piece], None], cancel: CancelToken | None) -> None:
+def _unpack(files: Sequence[Packed], take: Callable[[_Piece], None], cancel: CancelToken) -> None:
     """Unpack ``files`` in a process of their own: first the head of each, then the rest of each."""
 
     def on_event(event: Any) -> None:
@@ -195,7 +194,7 @@ def _unpack(files: Sequence[Packed], take: Callable[[_Piece], None], cancel: Can
 
     source = str(files[0].path)
     try:
-        run_in_process(_pieces, tuple(files), on_event, cancel or CancelToken())
+        run_in_process(_pieces, tuple(files), on_event, cancel)
     except MemoryError:
         raise _damaged(source) from None
     except WorkbenchError as error:

@@ -8,12 +8,11 @@ from pathlib import Path
 
 from workbench.data.images import arrays, class_folders, idx
 from workbench.data.images.arrays import TEST, TRAIN
-from workbench.data.images.image_set import ImageSet
-from workbench.data.images.pixels import MOST_SIDE
+from workbench.data.images.image_set import MOST_SIDE, ImageSet
 from workbench.data.sources.catalogue import folder_source
 from workbench.data.sources.compressed import TABLES
 from workbench.params import InputError, Parameters, boolean, integer, texts
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 
 ENDINGS = (*idx.ENDINGS, *idx.CIFAR_ENDINGS, *arrays.ENDINGS, class_folders.ENDING)
@@ -76,13 +75,13 @@ def read_images(
     *,
     part: str = TRAIN,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> ImageSet:
     """Return the images that ``path`` names.
 
     Args:
         path: MNIST's file of images (its labels beside it), a CIFAR-10 batch, an ``.npz``, or a folder or ``.zip`` of
-            class folders. A folder with MNIST's or CIFAR-10's files stands for those to train on.
+            class folders. A folder with MNIST's or CIFAR-10's files means those to train on.
         options: what is declared.
         part: ``train`` or ``test``: which of the two, where the path holds both.
         emit: receives the progress of decoding.
@@ -117,7 +116,7 @@ def read_images(
     return found
 
 
-def _of_folders(file: Path, options: ImageOptions, part: str, emit: Emit, cancel: CancelToken | None) -> ImageSet:
+def _of_folders(file: Path, options: ImageOptions, part: str, emit: Emit, cancel: CancelToken) -> ImageSet:
     side = options.image_size
     size = None if side is None else (side, side)
     return class_folders.read_folders(

@@ -12,7 +12,7 @@ from workbench.data.isolated import read_isolated
 from workbench.data.opened import Opened, RefusedError
 from workbench.data.sources.source import Source, SourceFile
 from workbench.data.table import Table
-from workbench.params.extras import require
+from workbench.params.errors import require
 
 if TYPE_CHECKING:
     import polars as pl

@@ -13,7 +13,7 @@ from workbench.data.isolated import read_isolated
 from workbench.data.opened import Opened, RefusedError
 from workbench.data.sources.source import HEAD, Source, SourceFile
 from workbench.data.table import Candidate, Doubt, Table
-from workbench.params.extras import require
+from workbench.params.errors import require
 
 _WHOLE = 1 << 53
 _SHOWN = 6

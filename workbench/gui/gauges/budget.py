@@ -181,17 +181,11 @@ def first_words(account: AccountView, epsilon: Decimal, delta: Decimal = Decimal
     if first:
         own = f"ε = {entered(epsilon)}"
         cap = tr("{epsilon} and {delta}", epsilon=own, delta=cap) if of_delta else own
-        said = tr(
-            "As the first release it also sets the cap to {cap}, or to more that you enter below; at {cap} no further "
-            "one is possible.",
-            cap=cap,
-        )
-    else:
-        said = tr(
-            "As the first release with δ it also sets the cap to {cap}, or to more that you enter below; at {cap} no "
-            "further one is possible.",
-            cap=cap,
-        )
+    said = tr(
+        "It also sets the cap to {cap}, or to more that you enter below; all releases and models of this table share "
+        "it, and it can be raised later.",
+        cap=cap,
+    )
     return f" {said}"
 
 

@@ -278,12 +278,7 @@ def save_curve(
 
 
 def _write_csv(figures: str, badge: str, path: Path) -> None:
-    from workbench.release.atomic import PartFile, write_error
+    from workbench.release.atomic import write_output
 
     head = f"# {badge}\n" if badge else ""
-    with PartFile(path, private=bool(badge)) as part:
-        try:
-            part.stream.write(f"{head}{figures}".encode())
-            part.publish()
-        except OSError as error:
-            raise write_error(error, path) from None
+    write_output(path, f"{head}{figures}".encode(), private=bool(badge))

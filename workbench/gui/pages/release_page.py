@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QWidget
 
-from workbench.gui.gauges.first_cap import FirstCap
+from workbench.gui.gauges.cap_entry import FirstCap
 from workbench.gui.pages.base import Page, PageFrame
 from workbench.gui.pages.release_tasks import (
     Asked,
@@ -47,14 +47,6 @@ TABLES = tr_later(
     "JSON Lines (*.jsonl)"
 )
 """The kinds of files that hold a table, as Qt's file dialog takes them."""
-ONWARD = {
-    "released": (
-        tr_later("Released →"),
-        tr_later("What was released: verify it, save its certificate, make a bundle for the recipient"),
-    ),
-    "ledger": (tr_later("Ledger →"), tr_later("See what was spent and what remains, and raise the cap")),
-}
-"""The text of the button that leads on, by the page that it leads to, and its tip."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,15 +123,6 @@ class ReleasePage(PageFrame):
         self._into = look(panel(line), "clear")
         return self._into
 
-    def _add_buttons(self, *others: QWidget) -> None:
-        """Add ``others``, Release and the button that leads on once it is done to the foot."""
-        self._onward = button("", self._what.part("to_ledger"), "primary")
-        self._onward.clicked.connect(lambda: self.session.go(self._onward_to))
-        self._name_onward(done=False)
-        for part in (*others, self._release, self._onward):
-            self.foot.addWidget(part)
-        self.primary = look(self._release, "primary")
-
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def _start_over_target(self) -> None:
@@ -157,14 +140,6 @@ class ReleasePage(PageFrame):
         look(self._release, "primary" if primary is self._release else "")
         for way in ways:
             way.setVisible(primary is way)
-
-    def _name_onward(self, *, done: bool) -> None:
-        """Let the button that leads on lead to the files once something was released, else to the caps."""
-        self._onward_to = "released" if done else "ledger"
-        text, tip = map(tr, ONWARD[self._onward_to])
-        self._onward.setText(text)
-        self._onward.setAccessibleName(text)
-        self._onward.setToolTip(tip)
 
     def _name_release(self, *, done: bool) -> None:
         """Say on Release whether it runs, or would be pressed again."""
@@ -209,7 +184,9 @@ class ReleasePage(PageFrame):
     def _ask(self, outlook: BeforeRelease) -> None:
         pay, account, verdict = f"ε = {at_most(outlook.cost.epsilon)}", self.session.account, outlook.verdict
         if verdict.waiting:
-            if confirm(self, tr("Publish the finished release?"), waiting_question(outlook), tr("Publish it")):
+            title = tr("Go on with the release?") if verdict.begun else tr("Publish the finished release?")
+            verb = tr("Go on") if verdict.begun else tr("Publish it")
+            if confirm(self, title, waiting_question(outlook), verb):
                 self._start(outlook)
         elif verdict.earlier is not None:
             verbs = {"copy": tr("Copy the file that exists…"), "yes": tr("Pay {pay} again", pay=pay)}

@@ -18,6 +18,7 @@ from workbench.gui.session.account_view import AccountView, ReleasedStep
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.session.settings import Cluster
 from workbench.gui.style.language import as_sentence, tr, tr_number, tr_sentence
 from workbench.gui.widgets.formatting import at_least, at_most, count, day_of, exactly
 from workbench.gui.widgets.output_name import written_words
@@ -26,10 +27,12 @@ from workbench.params import InputError
 from workbench.signals.events import Cancelled, Notice
 
 if TYPE_CHECKING:
+    from workbench.data.on_workers import Workers
     from workbench.params import Parameters
     from workbench.privacy.accounting.event import Cost
     from workbench.release.ledger.records import Cap
-    from workbench.release.path import EarlierRelease, Prepared, Released, Verdict
+    from workbench.release.path import Prepared, Released
+    from workbench.release.verdict import EarlierRelease, Verdict
     from workbench.sanitize.plan import Plan
     from workbench.work.work import Work
 
@@ -163,11 +166,11 @@ def look_before_release(
     asked: Asked = NOISY_ROWS,
 ) -> None:
     """Find out whether a release was made before, is refused, or would replace another file; nothing is recorded."""
-    opened, draft = session.opened, session.plan
+    opened, draft, cluster = session.opened, session.plan, session.cluster
     assert opened is not None
 
     def work(emit: Emit, cancel: CancelToken) -> BeforeRelease:
-        return _looked(opened, draft, target, asked, cancel)
+        return _looked(opened, draft, target, asked, _workers_of(cluster, emit, cancel), cancel)
 
     def apply(outlook: BeforeRelease) -> None:
         if outlook.is_current(session):
@@ -176,21 +179,33 @@ def look_before_release(
     jobs.start(Job(tr("Checking the release"), work), key=LOOK, on_result=apply, on_failure=on_failure)
 
 
-def _looked(opened: OpenTable, draft: DraftPlan, target: Path, asked: Asked, cancel: CancelToken) -> BeforeRelease:
+def _workers_of(cluster: Cluster, emit: Emit, cancel: CancelToken) -> Workers | None:
+    from workbench.data.on_workers import DASK, workers_of
+
+    if cluster == Cluster():
+        return None
+    return workers_of(DASK, cluster.scheduler or None, cluster.file or None, emit, cancel)
+
+
+def _looked(
+    opened: OpenTable, draft: DraftPlan, target: Path, asked: Asked, workers: Workers | None, cancel: CancelToken
+) -> BeforeRelease:
     from workbench.release.certificate import not_covered
-    from workbench.release.choosing import seen_before
     from workbench.release.ledger.ledger import Ledger
-    from workbench.release.path import check_values, destination, prepare, prepare_rows, verdict_on
+    from workbench.release.path import check_values, destination, prepare, prepare_rows
+    from workbench.release.statements import seen_before
     from workbench.release.table_formats import FORMATS, written_like
+    from workbench.release.verdict import verdict_on
 
     planned = draft.plan()
     plan, source = planned.unrounded() if asked.unrounded else planned, None if opened.is_sample else opened.source
     to = destination(target, source, formats=asked.formats or FORMATS, replace=True)  # the question says so
     plan = plan if asked.formats else written_like(plan, opened.table, to.format)
-    if asked.work is None:
-        prepared = prepare_rows(plan, opened.table, to)
+    if asked.work is None:  # which rows of a person are kept is chosen here
+        prepared = prepare_rows(plan, opened.table, to, workers if plan.unit is None else None)
     else:
-        prepared = prepare(plan, opened.table, to, asked.work(plan, opened.rows_under(draft), to.format))
+        chosen = asked.work(plan, opened.rows_under(draft), to.format)
+        prepared = prepare(plan, opened.table, to, chosen, None if chosen.reader is None else workers)
     check_values(prepared, cancel)
     with Ledger.open() as book:
         verdict = verdict_on(prepared, book)
@@ -244,6 +259,8 @@ def release_plan(
         from workbench.release.ledger.ledger import Ledger
         from workbench.release.path import release_prepared
 
+        if prepared.parts is not None:
+            prepared.parts.hand_over(emit, cancel)
         with Ledger.open() as book:
             if cap is not None:
                 book.set_first_cap(book.account_of(account), cap)
@@ -392,7 +409,15 @@ def again_question(outlook: BeforeRelease, earlier: EarlierRelease) -> str:
 
 
 def waiting_question(outlook: BeforeRelease) -> str:
-    """Return the question where a finished release waits to be published."""
+    """Return the question where a release that is paid for waits to be published, or to go on."""
+    if outlook.verdict.begun:
+        begun = tr(
+            "This release was interrupted (release {release_id}) and is paid for. To go on and save it as {name} costs "
+            "nothing more.",
+            release_id=outlook.verdict.waiting,
+            name=outlook.target.name,
+        )
+        return f"{begun}{_about_the_file(outlook)}"
     finished = tr(
         "This release was finished (release {release_id}), is paid for, and is not yet saved as {name}. Publishing it "
         "costs nothing more.",

@@ -20,6 +20,7 @@ from workbench.params import WorkbenchError
 if TYPE_CHECKING:
     from workbench.data.table import Table
     from workbench.release.ledger.figures import PublishedTable
+    from workbench.release.ledger.ledger import Ledger
     from workbench.release.ledger.records import Release
     from workbench.release.model.paused_training import PausedTraining
     from workbench.release.model.released_models import ReleasedModel
@@ -55,9 +56,9 @@ def account_of(table: Table, ledger: Path | None = None, name: str = "") -> Acco
         ledger: the ledger's file; ``None`` for the user's own.
         name: the account that the plan states; it decides a doubt, which its first release records.
     """
-    from workbench.release.choosing import seen_before
     from workbench.release.ledger.ledger import Ledger
     from workbench.release.ledger.records import COUNTED
+    from workbench.release.statements import seen_before
 
     with Ledger.open(ledger) as book:
         identity = book.identify(table)
@@ -85,6 +86,30 @@ def account_of(table: Table, ledger: Path | None = None, name: str = "") -> Acco
         past=_past_of(counted, dataset),
         generalised=generalised,
     )
+
+
+def change_ledger(
+    session: Session,
+    jobs: JobCenter,
+    title: str,
+    change: Callable[[Ledger], object],
+    stated: str,
+    done: Callable[[], None] = lambda: None,
+) -> None:
+    """Change the ledger in a job; then say so, and show the account as it is now."""
+
+    def work(emit: Emit, cancel: CancelToken) -> None:
+        from workbench.release.ledger.ledger import Ledger
+
+        with Ledger.open() as book:
+            change(book)
+
+    def apply(_: None) -> None:
+        session.notify("info", stated)
+        read_account(session, jobs)
+        done()
+
+    jobs.start(Job(title, work), on_result=apply)
 
 
 def read_releases(

@@ -20,7 +20,7 @@ from workbench.gui.session.draft import DraftPlan, NetworkDraft
 from workbench.gui.session.draft_edits import answered, in_step
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.open_images import OpenImages, Stamp
-from workbench.gui.session.settings import RecentFiles
+from workbench.gui.session.settings import Cluster, RecentFiles
 from workbench.gui.session.undo import PlanEdit
 from workbench.gui.style.language import tr, tr_number
 from workbench.params import WorkbenchError
@@ -160,6 +160,7 @@ class Session(QObject):
         part_of_open: a file of some rows of the open table, which takes over its plan; empty for none.
         network: the training that is planned for the images that are open.
         release_wanted: whether a release was asked for that no page has taken up yet.
+        cluster: where releases are computed, if not on this computer.
 
     Signals:
         table_changed: another table or set of images is open, or none.
@@ -209,6 +210,7 @@ class Session(QObject):
         self.may_leave: Callable[[Callable[[], object]], bool] = lambda then: True
         self.may_replace: Callable[[Callable[[], object], bool], bool] = lambda then, keeps_plan: True
         self.recent: RecentFiles | None = None
+        self.cluster = Cluster()
         self.figures_agreed: OpenTable | OpenImages | None = None
         self.network = NetworkDraft(self)
         self._opened: OpenTable | None = None

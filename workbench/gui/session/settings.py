@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from PySide6.QtCore import QObject, QSettings, Signal
 
 from workbench.paths import user_data
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The Dask cluster that releases are computed on: by an address, by a file that has one, or none."""
+
+    scheduler: str = ""
+    file: str = ""
 
 
 class Settings:
@@ -31,6 +41,16 @@ class Settings:
     @language.setter
     def language(self, code: str) -> None:
         self._file.setValue("language", code)
+
+    @property
+    def cluster(self) -> Cluster:
+        """Where releases are computed."""
+        return Cluster(*(str(self._file.value(key, "")) for key in ("scheduler", "scheduler_file")))
+
+    @cluster.setter
+    def cluster(self, cluster: Cluster) -> None:
+        self._file.setValue("scheduler", cluster.scheduler)
+        self._file.setValue("scheduler_file", cluster.file)
 
     def load(self, key: str) -> object:
         """Return what was saved under ``key`` (a state of Qt's), or ``None``."""

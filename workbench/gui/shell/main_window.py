@@ -217,6 +217,7 @@ class MainWindow(QMainWindow):
         self.quiet = QTimer(self, singleShot=True)
         self.settings = Settings()
         self.session.recent = RecentFiles(self.settings, self)
+        self.session.cluster = self.settings.cluster
         self.project = Project(self.session, self.jobs, self)
         self.autosave = Autosave(self.session, self.jobs, self.project)
         self.theme = ThemeSwitch(self, self.session.set_theme)

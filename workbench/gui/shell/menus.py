@@ -28,9 +28,10 @@ from workbench.gui.project.project import Project
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.session.settings import Settings
+from workbench.gui.session.settings import Cluster, Settings
 from workbench.gui.shell.help_panel import HelpPanel, TourPanel
 from workbench.gui.shell.jobs_panel import Messages
+from workbench.gui.shell.preferences import PreferencesDialog
 from workbench.gui.shell.rail import Rail
 from workbench.gui.shell.retranslate import retranslate
 from workbench.gui.style.language import LANGUAGES, SYSTEM, best, set_language, tr, tr_later, tr_sentence
@@ -215,6 +216,8 @@ class Menus:
         self._add(menu, "save", tr("&Save Project"), project.save, QKeySequence.StandardKey.Save)
         self._add(menu, "save_as", tr("Save Project &As…"), project.save_as, QKeySequence("Ctrl+Shift+S"))
         menu.addSeparator()
+        self._add(menu, "preferences", tr("Pre&ferences…"), self._ask_for_preferences, QKeySequence("Ctrl+,"))
+        menu.addSeparator()
         self._add(menu, "quit", tr("&Quit"), self._window.close, QKeySequence("Ctrl+Q"))
 
     def _edit(self) -> None:
@@ -321,6 +324,12 @@ class Menus:
         folder = ask_for_folder(self._window, FOLDER_OF_IMAGES)
         if folder:
             self._shell.open(folder)
+
+    def _ask_for_preferences(self) -> None:
+        PreferencesDialog(self._shell.session, self._keep_cluster, self._window).open()
+
+    def _keep_cluster(self, cluster: Cluster) -> None:
+        self._shell.session.cluster = self._shell.settings.cluster = cluster
 
     def _reload(self) -> None:
         session, jobs = self._shell.session, self._shell.jobs

@@ -16,7 +16,7 @@ from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import Elided, label, stack
 from workbench.gui.widgets.chart import Chart, Drawing
 from workbench.gui.widgets.formatting import count
-from workbench.sanitize.usefulness import FADED
+from workbench.sanitize.recipient import FADED
 from workbench.studies.spreads_and_pairs import Pairs
 
 if TYPE_CHECKING:

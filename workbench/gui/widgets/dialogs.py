@@ -27,6 +27,7 @@ DICTIONARIES = tr_later("Data dictionaries (*.csv);;All files (*)")
 CERTIFICATES = tr_later("Certificates (*.certificate.json *.json);;All files (*)")
 DATABASES = tr_later("SQLite files (*.sqlite *.sqlite3 *.db);;All files (*)")
 SWEEPS = tr_later("Sweeps (*.csv);;All files (*)")
+SCHEDULERS = tr_later("Scheduler files (*.json);;All files (*)")
 PROJECTS = tr_later("Projects (*.workbench.toml *.toml)")
 
 
@@ -39,6 +40,7 @@ FILES = {
     "certificate": (tr_later("Choose a certificate"), (CERTIFICATES,)),
     "dictionary": (tr_later("Import a data dictionary"), (DICTIONARIES,)),
     "sweep": (tr_later("Open a sweep"), (SWEEPS,)),
+    "scheduler": (tr_later("Choose the file of a scheduler"), (SCHEDULERS,)),
 }
 """The usual question for each file that a person chooses, and its kinds."""
 

@@ -21,6 +21,7 @@ from workbench.gui.widgets.formatting import at_most, day_of, entered, exactly
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import WorkbenchError
 from workbench.release.statements import CANNOT_KNOW, PROMISES_NOTHING
+from workbench.signals.cancel import NEVER
 
 Save = Callable[[JobCenter, Path, Path, Callable[[], object], Callable[[BaseException], None]], JobHandle]
 """(jobs, release, path, done, on_failure) → the job that writes ``path``."""
@@ -96,7 +97,7 @@ def verify(
         handle.cancelled.connect(on_cancel)
 
 
-def faults(release: Path, cancel: CancelToken | None = None) -> list[str]:
+def faults(release: Path, cancel: CancelToken = NEVER) -> list[str]:
     """Return a sentence for every way in which ``release`` is not what its certificate and the ledger say."""
     from workbench.release.ledger.ledger import Ledger
     from workbench.release.verify import verify_in_ledger

@@ -102,11 +102,13 @@ def _save(session: Session, jobs: JobCenter, given: Reported, path: Path, presse
         control = None if given.control is None else read_table(given.control, cancel=cancel)
         asked = ReportRequest(quasi=quasi or None, sensitive=sensitive)
         report = risk_report(original, given.release, control, request=asked, emit=emit, cancel=cancel)
+        document = risk_document(report)
+        cancel.check()  # the last chance: nothing is written after a cancel
         if bundle:
             assert given.release is not None
-            write_bundle_with_report(risk_document(report), given.release, path, cancel=cancel)
+            write_bundle_with_report(document, given.release, path, cancel=cancel)
         else:
-            write_document(risk_document(report), path)
+            write_document(document, path)
 
     def done(_result: None) -> None:
         session.notify("info", tr("Saved {path}: private, for those who may see the rows.", path=str(path)))

@@ -38,7 +38,7 @@ from workbench.learners.base import Answers, Classifier, Effect, Model, PrivateE
 from workbench.learners.checks import checked_columns, places_part
 from workbench.learners.forest.trees import UNIT, Cells, Doubles, Goal, Split, split_losses
 from workbench.learners.selection import choose
-from workbench.learners.setting import FitSetting, chance_of_failure, how_many, privacy_budget
+from workbench.learners.setting import FitSetting, chance_of_failure, how_many, privacy_budget, ranges_of_columns
 from workbench.learners.sums import parts_of, scaled, unscaled
 from workbench.learners.tasks import CLASSIFICATION, REGRESSION
 from workbench.params import Parameters
@@ -51,6 +51,7 @@ class AdditiveParameters(Parameters):
 
     epsilon: float | None = privacy_budget()
     delta: float | None = chance_of_failure()
+    ranges: str = ranges_of_columns()
     columns: int | None = how_many(
         "columns used", 1000, "how many columns have their turn; by default as many as ε and the number of rows allow"
     )
@@ -93,6 +94,8 @@ _SHOWN = 16  # parts of a column in a picture
 
 class Setting(FitSetting[AdditiveParameters]):
     """The public facts of a fit, and what follows from them: queries, shares of ε, sensitivities."""
+
+    ranges_since = 2
 
     @cached_property
     def used(self) -> int:
@@ -305,7 +308,7 @@ class AdditiveModel(Model[Setting]):
         shapes_: what each used column adds to the scores in each of its cells (cells, outputs), about a mean of 0.
     """
 
-    parameters_type, setting_type = AdditiveParameters, Setting
+    parameters_type, setting_type, version = AdditiveParameters, Setting, 2
 
     def __init__(self, setting: Setting, noise: str, answers: Answers, chosen: Sequence[int]) -> None:
         super().__init__(setting, noise, answers)

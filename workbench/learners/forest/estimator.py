@@ -42,7 +42,14 @@ from workbench.learners.forest.trees import (
     losses_of,
     split_counts,
 )
-from workbench.learners.setting import FitSetting, discrete_laplace_variance, how_many, part_of_epsilon, privacy_budget
+from workbench.learners.setting import (
+    FitSetting,
+    discrete_laplace_variance,
+    how_many,
+    part_of_epsilon,
+    privacy_budget,
+    ranges_of_columns,
+)
 from workbench.learners.tasks import CLASSIFICATION, REGRESSION
 from workbench.params import ParameterError, Parameters
 from workbench.work.ask import Ask
@@ -55,6 +62,7 @@ class ForestParameters(Parameters):
     """Budget and size. The defaults were chosen on generated tables and on the public ones of the tests."""
 
     epsilon: float | None = privacy_budget()
+    ranges: str = ranges_of_columns()
     trees: int | None = how_many(
         "trees",
         100,
@@ -108,6 +116,8 @@ _COLUMNS_PART = {True: 2, False: 3}  # each level of several trees looks at one 
 
 class Setting(FitSetting[ForestParameters]):
     """The public facts of a fit, and what follows from them: queries, shares of ε, sensitivities."""
+
+    ranges_since = 2
 
     one_after_the_other: ClassVar[bool] = False
     """Whether a tree is fitted to what the trees before it leave."""
@@ -220,8 +230,7 @@ class ForestModel(Model[Setting]):
         trees_: what each tree says in its leaves: the estimated shares (leaves, parts).
     """
 
-    parameters_type = ForestParameters
-    setting_type = Setting
+    parameters_type, setting_type, version = ForestParameters, Setting, 2
 
     def __init__(self, setting: Setting, noise: str, answers: Answers) -> None:
         super().__init__(setting, noise, answers)

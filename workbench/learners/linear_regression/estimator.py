@@ -48,6 +48,7 @@ from workbench.learners.setting import (
     how_many,
     part_of_epsilon,
     privacy_budget,
+    ranges_of_columns,
     ridge_strength,
 )
 from workbench.learners.sums import on_grid, product_norms, product_sums, symmetric, unscaled, within_limit
@@ -64,6 +65,7 @@ class LinearRegressionParameters(Parameters):
 
     epsilon: float | None = privacy_budget()
     delta: float | None = chance_of_failure()
+    ranges: str = ranges_of_columns()
     method: str = choice(
         choices=(ADAPTIVE, FUNCTIONAL),
         default=ADAPTIVE,
@@ -175,6 +177,8 @@ _LEAST_KNOWN = 100
 class Setting(FitSetting[LinearRegressionParameters]):
     """The public facts of a fit, and what follows from them: queries, shares of ε, sensitivities."""
 
+    ranges_since = 3
+
     @cached_property
     def functional(self) -> bool:
         """Whether the functional mechanism is asked for."""
@@ -258,7 +262,7 @@ class LinearRegressionModel(Model[Setting]):
 
     name, task = "linear-regression", REGRESSION
     parameters_type, setting_type = LinearRegressionParameters, Setting
-    version = 2
+    version = 3
 
     def __init__(self, setting: Setting, noise: str, answers: Answers, chosen: Sequence[int]) -> None:
         super().__init__(setting, noise, answers)

@@ -45,7 +45,7 @@ from workbench.learners.logistic_regression.sums import (
     weighted,
 )
 from workbench.learners.selection import choose
-from workbench.learners.setting import FitSetting, how_many, privacy_budget, ridge_strength
+from workbench.learners.setting import FitSetting, how_many, privacy_budget, ranges_of_columns, ridge_strength
 from workbench.learners.tasks import CLASSIFICATION
 from workbench.params import ParameterError, Parameters, choice
 from workbench.work.ask import Ask
@@ -58,6 +58,7 @@ class LogisticRegressionParameters(Parameters):
     """Budget and origin of the weights. The defaults were chosen on generated tables and scikit-learn's public ones."""
 
     epsilon: float | None = privacy_budget()
+    ranges: str = ranges_of_columns()
     weights_from: str = choice(
         choices=(BY_SIZE, SEARCH, SUMS),
         default=BY_SIZE,
@@ -94,6 +95,8 @@ _NORM_SHARE = 0.5
 
 class Setting(FitSetting[LogisticRegressionParameters]):
     """The public facts of a fit, and what follows from them: queries, shares of ε, sensitivities."""
+
+    ranges_since = 2
 
     @cached_property
     def classes(self) -> int:
@@ -327,7 +330,7 @@ class LogisticRegressionModel(Classifier[Setting]):
         weights_: of the encoded columns (D + 1, k), offsets first.
     """
 
-    name, task = "logistic-regression", CLASSIFICATION
+    name, task, version = "logistic-regression", CLASSIFICATION, 2
     parameters_type, setting_type = LogisticRegressionParameters, Setting
 
     def __init__(self, setting: Setting, noise: str, answers: Answers) -> None:

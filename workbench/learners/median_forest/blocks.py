@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from workbench.data.schema import Attribute
 from workbench.learners.checks import checked_columns
 from workbench.params import InputError, ParameterError
-from workbench.params.extras import require
+from workbench.params.errors import require
 from workbench.privacy.central.private_median import median_weights
 
 MOST_ASKED = 10_000

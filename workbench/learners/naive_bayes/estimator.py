@@ -2,6 +2,7 @@
 
 The queries (pure ε, zero-out neighbours, discrete Laplace noise on integers):
 
+* the range of each numeric attribute, where ε and the rows allow it (:mod:`workbench.learners.ranges`);
 * where ε and the rows do not allow all attributes, which ones are used;
 * the size of each class, L1 sensitivity 1;
 * for each numeric attribute the sum of the values of each class and the sum of squares (of each class where the noise
@@ -63,18 +64,21 @@ from workbench.learners.selection import UNIT, choose
 from workbench.learners.setting import FitSetting, split_epsilon
 from workbench.learners.sums import grid_size, histogram, on_grid
 from workbench.learners.tasks import CLASSIFICATION
-from workbench.privacy.accounting.event import PureDp, exact, floor_double
+from workbench.privacy.accounting.event import PureDp, floor_double
 from workbench.work.ask import Ask
 
 CHOICE = "choice of attributes"
 
 _PRESENCE_PART = 0.25  # of the share of a numeric attribute that may be missing: two cells need less than its sums
 _PARTS, _SIZE = 8, 1 << 12
+_RANGED = 4.0  # times the usual variance: a class fills more of a range that was chosen than of declared bounds
 _SQRT2 = math.sqrt(2)
 
 
 class Setting(FitSetting[NaiveBayesParameters]):
     """The public facts that queries and model follow from, with the attributes that were chosen."""
+
+    ranges_since = 3
 
     @cached_property
     def classes(self) -> int:
@@ -104,7 +108,7 @@ class Setting(FitSetting[NaiveBayesParameters]):
 
     def _parts(self) -> tuple[Decimal, Decimal]:
         """Return ε of the choice and of the rest; they sum to ε exactly."""
-        whole = exact(self.epsilon)
+        whole = self.amount
         if not self.selects:
             return Decimal(0), whole
         choosing, rest = split_epsilon(whole, (self.choice_share, 1 - self.choice_share))
@@ -156,7 +160,7 @@ class Setting(FitSetting[NaiveBayesParameters]):
                 found += split_epsilon(whole, [weight for weight, _, _, column, _ in asked if column == j])
             shares = tuple(found)
         elif self.private:
-            shares = split_epsilon(exact(self.epsilon), [weight for weight, *_ in asked])
+            shares = split_epsilon(self.amount, [weight for weight, *_ in asked])
         return tuple(
             Query(
                 label,
@@ -252,7 +256,7 @@ class NaiveBayesModel(Classifier[Setting]):
         densities_: the class-conditional density of each used attribute, by column index.
     """
 
-    name, task, version = "naive-bayes", CLASSIFICATION, 2
+    name, task, version = "naive-bayes", CLASSIFICATION, 3
     parameters_type, setting_type = NaiveBayesParameters, Setting
 
     def __init__(self, setting: Setting, noise: str, answers: Answers, chosen: Sequence[int]) -> None:
@@ -272,6 +276,7 @@ class NaiveBayesModel(Classifier[Setting]):
 
     def _densities(self) -> dict[int, Density]:
         p, found = self.setting.parameters, dict[int, Density]()
+        usual = min(1.0, p.typical_variance * (_RANGED if self.setting.ranges else 1.0))
         presence: NDArray[np.float64] | None = None
         presence_variance = 0.0
         for query in self.queries[1:]:
@@ -290,7 +295,7 @@ class NaiveBayesModel(Classifier[Setting]):
                 present_sizes(self._classes, presence, presence_variance),
                 query.variance,
                 p.mean_spread,
-                p.typical_variance,
+                usual,
             )
             known = None if presence is None else smoothed(presence, self.class_sizes_, p.smoothing)
             found[query.column] = GaussianDensity(attribute, means, variances, known)

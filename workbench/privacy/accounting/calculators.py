@@ -171,7 +171,7 @@ def _by_clones(local: float, reports: int, delta: float) -> float | None:
         if bottom <= 0:
             return 0.0
         ratio = top / bottom
-        first = np.ceil(ratio * (counts + 1) / (1 + ratio))  # fewest reports of the one kind that tell more than ε
+        first = np.ceil(ratio * (counts + 1) / (1 + ratio))  # fewest reports of the one kind that reveal more than ε
         one, two = binom.sf(first - 2, counts, 0.5), binom.sf(first - 1, counts, 0.5)
         each = (truth * one + (1 - truth) * two) - edge * ((1 - truth) * one + truth * two)
         return float(np.sum(weights * np.maximum(each, 0.0))) * (1 + 1e-9)

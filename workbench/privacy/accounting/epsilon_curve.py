@@ -13,7 +13,7 @@ import numpy as np
 from workbench.params import CancelledError
 from workbench.privacy.accounting.accountant import COARSE, FINE, accountant_named, loss
 from workbench.privacy.accounting.event import PoissonGaussian
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Progress, ignore
 
 KNOTS = 48
@@ -42,7 +42,7 @@ class EpsilonCurve:
         delta: float,
         accountant: str = "pld",
         emit: Emit = ignore,
-        cancel: CancelToken | None = None,
+        cancel: CancelToken = NEVER,
     ) -> Self:
         """Compute the knots of a run of ``event.steps`` steps (1 to 3 s by PLD, milliseconds by RDP).
 
@@ -62,8 +62,7 @@ class EpsilonCurve:
         cell = next((found for found in whole if found is not None), None)
         epsilons: list[float] = []
         for done, knot in enumerate(knots, start=1):
-            if cancel is not None:
-                cancel.check()
+            cancel.check()
             epsilons.append(loss(replace(event, steps=knot), delta, accountant, COARSE, cell=cell).epsilon)
             emit(Progress(done, len(knots), "epsilon by step"))
         # Each bound is discretised on its own; the running maximum keeps the displayed ε from falling.

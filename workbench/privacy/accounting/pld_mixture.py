@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from workbench.privacy.accounting.accountant import FINE, pld_of_one
+from workbench.privacy.accounting.accountant import FINE, composed_with_itself, pld_of_one
 from workbench.privacy.accounting.concentrated import zcdp_epsilon
 from workbench.privacy.accounting.event import ApproximateDp, GaussianNoise, PureDp, ZeroConcentrated
 from workbench.privacy.accounting.leaves import Leaf, Leaves, PoissonStep
-from workbench.privacy.accounting.self_composition import composed_with_itself
 
 _MOST_CELLS = 2**17
 _FINE_PERSON = 2**-9

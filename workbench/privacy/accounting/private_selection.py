@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Decimal, localcontext
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from workbench.params import ParameterError
 from workbench.privacy.accounting.accountant import converted, renyi
 from workbench.privacy.accounting.event import PoissonGaussian
+from workbench.privacy.central.tries import log_inverse_gamma
 
 LOGARITHMIC, POISSON = "logarithmic", "Poisson"
 
@@ -68,28 +70,26 @@ def best_of(runs: Sequence[PoissonGaussian], delta: float, tries: float) -> Sele
     return min(found, key=lambda s: s.epsilon)
 
 
+def epsilon_of_try(epsilon: Decimal) -> Decimal:
+    """Return the pure ε that one try may cost where publishing the best of them costs ``epsilon``: half of it.
+
+    The best of a number of tries with the truncated negative binomial distribution is (2 + η)·ε-private where one try
+    is ε-private (Papernot & Steinke 2022, Corollary 3); the logarithmic one has η = 0. The expected number of tries
+    does not matter.
+    """
+    with localcontext() as context:
+        context.prec, context.rounding = 50, ROUND_FLOOR
+        return epsilon / 2
+
+
 def _logarithmic(orders: NDArray[np.float64], one: NDArray[np.float64], tries: float) -> NDArray[np.float64]:
     """Return Rényi divergences of a logarithmic number of tries (Theorem 2 with η = 0).
 
     ε' = ε(α) + (1 − 1/α̂)·ε(α̂) + ln(1/γ)/α̂ + ln(E[K])/(α − 1), for any order α̂; E[K] = (1/γ − 1)/ln(1/γ).
     """
-    spread = _log_inverse_gamma(tries)
+    spread = log_inverse_gamma(tries)
     beside = float(np.min((1 - 1 / orders) * one + spread / orders))
     return one + beside + math.log(tries) / (orders - 1)
-
-
-def _log_inverse_gamma(tries: float) -> float:
-    """Return x = ln(1/γ) with (eˣ − 1)/x = tries, rounded up."""
-    low, high = 0.0, 1.0
-    while math.expm1(high) / high < tries:
-        low, high = high, 2 * high
-    for _ in range(200):
-        middle = (low + high) / 2
-        if middle > 0 and math.expm1(middle) / middle < tries:
-            low = middle
-        else:
-            high = middle
-    return high
 
 
 def _poisson(orders: NDArray[np.float64], one: NDArray[np.float64], tries: float) -> NDArray[np.float64]:

@@ -22,9 +22,9 @@ class Cells:
     """The inputs and outputs of a mechanism for one attribute.
 
     Attributes:
-        values: float64 (s,), the number each cell stands for, increasing; ``None`` for names.
+        values: float64 (s,), the number that each cell represents, increasing; ``None`` for names.
         size: number s of cells that hold a value.
-        missing: whether one more cell, the last, stands for a missing value.
+        missing: whether one more cell, the last, represents a missing value.
     """
 
     size: int
@@ -49,7 +49,7 @@ class Cells:
 
     @property
     def numeric(self) -> bool:
-        """Whether cells stand for numbers."""
+        """Whether cells represent numbers."""
         return self.values is not None
 
     @classmethod

@@ -18,7 +18,7 @@ _MOST_NAMES = 4096  # for a larger domain the mean over this many others has the
 
 
 _ESTIMATED = 64
-"""Names whose frequency is estimated where there are more than 512: evenly spaced, they stand for all."""
+"""Names whose frequency is estimated where there are more than 512: evenly spaced ones are taken."""
 
 
 _BELLS = ((0.5, 0.15), (0.25, 0.12), (0.75, 0.12))

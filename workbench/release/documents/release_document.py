@@ -220,7 +220,7 @@ def _not_covered(stated: Mapping[str, Any]) -> Section:
 
 
 def _account(stated: Mapping[str, Any]) -> Section:
-    """Return where the release stands in the ledger."""
+    """Return the release's entry in the ledger."""
     charged = f"ε = {stated['guarantee']['epsilon']}, δ = {stated['guarantee']['delta']}"
     facts = [("Release", release_id(stated)), ("Charged", charged)]
     account = stated.get("account")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import workbench
 from workbench.params import InputError
-from workbench.release.atomic import PartFile, write_error
+from workbench.release.atomic import write_output
 from workbench.render.document import Block, Document, Grid, Paragraph, Picture, Section
 from workbench.render.document_html import page_html
 from workbench.render.document_pdf import drawn_pictures, pdf_bytes
@@ -37,13 +37,7 @@ def write_document(document: Document, path: Path) -> None:
         WorkbenchError: Qt cannot print here.
     """
     check_document_path(path)
-    data = document_bytes(document, path.suffix.lower())
-    with PartFile(path, private=bool(document.badge)) as part:
-        try:
-            part.stream.write(data)
-            part.publish()
-        except OSError as error:
-            raise write_error(error, path) from None
+    write_output(path, document_bytes(document, path.suffix.lower()), private=bool(document.badge))
 
 
 def document_bytes(document: Document, suffix: str) -> bytes:

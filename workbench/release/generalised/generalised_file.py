@@ -42,7 +42,7 @@ from workbench.risk.generalise.models import Closeness
 from workbench.risk.hierarchies.hierarchy import ANY
 from workbench.sanitize.writing import PLAIN
 from workbench.signals import Progress
-from workbench.signals.cancel import WHOLE, CancelToken
+from workbench.signals.cancel import NEVER, WHOLE, CancelToken
 from workbench.signals.events import Emit, ignore
 
 RANDOM, AS_READ = "random", "as read"
@@ -76,7 +76,7 @@ class Published:
 
 
 def publish(
-    made: Generalised, to: Publication, ledger: Ledger, emit: Emit = ignore, cancel: CancelToken | None = None
+    made: Generalised, to: Publication, ledger: Ledger, emit: Emit = ignore, cancel: CancelToken = NEVER
 ) -> Published:
     """Write a generalised table and its certificate; the ledger notes first that it is published.
 
@@ -85,7 +85,6 @@ def publish(
         ParameterError: a column that is to be kept is a quasi-identifier.
         CancelledError: ``cancel`` was set; nothing was published.
     """
-    cancel = cancel or CancelToken()
     made.table.require_certain()
     both = [name for name in to.keep if name in made.asked.quasi]
     if both:

@@ -19,8 +19,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.content.cell_hash import CellHash
-from workbench.data.content.cell_words import INLINE, Words
+from workbench.data.content.cell_hash import INLINE, CellHash, Words
 from workbench.data.rows_in_parts import each_column
 
 Counts = NDArray[np.int64]
@@ -30,7 +29,7 @@ _MOST, _FEWEST, _TOGETHER = 1024, 16, 4096
 _EVEN = -2.5
 """Standard deviations: counts that vary less than drawn ones by more than this are of a listed column."""
 _REPEATED = 16
-"""With at most this many repeated values, a sample cannot tell drawn values from listed ones."""
+"""With at most this many repeated values, a sample cannot distinguish drawn values from listed ones."""
 _STEP = 1 << 14
 """Cells that are looked at first for the lowest hashes."""
 _DENSE, _ALONG = 4, 1 / 3
@@ -298,7 +297,7 @@ class _Lowest:
 
 
 def _short(cells: pl.Series) -> bool:
-    """Return whether the cells stand in their views."""
+    """Return whether the cells fit into their views."""
     return not (cells.str.len_bytes() > INLINE).any()
 
 

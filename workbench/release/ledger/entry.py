@@ -183,14 +183,6 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and len(value) <= _LONGEST and "\0" not in value
 
 
-def _is_flag(value: object) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_event(value: object) -> bool:
-    return value is None or isinstance(value, dict)  # read by `from_plain`, which checks every part
-
-
 def _is_process(value: object) -> bool:
     if not isinstance(value, dict):
         return False
@@ -221,8 +213,9 @@ _BODY: Mapping[str, Form] = {
         ("steps", "given_back", "seq", "releases", "former", "rows_per_person", "unit", "judged"), is_whole
     ),
     **dict.fromkeys(("order", "accepted"), is_whole),
-    **dict.fromkeys(("resumable", "watched", "charged-first"), _is_flag),
-    **dict.fromkeys(("event", "training"), _is_event),
+    **dict.fromkeys(("resumable", "watched", "charged-first"), lambda value: isinstance(value, bool)),
+    # read by `from_plain`, which checks every part
+    **dict.fromkeys(("event", "training"), lambda value: value is None or isinstance(value, dict)),
     **dict.fromkeys(("ledger", "head"), is_digest),
     **dict.fromkeys(("parts", "cap", "used"), _is_list),
     "process": _is_process,

@@ -22,8 +22,7 @@ import polars as pl
 import polars.selectors as cs
 from numpy.typing import NDArray
 
-from workbench.data.content.cell_hash import CellHash
-from workbench.data.content.cell_words import Words
+from workbench.data.content.cell_hash import CellHash, Words
 from workbench.data.databases.address import title_of
 from workbench.data.rows_in_parts import each_column, each_part
 from workbench.data.table import Table
@@ -36,7 +35,7 @@ _CELL, _MISSING, _ESCAPE, _ROW = "\x1f", "\x1e", "\x1d", "\n"
 _ROWS_AT_ONCE = 1 << 18
 
 _WIDE_LOOK = 1 << 13
-"""Rows that are looked at for whether the cells of a column stand in canonical form, where there are very many."""
+"""Rows that are looked at for whether the cells of a column are in canonical form, where there are very many."""
 
 _EVERY_ROW = 1 << 20
 """Rows up to which the content mark is of every row; beyond, of their number and the sketch, where there is one."""
@@ -164,8 +163,8 @@ class Marking:
         if self._every and marker.free > 1 and marker.listed:
             listed = self._each(partial(_hashed, self._hashing, marker.listed))
             rows -= np.concatenate([np.empty(0, np.uint64), *listed])
-        content = _mark(key, b"content", table.rows.to_bytes(8, "big") + stated)
-        of_file = _mark(key, b"file", table.digest) if table.digest else ""
+        content = keyed(key, b"content", table.rows.to_bytes(8, "big") + stated)
+        of_file = keyed(key, b"file", table.digest) if table.digest else ""
         former = _fingerprint_where_it_fits(table, key) if self._former else ""
         title = title_of(table.source)[:LONGEST_TITLE]
         made = Identity(content, of_file, found, marker.made(rows), former, title=title)
@@ -206,7 +205,8 @@ def _sums(parts: Iterable[Words]) -> bytes:
     return b"".join(one.to_bytes(8, "big") for one in sums)
 
 
-def _mark(key: bytes, purpose: bytes, stated: bytes) -> str:
+def keyed(key: bytes, purpose: bytes, stated: bytes) -> str:
+    """Return the mark of something under a ledger's key, 64 hexadecimal digits."""
     return hmac.new(key, b"privacy-workbench " + purpose + b"\0" + stated, hashlib.sha256).hexdigest()
 
 

@@ -26,10 +26,10 @@ from workbench.privacy.accounting.event import Cost
 from workbench.privacy.accounting.renyi_filter import Filter
 from workbench.release.ledger.book import texts
 from workbench.release.ledger.counting import FILTER, SUM, Count, event_body, filter_of
+from workbench.release.ledger.custody import still_runs, this_process
 from workbench.release.ledger.entry import Amount, loss
 from workbench.release.ledger.identity import Identity
 from workbench.release.ledger.merge import LedgerMerge
-from workbench.release.ledger.processes import still_runs, this_process
 from workbench.release.ledger.records import (
     CERTIFY,
     CLAIM,

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.content.cell_words import Words
+from workbench.data.content.cell_hash import Words
 from workbench.release.ledger.column_marks import ColumnMark, ColumnMarks
 
 FALSE_ALARM = 1e-6
@@ -81,7 +81,7 @@ def _mixed(ratios: Sequence[float], share: float) -> float:
 def _independent(some: Words, found: dict[int, float]) -> list[float]:
     """Return the evidence of each column, less those whose evidence follows from a better one's.
 
-    Marks that were read back have no rows to tell by: there only the best column counts.
+    Marks that were read back have no rows to compare: there only the best column counts.
     """
     best = sorted((k for k in found if found[k] > 0), key=lambda k: -found[k])
     kept: list[int] = []

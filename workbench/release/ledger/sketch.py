@@ -28,8 +28,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.content.cell_hash import CellHash
-from workbench.data.content.cell_words import Words
+from workbench.data.content.cell_hash import CellHash, Words
 from workbench.data.content.row_choice import RowChoice, levels
 from workbench.data.rows_in_parts import each_column
 from workbench.data.table import Table
@@ -133,7 +132,7 @@ class Sketches:
 NO_SKETCHES = Sketches()
 
 _FEWEST_REPEATED = 32
-"""Rows that all stand equally often, and none once: fewer may do so in any table of few different rows."""
+"""Rows that all occur equally often, and none once: fewer may do so in any table of few different rows."""
 
 
 def _touching(ones: Sequence[Sketch], others: Sequence[Sketch]) -> list[tuple[int, int]]:
@@ -312,7 +311,7 @@ class _Kept:
     def sketch(self, key: bytes) -> Sketch:
         """Return the sketch of those rows that occur once; equal rows have equal ranks, so all of them are here.
 
-        Of a table in which every row stands several times, as in a copy appended to itself, the rarest rows are taken.
+        Of a table in which every row occurs several times, as in a copy appended to itself, the rarest rows are taken.
         By chance that happens only where different rows are few.
         """
         self._merge()

@@ -23,7 +23,7 @@ from workbench.release.ledger.book import LedgerBook
 from workbench.release.ledger.column_marks import ColumnMarks
 from workbench.release.ledger.counting import Count, Counted, event_of_release, filter_of
 from workbench.release.ledger.entry import Entry, minus, start_of, total
-from workbench.release.ledger.identity import Identity, Marking, identify
+from workbench.release.ledger.identity import Identity, Marking, identify, keyed
 from workbench.release.ledger.records import (
     CERTIFY,
     CLAIM,
@@ -169,8 +169,8 @@ class State:
 
     def separate(self, account: str, others: Iterable[str]) -> bool:
         """Return whether a person has declared that an account belongs to another table than one of ``others``."""
-        apart = [{self.of(a), self.of(b)} for a, b in self.separations]
-        return any({account, other} in apart and account != other for other in others)
+        different = [{self.of(a), self.of(b)} for a, b in self.separations]
+        return any({account, other} in different and account != other for other in others)
 
     def knows(self, identity: Identity) -> bool:
         """Return whether every mark of a table is recorded; those of an earlier version are none of its columns."""
@@ -271,6 +271,10 @@ class LedgerState(LedgerBook):
         """
         each = None if parts is None else parts.each_part
         return Marking(table, self.keys[0], former=self._first_format_entries() > 0, each=each)
+
+    def mark_of(self, digest: bytes) -> str:
+        """Return the keyed mark of a digest of private rows, which tests no guess for whoever lacks the key."""
+        return keyed(self.keys[0], b"rows", digest)
 
     def account_of(self, dataset: str) -> str:
         """Return the account that pays for ``dataset``: its own, or that of the table it is a version of."""

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.data.images.class_folders import is_loose, is_picture, read_loose
 from workbench.data.images.image_set import CLASS, ImageSet, ImageShape
-from workbench.data.images.loose import is_loose, is_picture, read_loose
 from workbench.data.images.read import ImageOptions, is_image_set, of_class_folders, read_images
 from workbench.params import InputError
 from workbench.release.model.open_model import (
@@ -27,7 +27,7 @@ from workbench.release.model.open_model import (
     require_no_images,
 )
 from workbench.signals import Progress
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 
 PREDICTED, CONFIDENCE = f"predicted {CLASS}", "confidence"
@@ -78,7 +78,7 @@ class ImagePredictions:
 
 
 def images_to_predict(
-    opened: OpenModel, paths: Sequence[str], *, emit: Emit = ignore, cancel: CancelToken | None = None
+    opened: OpenModel, paths: Sequence[str], *, emit: Emit = ignore, cancel: CancelToken = NEVER
 ) -> ImageSet:
     """Return the images that ``paths`` name, read as the model ``opened`` reads its own.
 
@@ -109,7 +109,7 @@ def shape_read(opened: OpenModel) -> ImageShape | None:
 
 
 def predict_images(
-    opened: OpenModel, images: ImageSet, emit: Emit = ignore, cancel: CancelToken | None = None
+    opened: OpenModel, images: ImageSet, emit: Emit = ignore, cancel: CancelToken = NEVER
 ) -> ImagePredictions:
     """Return what the network ``opened`` says of ``images``, a few at a time.
 
@@ -122,8 +122,7 @@ def predict_images(
     model: Any = opened.model
     codes, chances = np.empty(len(pixels), np.int32), np.empty(len(pixels), np.float32)
     for begin in range(0, len(pixels), IMAGES_AT_ONCE):
-        if cancel is not None:
-            cancel.check()
+        cancel.check()
         emit(Progress(begin, len(pixels), "Predicting"))
         odds = model.predict_proba(pixels[begin : begin + IMAGES_AT_ONCE])
         codes[begin : begin + IMAGES_AT_ONCE] = odds.argmax(axis=1)
@@ -141,7 +140,7 @@ def _truth(images: ImageSet, classes: tuple[str, ...]) -> NDArray[np.int32] | No
     return np.array([known[name] for name in images.frame[CLASS]], np.int32)
 
 
-def write_image_predictions(found: ImagePredictions, output: Path, cancel: CancelToken | None = None) -> None:
+def write_image_predictions(found: ImagePredictions, output: Path, cancel: CancelToken = NEVER) -> None:
     """Write a line for each image as CSV, which its owner alone can read: it appears whole, or not at all.
 
     Its columns are the number of the image, its file where it has one, the class that was predicted, the confidence,

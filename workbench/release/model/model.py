@@ -11,12 +11,10 @@ from typing import Any
 from workbench.privacy.accounting.event import Cost
 from workbench.release.certificate import CARD, CARD_FORMAT, guarantee_facts
 from workbench.release.delta_limit import replaced
-from workbench.release.ledger.ledger import Ledger
-from workbench.release.path import Destination, ReleaseRequest, release
+from workbench.release.path import Destination
 from workbench.release.reservation import Reservation
-from workbench.release.statements import columns_used_statement
 from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit, ignore
+from workbench.signals.events import Emit
 from workbench.work.work import Made
 
 
@@ -72,25 +70,6 @@ class Trained:
         return Made(self.files, stated, private=self.private, settled=self.settled)
 
 
-@dataclass(frozen=True)
-class ModelRelease:
-    """A released model as the ledger records it; ε and δ are the final charge.
-
-    Attributes:
-        uses: which columns it looks at, in a sentence; empty where it looks at all.
-        published_earlier: whether it was trained and charged by an earlier run, which could not give it its name.
-    """
-
-    release_id: str
-    epsilon: Decimal
-    delta: Decimal
-    remaining: Decimal
-    output: Path
-    uses: str = ""
-    card: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    published_earlier: bool = False
-
-
 def model_folder(path: Path, *, replace: bool = False) -> Destination:
     """Return ``path`` as where a model is released to; only the folder of a model is ever replaced."""
     return Destination(path, "folder", replace, CARD)
@@ -107,14 +86,3 @@ def card_facts(made: Made, cost: Cost) -> dict[str, Any]:
     figures = (cost.epsilon, cost.delta), replaced(cost, stated["rows"])
     guarantee = guarantee_facts(stated["guarantee"]["statement"], *figures, stated["guarantee"]["randomness"])
     return {"format": CARD_FORMAT, **stated, "guarantee": guarantee}
-
-
-def release_model(
-    request: ReleaseRequest, ledger: Ledger, emit: Emit = ignore, cancel: CancelToken | None = None
-) -> ModelRelease:
-    """Train and release a model; arguments and errors are those of :func:`workbench.release.path.release`."""
-    done = release(request, ledger, emit, cancel)
-    card = done.document
-    uses = columns_used_statement(card["training"].get("attributes_used"), len(card["inputs"]) - 1)
-    found = done.release_id, done.epsilon_charged, done.delta_charged, done.epsilon_remaining
-    return ModelRelease(*found, done.output, uses, card, done.published_earlier)

@@ -42,7 +42,7 @@ from workbench.release.verify import VerifiedRelease, verified_release
 from workbench.sanitize.calibrated import TableOnDemand
 from workbench.sanitize.plan import Plan
 from workbench.signals import Progress
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 
 _ROOM = 1 << 20
@@ -124,7 +124,7 @@ def train_on_release(
     target: str,
     output: Path,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
     *,
     replace: bool = False,
 ) -> ModelOnRelease:
@@ -137,7 +137,6 @@ def train_on_release(
         ParameterError: the learner cannot learn from a release, or not from this one.
         CancelledError: ``cancel`` was set.
     """
-    cancel = cancel or CancelToken()
     corrected(chosen)  # refused before the release is read
     with DrawFolder(output, _ROOM, CARD, ending=PART, replace=replace) as part:
         made = fit_on_release(chosen, verified_release(release, certificate, emit, cancel), target, emit, cancel)
@@ -157,7 +156,7 @@ def fit_on_release(
     released: VerifiedRelease,
     target: str,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> ModelOnRelease:
     """Train ``chosen`` on a release, knowing the public tables that its protected columns went through.
 
@@ -165,7 +164,6 @@ def fit_on_release(
         ParameterError: the learner has no such model, or the columns are not what it can use.
         CancelledError: ``cancel`` was set.
     """
-    cancel = cancel or CancelToken()
     make = corrected(chosen)
     names = features_of(released.plan, target)
     whole = [*names, target]
@@ -182,13 +180,13 @@ def fit_on_release(
     return _finished(chosen, fitted.model_, released)
 
 
-def columns_to_predict(release: Path, certificate: Path | None = None) -> tuple[Attribute, ...]:
+def columns_to_predict(release: Path) -> tuple[Attribute, ...]:
     """Return the protected columns of a release, as its certificate states them; nothing is verified by it.
 
     Raises:
         InputError: there is no such release, or what lies beside it is no certificate.
     """
-    named = located(release, certificate)[1]
+    named = located(release)[1]
     return tuple(c.facts() for c in plan_of(read_certificate(named), named).protected)
 
 

@@ -32,7 +32,7 @@ from workbench.release.card import learned
 from workbench.release.certificate import MADE_FROM, read_card
 from workbench.release.verify import verify_release
 from workbench.signals import Progress
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 
 _ROWS_AT_ONCE = 20_000
@@ -116,7 +116,7 @@ class OpenModel:
     def _has_chances(self) -> bool:
         return self.task == CLASSIFICATION and hasattr(self.model, "predict_proba")
 
-    def predict(self, table: Table, emit: Emit = ignore, cancel: CancelToken | None = None) -> Iterator[list[str]]:
+    def predict(self, table: Table, emit: Emit = ignore, cancel: CancelToken = NEVER) -> Iterator[list[str]]:
         """Yield the cells of :attr:`header` for each row of ``table``.
 
         They are functions of the rows: private, as the table is.
@@ -132,8 +132,7 @@ class OpenModel:
         names: Sequence[str] = () if self.target.numeric else self.target.values()
         at_once = IMAGES_AT_ONCE if isinstance(table, ImageSet) else _ROWS_AT_ONCE
         for begin in range(0, len(X), at_once):
-            if cancel is not None:
-                cancel.check()
+            cancel.check()
             emit(Progress(begin, len(X), "Predicting"))
             rows = X[begin : begin + at_once]
             yield from self._cells(rows, names)
@@ -213,7 +212,7 @@ def write_predictions(
     table: Table,
     output: Path,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
     *,
     seen: Counter[str] | None = None,
     guesses: list[str] | None = None,

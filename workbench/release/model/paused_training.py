@@ -242,12 +242,9 @@ def _charge_since(folder: Path, ledger: Path | None, former: list[str]) -> Stopp
     except WorkbenchError as error:
         return StoppedCharge(UNKNOWN, problem=error)
     watched = last.body.get("watched") and last.status != "settled"  # it had shown nothing yet
-    why = RESERVED if last.status == "reserved" else WATCHED if watched else _unwatched(last)
+    unwatched = STEPS if last.body.get(RESUMABLE) else WRITTEN
+    why = RESERVED if last.status == "reserved" else WATCHED if watched else unwatched
     return StoppedCharge(why, last.epsilon, last.delta)
-
-
-def _unwatched(release: Release) -> str:
-    return STEPS if release.body.get(RESUMABLE) else WRITTEN
 
 
 def give_up_into(folder: Path, ledger: Path | None) -> None:

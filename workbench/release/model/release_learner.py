@@ -26,14 +26,14 @@ from workbench.release.certificate import query_facts, unit_facts
 from workbench.release.delta_limit import require_small_cost
 from workbench.release.ledger.entry import decimal_text
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.model import ModelRelease, Trained, card_facts, drawn_by, model_folder, release_model
-from workbench.release.path import ReleaseRequest
+from workbench.release.model.model import Trained, card_facts, drawn_by, model_folder
+from workbench.release.path import Released, ReleaseRequest, release
 from workbench.release.recover import request_of
 from workbench.release.statements import model_statement
 from workbench.sanitize.forecast import read_off
 from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Column, Plan
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.work.noise import Charged, uncharged
 from workbench.work.work import Sums, take_from_workers
@@ -80,7 +80,7 @@ def require_sums(chosen: Learner) -> None:
         raise ParameterError(what, hint=("use --engine local", f"choose one of {able}"), code="not-for-workers")
 
 
-def release_fit(task: FitTask, ledger: Ledger, emit: Emit = ignore) -> ModelRelease:
+def release_fit(task: FitTask, ledger: Ledger, emit: Emit = ignore) -> Released:
     """Train a learner and release its model as a folder.
 
     Raises:
@@ -128,7 +128,7 @@ def release_fit(task: FitTask, ledger: Ledger, emit: Emit = ignore) -> ModelRele
     if task.workers is not None:  # the account is found before the charge, and rows are added up after it
         parts = PartsOnWorkers(task.table, task.workers)
         take_from_workers(ledger.marking(task.table, parts), parts, "rows marked")
-    return release_model(wanted, ledger, emit, task.cancel)
+    return release(wanted, ledger, emit, task.cancel)
 
 
 def _room(estimator: PrivateEstimator[Any], plan: Plan, target: str, rows: int) -> int:
@@ -194,7 +194,7 @@ def fit_on(
     table: Table,
     columns: tuple[tuple[Column, ...], Column],
     workers: Workers | None = None,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> None:
     """Fit an estimator on a table; one of sums in parts, where workers read them or they are not in memory.
 
@@ -218,7 +218,7 @@ def fit_on(
 
         def add_up(part: Callable[[list[Any]], Any]) -> Any:
             sums = Sums(readers, part)
-            sums.read(table, cancel or CancelToken(), parts)
+            sums.read(table, cancel, parts)
             return sums.total
 
         estimator.fit_parts(table.rows, add_up)

@@ -18,22 +18,22 @@ from workbench.deep.model import METRICS, WEIGHTS, TrainedModel, facts, metrics_
 from workbench.deep.plan import JUDGED, DpSgdPlan
 from workbench.learners.tasks import EMPTY, classes_of
 from workbench.params import InputError
-from workbench.params.extras import require
+from workbench.params.errors import require
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, RowsPerPerson, exact
 from workbench.release.certificate import unit_facts
 from workbench.release.delta_limit import require_small_cost, require_small_delta
 from workbench.release.kept_run import KeptRun, was_watched
 from workbench.release.ledger.entry import EXACT
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.model import ModelRelease, Trained, card_facts, drawn_by, model_folder, release_model
+from workbench.release.model.model import Trained, card_facts, drawn_by, model_folder
 from workbench.release.model.network_task import Checkpoints, NetworkTask, TestSet
-from workbench.release.path import ReleaseRequest
+from workbench.release.path import Released, ReleaseRequest, release
 from workbench.release.recover import place_of, request_of
 from workbench.release.reservation import Reservation
 from workbench.release.statements import model_statement
 from workbench.sanitize.origin import require_confirmed_facts
 from workbench.signals import AtStake, Budget, Event, Metric
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Spread, ignore
 from workbench.work.noise import Charged
 
@@ -54,21 +54,21 @@ class NetworkRelease:
     """The result of a training run.
 
     Attributes:
-        model: the ledger's record of it.
+        model: what was released.
         training: the run; ``None`` if an earlier run did it and only its publication was missing.
         accuracy: on the test set; without one the mean over the batches of the last epoch (``None`` if all were
             empty). Private unless the test set is public.
         accuracy_public: whether it is.
     """
 
-    model: ModelRelease
+    model: Released
     training: Training | None
     accuracy: float | None
     accuracy_public: bool
 
 
 def release_training(
-    task: NetworkTask, ledger: Ledger, emit: Emit = ignore, cancel: CancelToken | None = None
+    task: NetworkTask, ledger: Ledger, emit: Emit = ignore, cancel: CancelToken = NEVER
 ) -> NetworkRelease:
     """Train a network and release it as a folder.
 
@@ -101,19 +101,19 @@ def release_training(
         unit=task.rows_per_person if task.unit is not None else 0,
     )
     try:
-        model = release_model(wanted, ledger, emit)
+        model = release(wanted, ledger, emit)
     finally:
         if run.kept is not None:
             run.kept.leave()
     if model.published_earlier:
-        stated = model.card["training"].get("accuracy")
+        stated = model.document["training"].get("accuracy")
         return NetworkRelease(model, None, stated["value"] if stated else None, accuracy_public=stated is not None)
     assert run.training is not None
     accuracy = _of_last_epoch(run.training) if run.accuracy is None else run.accuracy
     return NetworkRelease(model, run.training, accuracy, accuracy_public=task.public_test)
 
 
-def _prepared(task: NetworkTask, ledger: Ledger, emit: Emit, cancel: CancelToken | None) -> _Run:
+def _prepared(task: NetworkTask, ledger: Ledger, emit: Emit, cancel: CancelToken) -> _Run:
     """Return the run of a task whose columns, δ and test rows have been checked; nothing is charged yet."""
     require("torch", "training a network")
     features = task.features
@@ -190,7 +190,7 @@ class _Run:
     rows: Table
     test: TestSet | None
     emit: Emit
-    cancel: CancelToken | None
+    cancel: CancelToken
     note: Callable[[], None]
     kept: KeptRun | None = None
     resumed: bool = False

@@ -11,7 +11,7 @@ from workbench.params import InputError
 from workbench.release.certificate import checksum, is_model, read_card
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import COUNTED, has_output
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 
 NETWORK, FIT = "dpsgd", "fit "
 """What the ledger calls the work that makes a model."""
@@ -52,14 +52,13 @@ class ReleasedModel:
     accuracy: tuple[float, int] | None = None
 
 
-def released_models(cancel: CancelToken | None = None) -> tuple[ReleasedModel, ...]:
+def released_models(cancel: CancelToken = NEVER) -> tuple[ReleasedModel, ...]:
     """Return the models that count in the ledger, the newest first; changes nothing on disk."""
     found = []
     with Ledger.read() as book:
         known = book.accounts()
         for release in reversed(book.releases()):
-            if cancel is not None:
-                cancel.check()
+            cancel.check()
             work = release.body.get("work", "")
             if release.status not in COUNTED or not (work == NETWORK or work.startswith(FIT)):
                 continue

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.data.images.image_set import ImageSet
 from workbench.data.table import Table
-from workbench.deep.features import Features, ImageFeatures
+from workbench.deep.features import ImageFeatures
 from workbench.deep.plan import DpSgdPlan
 from workbench.release.model.network_task import Checkpoints, NetworkTask, TestSet
 from workbench.release.model.preflight import Preflight, network_features, network_preflight, preflight
@@ -19,41 +20,16 @@ class TrainingWork:
     """What is to be trained on.
 
     Attributes:
-        features: the public map from rows to inputs.
-        test: rows to measure the network on.
+        task: its training, which has no folder yet.
         found: what the training will cost.
-        replace_invalid: whether the plan replaces invalid values.
-        account: the public name of the account that pays.
-        unit: the column that identifies a person, where the plan names one.
     """
 
-    features: Features
-    table: Table
-    test: TestSet | None
+    task: NetworkTask
     found: Preflight
-    replace_invalid: bool = False
-    account: str | None = None
-    unit: str | None = None
 
-    def task(
-        self, asked: DpSgdPlan, output: Path, checkpoints: Checkpoints, *, quiet: bool, replace: bool
-    ) -> NetworkTask:
+    def into(self, output: Path, checkpoints: Checkpoints, *, quiet: bool, replace: bool) -> NetworkTask:
         """Return its training and release into the folder ``output``."""
-        return NetworkTask(
-            asked,
-            self.features,
-            self.table,
-            output,
-            rows_per_person=self.found.rows_per_person,
-            outside=self.found.warnings,
-            replace_invalid=self.replace_invalid,
-            account=self.account,
-            quiet=quiet,
-            test=self.test,
-            checkpoints=checkpoints,
-            replace=replace,
-            unit=self.unit,
-        )
+        return dataclasses.replace(self.task, folder=output, checkpoints=checkpoints, quiet=quiet, replace=replace)
 
 
 def table_work(
@@ -74,7 +50,19 @@ def table_work(
         test.require_certain()
     found = preflight(None, asked, facts, target, facts.rows_of(table).rows)
     measured = None if test is None else TestSet(test, test_public)
-    return TrainingWork(features, table, measured, found, facts.replaces_invalid, facts.account, facts.unit)
+    task = NetworkTask(
+        asked,
+        features,
+        table,
+        Path(),
+        rows_per_person=facts.rows_per_person,
+        outside=found.warnings,
+        replace_invalid=facts.replaces_invalid,
+        account=facts.account,
+        test=measured,
+        unit=facts.unit,
+    )
+    return TrainingWork(task, found)
 
 
 def image_work(
@@ -96,4 +84,6 @@ def image_work(
         features.inputs(test)
     taken = f"the {images.taken} were taken from the image files and not declared (--classes, --image-size)"
     found = network_preflight(asked, features, images.rows, people, (taken,) if images.taken else ())
-    return TrainingWork(features, images, None if test is None else TestSet(test, test_public), found, account=account)
+    measured = None if test is None else TestSet(test, test_public)
+    task = NetworkTask(asked, features, images, Path(), people, outside=found.warnings, account=account, test=measured)
+    return TrainingWork(task, found)

@@ -18,14 +18,12 @@ from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
 from workbench.params.codec import parse_json
 from workbench.privacy.accounting.event import PureDp
-from workbench.privacy.rappor.account import cost, epsilons
-from workbench.privacy.rappor.bits import Kept, PermanentAnswers
-from workbench.privacy.rappor.bloom import BasicBits, Bits, BloomBits
-from workbench.privacy.rappor.parameters import RapporParameters
+from workbench.privacy.rappor.bits import BasicBits, Bits, BloomBits, Kept, PermanentAnswers
+from workbench.privacy.rappor.parameters import RapporParameters, cost, epsilons
 from workbench.rappor.collection import Asked, Collected, Collection, clients_of, collected
 from workbench.rappor.files import parameter_text, read_parameters
 from workbench.rappor.reports import most_reports, read_sum, report_bytes
-from workbench.release.atomic import PartFile, write_error
+from workbench.release.atomic import write_output
 from workbench.release.certificate import require_format
 from workbench.release.kinds import Repeated
 from workbench.release.verify import rerun
@@ -73,17 +71,10 @@ def save_answers(path: Path, answers: PermanentAnswers) -> None:
         "parameters": _plain(answers.parameters),
         "key": answers.key.hex(),
     }
-    with PartFile(path, private=True) as part:
-        try:
-            part.stream.write(json.dumps(head).encode() + b"\n")
-            part.stream.writelines(
-                b"%b,%b,%d,%b\n"
-                % (key.hex().encode(), kept.value.hex().encode(), kept.cohort, kept.answer.hex().encode())
-                for key, kept in answers.kept.items()
-            )
-            part.publish()
-        except OSError as error:
-            raise write_error(error, path) from None
+    lines = (
+        f"{key.hex()},{kept.value.hex()},{kept.cohort},{kept.answer.hex()}\n" for key, kept in answers.kept.items()
+    )
+    write_output(path, f"{json.dumps(head)}\n{''.join(lines)}".encode(), private=True)
 
 
 def _plain(parameters: RapporParameters) -> dict[str, float]:

@@ -7,7 +7,7 @@ it is right with probability p about her where her row was not used, it is right
     f(p) = min(e^ε·p + δ, 1 − e^−ε·(1 − δ − p))                       (Wasserman & Zhou 2010; Kairouz et al. 2015)
 
 f is concave and rises, so it may be applied to averages over people. *Zero-out*: p is her chance where her row was
-emptied. *Replace-one*: p is her chance where another person stands in her row, with (2ε, (1+e^ε)δ), or ε where each row
+emptied. *Replace-one*: p is her chance where another person is in her row, with (2ε, (1+e^ε)δ), or ε where each row
 is randomised by itself.
 
 **Control.** What is right about her although she was not used is no loss of privacy, and it is measured: if released

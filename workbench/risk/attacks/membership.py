@@ -32,7 +32,7 @@ from workbench.risk.membership import (
     guess,
     separated,
 )
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.work.noise import Study
 
@@ -182,7 +182,7 @@ def infer(
     request: Membership,
     guarantee: Guarantee,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> tuple[Separation, ...]:
     """Return what each way to guess finds."""
     found, chances = likelihood(model.model, model.target, people.X, people.y)
@@ -191,7 +191,7 @@ def infer(
 
 
 def shadows_of(
-    people: People, again: Retrain, request: Membership, emit: Emit = ignore, cancel: CancelToken | None = None
+    people: People, again: Retrain, request: Membership, emit: Emit = ignore, cancel: CancelToken = NEVER
 ) -> Shadows:
     """Return as many models as are asked for, or as every row needs, each made again of as many rows as members."""
     rows, left = len(people.y), len(people.y) - people.members

@@ -7,7 +7,7 @@ the median, else "at most". The naive attacker draws columns, comparisons and va
 
 **The bound** (:mod:`workbench.risk.attacks.bound` has the words). The condition φ singles out if it holds for exactly
 one row of D. These events exclude one another, so P(φ singles out) = Σᵢ P(φ holds for xᵢ and no other row). Each of
-them obeys (ε, δ); a person c of the control set stands in row i of the neighbouring table; then c and xᵢ swap names:
+them obeys (ε, δ); a person c of the control set is in row i of the neighbouring table; then c and xᵢ swap names:
 
     main ≤ e^ε·E[φ(c)·(n·[φ holds for no row of D] + [φ holds for exactly one])] + n·δ    with the replace-one figures,
 

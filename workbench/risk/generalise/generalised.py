@@ -26,7 +26,7 @@ from workbench.risk.generalise.search import Goal, Search, Tried, greedy, optima
 from workbench.risk.hierarchies.builders import values_of
 from workbench.risk.hierarchies.hierarchy import Hierarchy
 from workbench.signals import Progress
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 
 
@@ -328,7 +328,7 @@ def generalise(
     method: Method | None = None,
     population: Table | None = None,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> Generalised:
     """Return a table generalised as asked.
 
@@ -348,7 +348,7 @@ def generalise(
     bare = {name: _without_header(hierarchy, name, people) for name, hierarchy in hierarchies.items()}
     made = problem(table, asked, bare, population)
     goal = Goal(models=models, limit=int(how.suppression * made.rows + 1e-9), loss=loss(how.loss))
-    search = Search(made, goal, emit, cancel or CancelToken())
+    search = Search(made, goal, emit, cancel)
     outcome = METHODS[how.method](search)
     if not len(outcome.sizes):
         raise InputError("every row would be left out", hint="ask for less, or add hierarchies", code="no-solution")

@@ -153,15 +153,11 @@ def log2(values: Reals) -> Reals:
     return found
 
 
-def _granularity_cells(problem: Problem) -> Sequence[Sequence[Reals]]:
-    return problem.spread
-
-
 GRANULARITY: Loss = of_cells(
     name="granularity",
     title="granularity",
     help="the share of all values that a published label may be, on average over cells: 0 to 1",
-    cells=_granularity_cells,
+    cells=lambda problem: problem.spread,
 )
 
 
@@ -188,50 +184,28 @@ NONUNIFORM_ENTROPY: Loss = of_cells(
 )
 
 
-def _discernibility_of(outcome: Outcome) -> float:
-    return float(np.square(outcome.sizes.astype(np.float64)).sum()) + float(outcome.suppressed) * outcome.problem.rows
-
-
-def _discernibility_least(problem: Problem, groups: Groups) -> float:
-    return float(np.square(groups.sizes.astype(np.float64)).sum())
-
-
-def _discernibility_floor(problem: Problem) -> Lattice:
-    # The squares of sizes that add up to n are least where all are equal.
-    return float(problem.rows) ** 2 / most_classes(problem)
+def _squares(sizes: Whole) -> float:
+    return float(np.square(sizes.astype(np.float64)).sum())
 
 
 DISCERNIBILITY = Loss(
     name="discernibility",
     title="discernibility",
     help="the sum over rows of how many rows are like it; a suppressed row counts as like all",
-    of=_discernibility_of,
-    least=_discernibility_least,
-    floor=_discernibility_floor,
+    of=lambda outcome: _squares(outcome.sizes) + float(outcome.suppressed) * outcome.problem.rows,
+    least=lambda problem, groups: _squares(groups.sizes),
+    # The squares of sizes that add up to n are least where all are equal.
+    floor=lambda problem: float(problem.rows) ** 2 / most_classes(problem),
 )
-
-
-def _class_size_of(outcome: Outcome) -> float:
-    classes = len(outcome.sizes) + (outcome.suppressed > 0)
-    return outcome.problem.rows / max(classes, 1)
-
-
-def _class_size_least(problem: Problem, groups: Groups) -> float:
-    return problem.rows / max(occupied(groups), 1)
-
-
-def _class_size_floor(problem: Problem) -> Lattice:
-    found: Lattice = problem.rows / most_classes(problem)
-    return found
 
 
 AVERAGE_CLASS_SIZE = Loss(
     name="class-size",
     title="average class size",
     help="the rows per class; all suppressed rows together count as one class",
-    of=_class_size_of,
-    least=_class_size_least,
-    floor=_class_size_floor,
+    of=lambda outcome: outcome.problem.rows / max(len(outcome.sizes) + (outcome.suppressed > 0), 1),
+    least=lambda problem, groups: problem.rows / max(occupied(groups), 1),
+    floor=lambda problem: np.asarray(problem.rows / most_classes(problem)),
 )
 
 
@@ -247,20 +221,12 @@ def _right(problem: Problem, groups: Groups, judged: Truths) -> int:
     return int(votes.sum())
 
 
-def _classification_of(outcome: Outcome) -> float:
-    return 1 - _right(outcome.problem, outcome.groups, outcome.kept) / outcome.problem.rows
-
-
-def _classification_least(problem: Problem, groups: Groups) -> float:
-    return 1 - _right(problem, groups, groups.occupied) / problem.rows
-
-
 CLASSIFICATION = Loss(
     name="classification",
     title="classification",
     help="the share of rows that a vote within their class predicts wrongly; a suppressed row counts as wrong",
-    of=_classification_of,
-    least=_classification_least,
+    of=lambda outcome: 1 - _right(outcome.problem, outcome.groups, outcome.kept) / outcome.problem.rows,
+    least=lambda problem, groups: 1 - _right(problem, groups, groups.occupied) / problem.rows,
     floor=no_floor,
     needs="target",
 )

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.risk.distances import Codes, dense
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Progress, ignore
 
 MOST_WORK = 500_000_000
@@ -56,12 +56,12 @@ class UniqueSets:
         return self.largest == self.attributes
 
 
-def reachable(attributes: int, rows: int, work: int = MOST_WORK) -> int:
-    """Return the most attributes of a set that ``work`` allows; at least 1."""
+def reachable(attributes: int, rows: int) -> int:
+    """Return the most attributes of a set that :data:`MOST_WORK` allows; at least 1."""
     total, largest = 0, 0
     for size in range(1, attributes + 1):
         total += math.comb(attributes, size)
-        if size > 1 and (total > MOST_SETS or total * rows > work):
+        if size > 1 and (total > MOST_SETS or total * rows > MOST_WORK):
             break
         largest = size
     return largest
@@ -72,7 +72,7 @@ def unique_sets(
     rows: int,
     largest: int | None = None,
     *,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
     emit: Emit = ignore,
 ) -> UniqueSets:
     """Return which rows every set of attributes separates.
@@ -85,7 +85,7 @@ def unique_sets(
         emit: receives the progress.
     """
     allowed = reachable(len(columns), rows)
-    search = _Search(columns, rows, min(largest or allowed, allowed), cancel or CancelToken(), emit)
+    search = _Search(columns, rows, min(largest or allowed, allowed), cancel, emit)
     found = tuple(search.below((), np.arange(rows), np.zeros(rows, dtype=np.int64), 0))
     return UniqueSets(found, len(columns), search.largest, rows)
 

@@ -25,7 +25,7 @@ from workbench.learners.public_tables import Lens, frequencies
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.channel import Channel, TwoChances
 from workbench.privacy.local.mechanisms.base import Randomiser
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 
 Floats = NDArray[np.float64]
 
@@ -64,7 +64,7 @@ class Likelihood:
         return self.gap <= GAP
 
 
-def maximum_likelihood(channel: Channel, counts: NDArray[np.int64], cancel: CancelToken | None = None) -> Likelihood:
+def maximum_likelihood(channel: Channel, counts: NDArray[np.int64], cancel: CancelToken = NEVER) -> Likelihood:
     """Return the frequencies of the greatest likelihood.
 
     Args:
@@ -77,7 +77,7 @@ def maximum_likelihood(channel: Channel, counts: NDArray[np.int64], cancel: Canc
     """
     if isinstance(channel, TwoChances):
         return _randomised_response(channel, counts)
-    return _Search(channel, counts, cancel or CancelToken()).run()
+    return _Search(channel, counts, cancel).run()
 
 
 def _randomised_response(channel: TwoChances, counts: NDArray[np.int64]) -> Likelihood:

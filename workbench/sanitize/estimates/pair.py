@@ -24,7 +24,7 @@ from workbench.sanitize.estimates.interval import Interval, Observed, possible
 from workbench.sanitize.estimates.likelihood import maximum_likelihood
 from workbench.sanitize.estimates.numbers import Functionals, linear_interval
 from workbench.sanitize.estimates.pairs import Correlation, NoisyColumn, can_correlate, estimate_correlation
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 
 Floats = NDArray[np.float64]
 
@@ -124,9 +124,7 @@ def fits_two_way(first: Cells, second: Cells) -> bool:
     return not first.numeric and not second.numeric and first.total * second.total <= MOST_PAIRS
 
 
-def estimate_two_way(
-    first: NamesColumn, second: NamesColumn, confidence: float, cancel: CancelToken | None = None
-) -> TwoWay:
+def estimate_two_way(first: NamesColumn, second: NamesColumn, confidence: float, cancel: CancelToken = NEVER) -> TwoWay:
     """Return the share of the rows with each pair of values.
 
     Args:
@@ -145,7 +143,6 @@ def estimate_two_way(
         )
     if not len(first.answers):
         raise ParameterError("the table has no rows to estimate from")
-    cancel = cancel or CancelToken()
     one, other = first.randomiser.channel(), second.randomiser.channel()
     channel = PairChannel(one, other)
     counts = np.bincount(first.answers * other.outputs + second.answers, minlength=channel.outputs)
@@ -202,7 +199,7 @@ def estimate_pair(
     second: ProtectedColumn,
     answers: tuple[NDArray[np.int64], NDArray[np.int64]],
     confidence: float,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> PairEstimate:
     """Return what fits the two columns: a correlation, a two-way table, or both.
 

@@ -12,7 +12,7 @@ may be (±2 standard errors). Where a table has no unbiased estimator, the large
 what is wanted, over all x and y, is allowed for as in ``interval``. The standard errors are those of the sample: they
 hold the spread of the rows, too, so the interval also covers the population that the rows are a sample of.
 
-Where little noise meets columns that are nearly equal, the sample shows too few changed rows to tell how far noise
+Where little noise meets columns that are nearly equal, the sample shows too few changed rows to show how far noise
 reaches: the figures can be those of no table (a covariance above σ_a·σ_b), and no ρ would be held. So for ρ beyond
 ±0.9 the noise is foreseen as well, from the public tables and the likely shares of two columns that rise, or fall,
 together as much as these allow; the larger of both errors counts. Where still no ρ is held, the interval is the whole
@@ -37,7 +37,7 @@ from workbench.privacy.local.unbiased import Linear
 from workbench.sanitize.estimates.interval import Observed, folded_quantile
 from workbench.sanitize.estimates.likelihood import maximum_likelihood
 from workbench.sanitize.estimates.numbers import Functionals, centred_values
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 
 Floats = NDArray[np.float64]
 
@@ -110,7 +110,7 @@ def can_correlate(cells: Cells) -> bool:
 
 
 def estimate_correlation(
-    first: NoisyColumn, second: NoisyColumn, confidence: float, cancel: CancelToken | None = None
+    first: NoisyColumn, second: NoisyColumn, confidence: float, cancel: CancelToken = NEVER
 ) -> Correlation:
     """Return the correlation of two columns.
 
@@ -132,7 +132,6 @@ def estimate_correlation(
             )
     if len(first.answers) < 3:
         raise ParameterError("a correlation needs at least 3 rows")
-    cancel = cancel or CancelToken()
     sides = tuple(_Side.of(column, confidence, cancel) for column in (first, second))
     return _Pair(first, second, sides[0], sides[1], confidence, cancel).correlation()
 

@@ -40,7 +40,7 @@ from workbench.privacy.local.mechanisms.base import Randomiser
 from workbench.sanitize.estimates.interval import Observed, half_length
 from workbench.sanitize.estimates.likelihood import maximum_likelihood
 from workbench.sanitize.estimates.numbers import Functionals
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 
 Floats = NDArray[np.float64]
 
@@ -106,7 +106,7 @@ def estimate_quantiles(
     counts: NDArray[np.int64],
     shares: tuple[float, ...],
     confidence: float,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> tuple[Quantile, ...]:
     """Return quantiles of the rows with a value.
 
@@ -147,9 +147,9 @@ class QuantileTests:
         cells: Cells,
         counts: NDArray[np.int64],
         confidence: float,
-        cancel: CancelToken | None = None,
+        cancel: CancelToken = NEVER,
     ) -> None:
-        self._cancel = cancel or CancelToken()
+        self._cancel = cancel
         channel = randomiser.channel()
         found = maximum_likelihood(channel, counts, self._cancel)
         self._observed = Observed(channel, counts, 1 - confidence, found.frequencies, found.gap)

@@ -19,19 +19,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 import workbench
-from workbench.deep.device_names import AUTO, CPU, CUDA
 from workbench.deep.features import Features, TrainingData
-from workbench.deep.plan import DpSgdPlan, Schedule
+from workbench.deep.plan import AUTO, CPU, CUDA, DpSgdPlan, Schedule
 from workbench.learners.tasks import EMPTY
-from workbench.params import InputError, ParameterError
+from workbench.params import InputError
+from workbench.privacy.accounting.concentrated import renyi_total
+from workbench.privacy.accounting.leaves import Leaf, PoissonStep
+from workbench.privacy.accounting.private_selection import Selection, best_of
 from workbench.privacy.entropy import SeededEntropy
 from workbench.processes.runner import runner
 from workbench.signals import Notice, Progress
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.studies.grid.runs_file import FIGURES, FinishedRun, RunsFile, row_of, run_name
 from workbench.studies.grid.spec import GridSpec
-from workbench.studies.splits import seed_of, stratified_split
+from workbench.studies.held_out import seed_of, stratified_split
 from workbench.work.noise import Study
 
 
@@ -89,27 +91,14 @@ class _Shared:
     Attributes:
         data: the rows.
         seed: of the study.
-        device: where it trains; empty where each setting says it.
     """
 
     data: LoadedRows
     seed: int
-    device: str = ""
 
 
-def kind_of_devices(spec: GridSpec, devices: Sequence[str] = ()) -> str:
-    """Return what the settings of ``spec`` that name no device are trained on: ``cpu`` or ``cuda``.
-
-    Raises:
-        ParameterError: ``devices`` are of both kinds: a figure would depend on which of them was free.
-    """
-    kinds = {CPU if name == CPU else CUDA for name in devices}
-    if len(kinds) > 1:
-        raise ParameterError(
-            "a processor and a GPU do not give the same figures", "--devices", "name devices of one kind"
-        )
-    if kinds:
-        return kinds.pop()
+def kind_of_devices(spec: GridSpec) -> str:
+    """Return what the settings of ``spec`` that name no device are trained on: ``cpu`` or ``cuda``."""
     from workbench.deep.devices import gpus
 
     return CUDA if any(setting.device == AUTO for setting in spec.settings) and gpus() else CPU
@@ -139,9 +128,8 @@ def run_grid(
     schedules: Sequence[Schedule] = (),
     jobs: int = 1,
     scheduler: str | None = None,
-    devices: Sequence[str] = (),
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> tuple[FinishedRun, ...]:
     """Run what of ``spec`` is not yet in ``output``; each run is a line of it as soon as it ends.
 
@@ -153,8 +141,6 @@ def run_grid(
         jobs: worker processes; the figures do not depend on how many.
         scheduler: address of a Dask scheduler whose workers train instead; they receive the rows. They are taken to
             have the same kind of device as this computer.
-        devices: where to train, in place of ``jobs``: one process for each name, which trains on that device alone.
-            Figures of a GPU are not those of the processor, so neither goes on with a file of the other.
         emit: receives progress, and a warning before rows leave this computer unencrypted.
         cancel: stops at once; finished runs stay in the file.
 
@@ -165,12 +151,9 @@ def run_grid(
         CancelledError: a stop was requested.
         InputError: the table is too small to be split, or ``output`` is not the CSV of this study.
         BudgetRefusedError: a setting has a cap below one step's cost.
-        ParameterError: the sweep names devices of its own, or ``devices`` are processor and GPU.
     """
-    cancel = cancel or CancelToken()
-    if devices and any(setting.device != AUTO for setting in spec.settings):
-        raise ParameterError("the sweep names a device of its own", "device", "leave it out where devices are given")
-    study = study_name(spec, data, kind_of_devices(spec, devices))
+    # Figures of a GPU are not those of the processor, so neither goes on with a file of the other.
+    study = study_name(spec, data, kind_of_devices(spec))
     schedules = schedules or schedules_of(spec, data, cancel)
     tasks = _tasks(spec, schedules)
     names = {task: run_name(study, task.setting, task.repeat) for task in tasks}
@@ -182,7 +165,7 @@ def run_grid(
             emit(Notice("info", f"{ended} of {len(tasks)} runs are in {output.name} already and are kept"))
         emit(Progress(ended, len(tasks), "runs"))
         shared = _Shared(data, spec.file.seed)
-        run = runner(jobs, scheduler, cancel, emit, [replace(shared, device=device) for device in devices])
+        run = runner(jobs, scheduler, cancel, emit)
         ended_runs = run(_one, shared, rest, name=lambda task: task.stated, group=lambda task: task)
         with closing(ended_runs) as results:
             for task, found in results:
@@ -207,7 +190,7 @@ def _spent(schedule: Schedule, steps: int) -> float:
     return float(schedule.cost(steps).epsilon)
 
 
-def schedules_of(spec: GridSpec, data: LoadedRows, cancel: CancelToken | None = None) -> tuple[Schedule, ...]:
+def schedules_of(spec: GridSpec, data: LoadedRows, cancel: CancelToken = NEVER) -> tuple[Schedule, ...]:
     """Return what every setting means for the rows that its networks see: four fifths of ``data``.
 
     Settings that differ in what costs nothing, such as the learning rate, share the search for their noise.
@@ -220,8 +203,7 @@ def schedules_of(spec: GridSpec, data: LoadedRows, cancel: CancelToken | None = 
     found: dict[tuple[Any, ...], Schedule] = {}
     out = []
     for setting in spec.settings:
-        if cancel is not None:
-            cancel.check()
+        cancel.check()
         key = tuple(getattr(setting, n) for n in ("epsilon", "noise", "delta", "batch", "epochs", "accountant"))
         if key not in found:
             found[key] = setting.schedule(rows, data.rows_per_person)
@@ -254,7 +236,7 @@ def _one(shared: _Shared, task: _Task) -> dict[str, float]:
     training, held_out = _split(data, seed, task.repeat)
     own = (seed, repr(sorted(task.setting.to_plain().items())), task.repeat)
     done = train(
-        replace(task.calibrated, device=shared.device or task.calibrated.device),
+        task.calibrated,
         data.part(training),
         Study(np.random.default_rng(seed_of("noise", *own)), SeededEntropy(seed_of("coins", *own))),
         rows_per_person=data.rows_per_person,
@@ -275,3 +257,66 @@ def _one(shared: _Shared, task: _Task) -> dict[str, float]:
         done.peak_memory_bytes,
     )
     return dict(zip(FIGURES, map(float, figures), strict=True))
+
+
+CAVEAT = (
+    "Choosing settings by these figures reveals something of the rows: a model with the best settings has the ε of "
+    "its own run only where they were chosen on public data."
+)
+
+
+@dataclass(frozen=True)
+class Publishing:
+    """ε of publishing the best of k settings, each run once on as many rows as in the sweep; zero-out neighbours.
+
+    Attributes:
+        settings: k.
+        delta: δ of the figures: the largest of any setting.
+        largest: ε of the dearest run alone, for a person with all her rows.
+        plain_sum: the sum of all runs' ε, for a person with all her rows; its δ is the sum of theirs.
+        composed: all runs at ``delta`` by Rényi divergence, every run may then be shown; ``None`` where a person may
+            have several rows, of which no divergence is known.
+        selected: a random number of tries, k expected, of which the best alone is shown; ``None`` there as well.
+    """
+
+    settings: int
+    delta: float
+    largest: float
+    plain_sum: float
+    composed: float | None
+    selected: Selection | None
+
+
+def publishing(schedules: Sequence[Schedule]) -> Publishing:
+    """Return what publishing the best of the runs of ``schedules`` would cost."""
+    delta = max(schedule.delta for schedule in schedules)
+    costs = [float(schedule.cost().epsilon) for schedule in schedules]
+    if any(schedule.rows_per_person > 1 for schedule in schedules):
+        return Publishing(len(schedules), delta, max(costs), sum(costs), None, None)
+    leaves: dict[Leaf, int] = {}
+    for schedule in schedules:
+        event = schedule.event
+        step = PoissonStep(event.sample_rate, event.noise_multiplier, rows=1)
+        leaves[step] = leaves.get(step, 0) + event.steps
+    composed = renyi_total(leaves, delta, classic=False)
+    assert composed is not None  # known of every single row
+    selected = best_of([schedule.event for schedule in schedules], delta, len(schedules))
+    return Publishing(len(schedules), delta, max(costs), sum(costs), composed[0], selected)
+
+
+def publishing_words(found: Publishing) -> tuple[str, ...]:
+    """Return it in sentences; the last one says what choosing by a sweep gives away."""
+    k, sum_of_all = found.settings, f"their plain sum is {found.plain_sum:.4g}"
+    if k == 1:
+        return (CAVEAT,)
+    if found.composed is None or found.selected is None:
+        return (f"To publish the best of these {k} settings, all runs have to be paid for: {sum_of_all}.", CAVEAT)
+    chosen = found.selected
+    return (
+        f"To publish the best of these {k} settings: showing all runs costs ε = {found.composed:.4g} at δ = "
+        f"{found.delta:g} ({sum_of_all}).",
+        f"Or draw a number of tries from the {chosen.number} distribution with mean {k}, never show it, let every try "
+        f"draw one of the settings at random (the same may come twice), and show the best try alone, found on public "
+        f"rows: ε = {chosen.epsilon:.4g} at δ = {found.delta:g} (Papernot & Steinke 2022).",
+        CAVEAT,
+    )

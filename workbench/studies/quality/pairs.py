@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.signals.cancel import CancelToken
-from workbench.studies.association import Variable, association
-from workbench.studies.marginals import distance
+from workbench.studies.association import Variable, association, distance
 from workbench.studies.quality.score import Detail, Found, Score, mean_of
 from workbench.studies.quality.tables import Compared, Rows
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.studies.association import Variable
 from workbench.studies.quality.score import Found, Score
 from workbench.studies.quality.tables import Compared, Rows
@@ -61,9 +61,8 @@ class Separation:
         return self.pmse / self.expected if self.expected else math.nan
 
 
-def separated(one: Rows, other: Rows, cancel: CancelToken | None = None) -> Separation:
+def separated(one: Rows, other: Rows, cancel: CancelToken = NEVER) -> Separation:
     """Fit the model to two tables."""
-    cancel = cancel or CancelToken()
     one, other = _spaced(one), _spaced(other)
     blocks = [_block(a, b) for a, b in zip(one.columns, other.columns, strict=True)]
     rows, c = one.count + other.count, other.count / (one.count + other.count)
@@ -105,7 +104,7 @@ def _block(one: Variable, other: Variable) -> Matrix:
         return np.column_stack([z, missing.astype(np.float64)]) if missing.any() else z[:, None]
     seen, counts = np.unique(values, return_counts=True)
     common = seen[np.argsort(-counts, kind="stable")[:MOST_NAMES]]
-    kept = common if len(common) < len(seen) else common[1:]  # what is left is what the constant stands for
+    kept = common if len(common) < len(seen) else common[1:]  # what is left is covered by the constant
     flags: Matrix = (values[:, None] == kept[None, :]).astype(np.float64)
     return flags
 

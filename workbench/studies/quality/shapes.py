@@ -11,8 +11,7 @@ import math
 import numpy as np
 
 from workbench.signals.cancel import CancelToken
-from workbench.studies.association import Variable
-from workbench.studies.marginals import total_variation
+from workbench.studies.association import Variable, total_variation
 from workbench.studies.quality.score import Detail, Found, Score, mean_of
 from workbench.studies.quality.tables import Compared, Rows
 

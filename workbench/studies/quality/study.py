@@ -10,7 +10,7 @@ from typing import Any
 from workbench.data.table import Table
 from workbench.params import InputError, Parameters, integer, text
 from workbench.sanitize.plan import Plan
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Progress, ignore
 from workbench.studies.quality import pairs, propensity, shapes, training, way_tables
 from workbench.studies.quality.score import Detail, Found, Score
@@ -102,7 +102,7 @@ def quality(
     plan: Plan | None = None,
     request: QualityRequest | None = None,
     emit: Emit = ignore,
-    cancel: CancelToken | None = None,
+    cancel: CancelToken = NEVER,
 ) -> Quality:
     """Return every score of released rows; arguments as :func:`workbench.studies.quality.tables.read_compared`.
 
@@ -110,7 +110,7 @@ def quality(
         InputError: the tables cannot be compared.
         CancelledError: ``cancel`` was set.
     """
-    cancel, request = cancel or CancelToken(), request or QualityRequest()
+    request = request or QualityRequest()
     if control is not None and control.frame.equals(original.frame):
         what = "the control set is the original itself"
         raise InputError(what, control.source, "give rows of people who were not released", field="control")

@@ -97,7 +97,7 @@ def read_compared(
     Args:
         original: the rows that were released.
         released: the release.
-        control: rows that were not released; without them a half of the original stands for such rows.
+        control: rows that were not released; without them a half of the original is used.
         plan: the release's; without one the kinds of columns are taken from the original.
         target: the column to predict.
         seed: of the halves and of which rows of the release are beside them.

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.signals.cancel import CancelToken
-from workbench.studies.association import Variable
-from workbench.studies.marginals import way_distances
+from workbench.studies.association import Variable, way_distances
 from workbench.studies.quality.score import Detail, Found, Score, mean_of
 from workbench.studies.quality.tables import Compared, Rows
 

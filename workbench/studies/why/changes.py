@@ -68,10 +68,6 @@ def training_of(rows: Rows, chosen: NDArray[np.int64], epsilon: float) -> Traini
     return Training(rows.attributes, rows.target, rows.X[chosen], rows.y[chosen], epsilon, columns)
 
 
-def _twice_the_budget(training: Training) -> Training:
-    return dataclasses.replace(training, epsilon=2 * training.epsilon)
-
-
 def _twice_the_rows(training: Training) -> Training:
     return dataclasses.replace(
         training, X=np.concatenate([training.X, training.X]), y=np.concatenate([training.y, training.y])
@@ -141,7 +137,12 @@ def _shared(one: NDArray[np.int64], other: NDArray[np.int64]) -> float:
 
 
 CHANGES: tuple[Change, ...] = (
-    Change("epsilon", "Twice the ε", "The same model at twice the ε.", _twice_the_budget),
+    Change(
+        "epsilon",
+        "Twice the ε",
+        "The same model at twice the ε.",
+        lambda training: dataclasses.replace(training, epsilon=2 * training.epsilon),
+    ),
     Change(
         "rows",
         "Twice the rows",

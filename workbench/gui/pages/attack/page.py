@@ -384,7 +384,7 @@ HELD_OUT = tr_later(
     "and an attack is measured on them. Both files are private."
 )
 INVITATION = tr_later(
-    "Choose a release and an attack. What it finds about people who were released is compared with a guess, with "
+    "What an attack finds about people who were released is compared with a guess, with "
     "people who were not released, and with the most that the ε of the release allows."
 )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QBuffer, QIODevice, QMarginsF, QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QLinearGradient
+from PySide6.QtGui import QColor, QLinearGradient, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QSlider, QWidget
 
 from workbench.gui.pages.base import PageFrame
@@ -27,6 +27,7 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.colours import mixed
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence, typed
+from workbench.gui.style.stylesheet import MARGIN, PAD
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import (
     Card,
@@ -41,6 +42,7 @@ from workbench.gui.widgets.basic import (
     named,
     panel,
     row,
+    scrolled,
     stack,
 )
 from workbench.gui.widgets.chart import KEY, Below, Chart, Drawing
@@ -79,7 +81,7 @@ SHADES, PALEST = 72, 0.08
 
 class _CalculatorChart(Chart):
     margins = QMarginsF(44, 26, 10, 20)
-    usual, least, letters = QSize(230, 160), QSize(140, 108), 11
+    usual, least, letters = QSize(360, 220), QSize(200, 220), 11
 
     def __init__(self, session: Session, name: str, title: str) -> None:
         super().__init__(session, name, tr(title))
@@ -351,6 +353,8 @@ AT_REST_MS = 350
 """After so long without a move the tightest accountant is asked."""
 
 WIDTH = 262
+CHART = 370
+"""Pixels of a column in which a chart can be read."""
 TITLES = {
     "order": tr_later("ε against the order α"),
     "rows": tr_later("ε against rows"),
@@ -401,16 +405,31 @@ class CalculatorPage(PageFrame):
         costs = Card(caption(tr("IT COSTS AT MOST"), ask), self._facts, self._problem)
         accountants = (f"{line_of(known.name)[2]} {tr_sentence(known.short)}" for known in accountant.ACCOUNTANTS)
         legend = label("   ".join(accountants), "muted", wrap=True, name="calculator_legend")
-        left = panel(stack(inputs, costs, None, spacing=12))
+        self._left = left = panel(stack(inputs, costs, None, spacing=12))
         hold(left, WIDTH)
-        grid = QGridLayout()
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setSpacing(10)
-        for at, chart in enumerate([*self.charts.values(), self.heat]):
-            wide = 2 if chart is self.heat else 1
-            grid.addWidget(chart, at // 3, at % 3, 1, wide)
-        self._drawn = look(panel(grid), "clear")
-        self.body.addWidget(panel(lines(left, (Card(legend, (self._drawn, 1)), 1), spacing=12)), 1)
+        self._grid = QGridLayout()
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setSpacing(10)
+        self._drawn = look(panel(self._grid), "clear")
+        self._area = scrolled(stack(self._drawn), "calculator_area")
+        self._columns = 3
+        self._place_charts()
+        self.body.addWidget(panel(lines(left, (Card(legend, (self._area, 1)), 1), spacing=12)), 1)
+
+    def _place_charts(self) -> None:
+        """Put the charts into as many columns as have room, the map over σ and batch below them all."""
+        for at, chart in enumerate(self.charts.values()):
+            self._grid.addWidget(chart, at // self._columns, at % self._columns)
+        self._grid.addWidget(self.heat, len(self.charts), 0, 1, self._columns)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Keep a width at which a chart can be read."""
+        super().resizeEvent(event)
+        room = event.size().width() - 2 * (MARGIN + PAD) - self._left.minimumWidth()
+        columns = max(1, min(3, room // CHART))
+        if columns != self._columns:
+            self._columns = columns
+            self._place_charts()
 
     # -- what is set ----------------------------------------------------------------------------------------------
 

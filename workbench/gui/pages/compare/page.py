@@ -109,9 +109,9 @@ def attack_line(session: Session, jobs: JobCenter, line: Line, epsilon: float | 
             return repeated(lambda seed: of_model(model, opened.table, promised, seed), emit, cancel)
         from workbench.learners import learner
         from workbench.studies.comparison import StudyLine
-        from workbench.studies.made_up_table import made_up_table
         from workbench.studies.membership import of_study, repeated
         from workbench.studies.regimes import StudyData
+        from workbench.studies.why.rows import made_up_table
 
         study = line.study
         assert isinstance(study, StudyLine)

@@ -63,8 +63,7 @@ def declared(path: Path, plan: DraftPlan, kinds: Mapping[str, str]) -> Imported:
     Raises:
         InputError: the file is wrong, or contradicts what the plan declares.
     """
-    from workbench.sanitize.data_dictionary import load_dictionary
-    from workbench.sanitize.dictionary_changes import changes, not_in_table, with_guesses
+    from workbench.sanitize.data_dictionary import changes, load_dictionary, not_in_table, with_guesses
 
     entries = load_dictionary(path)
     columns = {c.name: c for c in plan.columns}

@@ -154,8 +154,8 @@ def search(
 
     def work(emit: Emit, cancel: CancelToken) -> Found:
         from workbench.data.read import read_table
+        from workbench.release.described_release import note_unless_released
         from workbench.release.ledger.study_note import note_study
-        from workbench.release.own_release import note_unless_released
         from workbench.risk.generalise.failures import failures
         from workbench.risk.generalise.generalised import accuracy, generalise
 

@@ -7,7 +7,8 @@ from decimal import Decimal
 
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
-from workbench.gui.pages.ledger.tasks import AccountLine, join_group, set_cap, set_count
+from workbench.gui.gauges.cap_entry import set_cap, sure_words
+from workbench.gui.pages.ledger.tasks import AccountLine, join_group, set_count
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, typed
@@ -15,11 +16,10 @@ from workbench.gui.widgets.basic import Card, button, hold, label, lines, mark_w
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import Entry, choose, confirm
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
-from workbench.gui.widgets.formatting import at_least, entered, in_full, percent
+from workbench.gui.widgets.formatting import at_least, entered, in_full
 from workbench.params import ParameterError
 from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
-from workbench.privacy.accounting.posterior import posterior
 
 LOW, HIGH = Decimal("1e-6"), Decimal("1e6")
 SLIDER = Decimal("0.01"), Decimal(100)
@@ -208,11 +208,7 @@ class CapCard(Card):
         delta = None if delta == account.delta_cap else delta
         sets = _what_is_set(opened.title, account.cap, cap, delta)
         recorded = tr("The ledger records it for good.")
-        sure = tr(
-            "When all of it is spent, someone who was 10 % sure of a fact about a row could be at most {sure} sure.",
-            sure=percent(posterior(float(cap), 0.1).high),
-        )
-        text = f"{sets} {recorded}\n\n{sure}"
+        text = f"{sets} {recorded}\n\n{sure_words(cap)}"
         if confirm(self, tr("Set the cap?"), text, tr("Set the cap to ε = {cap}", cap=entered(cap))):
             set_cap(self.session, self.jobs, account.dataset, cap, delta)
 

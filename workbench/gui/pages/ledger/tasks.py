@@ -9,11 +9,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.gui.session.account_task import read_account
+from workbench.gui.session.account_task import change_ledger
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_number
-from workbench.gui.widgets.formatting import entered
+from workbench.gui.style.language import tr
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import ParameterError
 from workbench.signals.events import Notice
@@ -175,41 +174,6 @@ def export_ledger(jobs: JobCenter, target: Path, done: Callable[[Path], None]) -
     jobs.start(Job(tr("Exporting the ledger"), work), on_result=done)
 
 
-def _change(
-    session: Session,
-    jobs: JobCenter,
-    title: str,
-    change: Callable[[Ledger], object],
-    stated: str,
-    done: Callable[[], None] = lambda: None,
-) -> None:
-    """Change the ledger in a job; then say so, and show the account as it is now."""
-
-    def work(emit: Emit, cancel: CancelToken) -> None:
-        from workbench.release.ledger.ledger import Ledger
-
-        with Ledger.open() as book:
-            change(book)
-
-    def apply(_: None) -> None:
-        session.notify("info", stated)
-        read_account(session, jobs)
-        done()
-
-    jobs.start(Job(title, work), on_result=apply)
-
-
-def set_cap(session: Session, jobs: JobCenter, dataset: str, epsilon: Decimal, delta: Decimal | None = None) -> None:
-    """Set the caps of ``dataset``, the one the person was asked about; that of δ stays where none is given."""
-    cap = tr_number(epsilon.normalize(), "f")
-    stated = (
-        tr("The cap is ε = {cap} now; the ledger has recorded it.", cap=cap)
-        if delta is None
-        else tr("The cap is ε = {cap} and δ = {delta} now; the ledger has recorded it.", cap=cap, delta=entered(delta))
-    )
-    _change(session, jobs, tr("Setting the cap"), lambda book: book.set_cap(dataset, epsilon, delta), stated)
-
-
 def set_count(session: Session, jobs: JobCenter, dataset: str, *, by_filter: bool) -> None:
     """Choose how the releases of ``dataset`` are counted."""
 
@@ -223,7 +187,7 @@ def set_count(session: Session, jobs: JobCenter, dataset: str, *, by_filter: boo
         if by_filter
         else tr("The releases are counted by their sum now; the ledger has recorded it.")
     )
-    _change(session, jobs, tr("Choosing the count"), change, stated)
+    change_ledger(session, jobs, tr("Choosing the count"), change, stated)
 
 
 def join_group(session: Session, jobs: JobCenter, dataset: str, other: str) -> None:
@@ -235,10 +199,10 @@ def join_group(session: Session, jobs: JobCenter, dataset: str, other: str) -> N
         book.link_version(dataset, other, GROUP)
 
     stated = tr("Both tables share one account now; the ledger has recorded it.")
-    _change(session, jobs, tr("Sharing an account"), change, stated)
+    change_ledger(session, jobs, tr("Sharing an account"), change, stated)
 
 
 def accept_copy(session: Session, jobs: JobCenter, done: Callable[[], None]) -> None:
     """Record that the ledger goes on although entries are missing in it."""
     stated = tr("The ledger goes on from this copy, and has recorded it.")
-    _change(session, jobs, tr("Accepting the ledger"), lambda book: book.accept(), stated, done)
+    change_ledger(session, jobs, tr("Accepting the ledger"), lambda book: book.accept(), stated, done)

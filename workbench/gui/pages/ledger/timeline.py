@@ -47,7 +47,7 @@ class Timeline(Chart):
 
     margins = QMarginsF(44, 20, 12, 22)
     usual, least = QSize(480, HEIGHT), QSize(200, HEIGHT)
-    letters, height_fixed = 11, True
+    letters = 11
 
     def __init__(self, session: Session, name: str) -> None:
         super().__init__(session, name, tr("Spending over time"))

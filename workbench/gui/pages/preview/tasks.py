@@ -93,7 +93,7 @@ class Source:
 
         def work(emit: Emit, cancel: CancelToken) -> Drawn:
             if self.made_up:
-                from workbench.studies.made_up_table import made_up_columns
+                from workbench.studies.why.rows import made_up_columns
 
                 return draw(*made_up_columns(plan, self.table.rows), emit, cancel)
             from workbench.release.ledger.study_note import note_study

@@ -13,7 +13,7 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.style.language import tr, tr_sentence
 from workbench.gui.widgets.formatting import plain, rounded
 from workbench.jobs import CancelToken, Emit, Job
-from workbench.sanitize.usefulness import (
+from workbench.sanitize.recipient import (
     EVENLY,
     NORMAL_95,
     hardly_survives,

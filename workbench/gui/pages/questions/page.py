@@ -142,12 +142,12 @@ class ColumnList(SettingsTable):
 
 
 WAYS = {
-    "rows": tr_later("{columns}, noisy rows advised, ε up to {most}."),
-    "synthetic": tr_later("{columns}, synthetic rows advised, ε up to {most}."),
-    "statistics": tr_later("{columns}, statistics advised, ε up to {most}."),
-    "model": tr_later("{columns}, a model advised, ε up to {most}."),
+    "rows": tr_later("{columns}, ε up to {most}. Noisy rows suit these questions; Decide compares all ways."),
+    "synthetic": tr_later("{columns}, ε up to {most}. Synthetic rows suit these questions; Decide compares all ways."),
+    "statistics": tr_later("{columns}, ε up to {most}. Statistics suit these questions; Decide compares all ways."),
+    "model": tr_later("{columns}, ε up to {most}. A model suits these questions; Decide compares all ways."),
 }
-MODEL_OF = tr_later("{columns}, a model of {target} advised, ε up to {most}.")
+MODEL_OF = tr_later("{columns}, ε up to {most}. A model of {target} suits these questions; Decide compares all ways.")
 WISHES = tr_later("Figures that must be close to the truth, and how close; separate several by semicolons")
 SKIP = tr_later("Use the suggested answer")
 NO_TARGET = tr_later("choose a column")

@@ -18,9 +18,8 @@ from workbench.gui.widgets.chart_marks import Key, Scale, Sign
 from workbench.gui.widgets.formatting import count, percent, plain
 from workbench.params import ParameterError, integer
 from workbench.params.field import IntegerField
-from workbench.privacy.rappor.account import cost
-from workbench.privacy.rappor.parameters import HASHED_BITS, RapporParameters
-from workbench.rappor.detectable import smallest_detectable
+from workbench.privacy.rappor.parameters import HASHED_BITS, RapporParameters, cost
+from workbench.rappor.decode import smallest_detectable
 
 FILL = 0.35
 WORDS = {

@@ -54,8 +54,8 @@ from workbench.gui.widgets.parameter_form import Form
 from workbench.params import ParameterError
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Cost, PureDp
-from workbench.privacy.rappor.account import RapporCost, cost
-from workbench.rappor.detectable import smallest_detectable
+from workbench.privacy.rappor.parameters import RapporCost, cost
+from workbench.rappor.decode import smallest_detectable
 from workbench.rappor.simulate import PRESETS
 
 RELEASED = ReleaseWords(
@@ -199,8 +199,7 @@ class RapporPage(ReleasePage):
         bounds = Card(costs, self._facts, self._unbounded, *self._plots, pad=12, spacing=6)
         parameters = Card(label(tr("PARAMETERS OF EVERY CLIENT"), "caption"), self.form, None, pad=12, spacing=6)
         above = lines((parameters, 5), (bounds, 6), spacing=12)
-        # Before anything is found a high window is for the lines.
-        layout = stack((above, 1), self._released, self._results, spacing=12)
+        layout = stack((above, 1), self._released, (self._results, 1), spacing=12)
         title = label(tr("values"), "muted")
         title.setBuddy(self._source)
         self.header.addWidget(title)

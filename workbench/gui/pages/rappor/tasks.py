@@ -96,8 +96,7 @@ def simulate(
     """Simulate reports of ``column``, or of the preset ``made_up`` where it is ``None``, and fewer for the ROC."""
 
     def work(emit: Emit, cancel: CancelToken) -> Shown:
-        from workbench.rappor.distributions import observed
-        from workbench.rappor.simulate import preset, roc, score, with_extra
+        from workbench.rappor.simulate import observed, preset, roc, score, with_extra
         from workbench.rappor.simulate import simulate as run
         from workbench.release.ledger.study_note import note_study
 
@@ -140,7 +139,7 @@ def decoded(path: Path, emit: Emit, cancel: CancelToken) -> Shown:
         InputError: the file or its certificate cannot be read, or they do not belong together.
         ParameterError: the column has no public values.
     """
-    from workbench.privacy.rappor.bloom import BloomBits
+    from workbench.privacy.rappor.bits import BloomBits
     from workbench.rappor.candidates import candidate_map
     from workbench.rappor.decode import decode
     from workbench.rappor.reports import read_sum

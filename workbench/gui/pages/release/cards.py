@@ -239,9 +239,8 @@ class CostCard(Card):
             tr("Raise the cap…"),
             "release_raise_cap",
             "link",
-            tip=tr("Released, Ledger sets the cap; the ledger records it"),
+            tip=tr("Allow all releases of this table together more ε"),
         )
-        self.raise_cap.clicked.connect(lambda: session.go("ledger"))
         self._explain = button(
             tr("What does it mean?"), "release_explain", "link", accessible=tr("What does this ε mean?")
         )

@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QGridLayout, QScrollArea, QWidget
 
+from workbench.gui.gauges.cap_entry import raise_cap
 from workbench.gui.pages.release import PAGE
 from workbench.gui.pages.release.cards import (
     AccountName,
@@ -41,7 +42,7 @@ from workbench.gui.widgets.declared import ColumnsCard
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.way_bar import MODEL, WayBar
 from workbench.jobs import CancelToken, Emit, Job
-from workbench.params import WorkbenchError
+from workbench.params import BudgetRefusedError, WorkbenchError
 
 WIDE, HIGH = 1200, 800
 """Pixels of width from which the fields have a column of their own; of height, from which the columns are listed."""
@@ -60,12 +61,21 @@ TITLES = {
 }
 """What the button says that leads to where something is put right."""
 
+ONWARD = {
+    "released": (
+        tr_later("Released →"),
+        tr_later("What was released: verify it, save its certificate, make a bundle for the recipient"),
+    ),
+    "cap": (tr_later("Raise the cap…"), tr_later("Allow all releases of this table together more ε")),
+}
+"""The text of the button that leads on, and its tip: to what was released, or out of a refusal."""
+
 RELEASED = ReleaseWords(
     name="release",
     question=tr_later("Release this table?"),
     file=tr_later("The released file; its suffix sets the format"),
     ending="released",
-    names={"output": "release_target", "release": "release_now", "to_ledger": "to_ledger"},
+    names={"output": "release_target", "release": "release_now"},
 )
 PANES: dict[str, type[RowsPane] | type[SyntheticPane] | type[StatisticsPane]] = {
     "rows": RowsPane,
@@ -91,6 +101,7 @@ class SettingsPage(ReleasePage):
         self._version, self._account = VersionCard(session, jobs), AccountName(session, jobs)
         self._cost, self._outside = CostCard(session), OutsideCard()
         self._cost.use_rest.clicked.connect(self._use_what_remains)
+        self._cost.raise_cap.clicked.connect(self.ask_for_cap)
         self._make_problem()
         self._arrange()
         self._better = button(tr("Decide →"), "release_to_ways", "primary", tip=tr(TO_DECIDE))
@@ -159,6 +170,15 @@ class SettingsPage(ReleasePage):
                 self.foot.insertWidget(self.foot.indexOf(self._release), other)
             self._panes[way] = made
         return self._panes[way]
+
+    def _add_buttons(self, *others: QWidget) -> None:
+        """Add ``others``, Release and the button that leads on once it is done to the foot."""
+        self._onward = button("", "to_ledger", "primary")
+        self._onward.clicked.connect(self._go_on)
+        self._name_onward(done=False)
+        for part in (*others, self._release, self._onward):
+            self.foot.addWidget(part)
+        self.primary = look(self._release, "primary")
 
     # -- what is shown --------------------------------------------------------------------------------------------
 
@@ -279,7 +299,7 @@ class SettingsPage(ReleasePage):
         keys = self.has_keys(self._release, *others, self._cancel, self._onward, self._better, self._train)
         short = self._short()
         self._release.setEnabled(not running and not busy and self._payable and not self._refused_for_certain())
-        raised = f"{short} {tr('First use what remains, or raise the cap in Released, Ledger.')}"
+        raised = f"{short} {tr('First use what remains, or raise the cap.')}"
         self._release.setToolTip(raised if short and not done else tr(self._what.tip))
         self._name_release(done=done)
         self._lead_on(short=bool(short), done=done, running=running)
@@ -314,6 +334,14 @@ class SettingsPage(ReleasePage):
         self._lead(first, self._onward, self._better, self._train)
         for way in (self._onward, self._better):
             way.setVisible(self.primary is way and pane is not None)
+
+    def _name_onward(self, *, done: bool) -> None:
+        """Let the button that leads on lead to the files once something was released, else to a higher cap."""
+        self._onward_to = "released" if done else "cap"
+        text, tip = map(tr, ONWARD[self._onward_to])
+        self._onward.setText(text)
+        self._onward.setAccessibleName(text)
+        self._onward.setToolTip(tip)
 
     def _stops(self) -> tuple[str, str]:
         """Return what prevents the release, and the page where it is put right."""
@@ -402,6 +430,18 @@ class SettingsPage(ReleasePage):
 
     # -- what it does ---------------------------------------------------------------------------------------------
 
+    def _go_on(self) -> None:
+        if self._onward_to == "cap":
+            self.ask_for_cap()
+        else:
+            self.session.go(self._onward_to)
+
+    def ask_for_cap(self) -> None:
+        """Ask for a cap that pays for what would be released."""
+        refused = self.over_cap()
+        if refused is not None:
+            raise_cap(self, self.session, self.jobs, refused)
+
     def _use_what_remains(self) -> None:
         """Lower ε, and δ where there is one, to what the caps still allow."""
         if self._cost.allowed is None:
@@ -437,13 +477,17 @@ class SettingsPage(ReleasePage):
 
     def certain_refusal(self) -> WorkbenchError | None:
         """Return why the request, or the ledger, is certain to refuse it."""
-        found, account = self._foreseen, self.session.account
         if self._problem_found is not None:
             return self._problem_found
+        return self.over_cap() if self._refused_for_certain() else None
+
+    def over_cap(self) -> BudgetRefusedError | None:
+        """Return what the ledger would say to the charge; ``None`` where the caps allow it."""
+        found = self._foreseen
         cost = self.session.plan.cost() if found is None else found.epsilon
-        if cost is None or not self._refused_for_certain():
+        if cost is None:
             return None
-        return account.refusal(cost, found.delta if found is not None else 0 * cost)
+        return self.session.account.refusal(cost, found.delta if found is not None else 0 * cost)
 
 
 class Sections(QWidget):
@@ -463,8 +507,8 @@ class Sections(QWidget):
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(12)
         self._grid.addWidget(version, 0, 0, 1, 2)
-        self._grid.setRowStretch(5, 1)
-        self._wide = self._narrow = self._high = False
+        self._grid.setRowStretch(6, 1)
+        self._wide = self._narrow = self._high = self._single = False
         self._soon = QTimer(self, singleShot=True, interval=0)  # Qt does not bear another layout while it makes one
         self._soon.timeout.connect(self._fit)
         self._arrange()
@@ -500,12 +544,15 @@ class Sections(QWidget):
     def _fit(self) -> None:
         around, pane = self.parentWidget(), self._pane
         room = self.width() if around is None else around.width()
-        parts = () if pane is None else (pane, self._cost)
-        needed = sum(part.minimumSizeHint().width() for part in parts) + self._grid.spacing()
         high = around is not None and around.height() >= HIGH and room >= WIDE
-        fits = (room >= WIDE, needed > room, high)
-        if (self._wide, self._narrow, self._high) != fits:
-            self._wide, self._narrow, self._high = fits
+
+        def beside(*parts: QWidget) -> bool:
+            return sum(part.minimumSizeHint().width() for part in parts) + self._grid.spacing() <= room
+
+        narrow = pane is not None and not beside(pane, self._cost)
+        fits = (room >= WIDE, narrow, high, narrow and not beside(self._outside, self._cost))
+        if (self._wide, self._narrow, self._high, self._single) != fits:
+            self._wide, self._narrow, self._high, self._single = fits
             self._arrange()
 
     def _arrange(self) -> None:
@@ -513,14 +560,16 @@ class Sections(QWidget):
         for part in (self._cost, self._outside, self._columns, self._below):
             grid.removeWidget(part)
         self._columns.setVisible(self._high and pane is not None)
-        grid.setRowStretch(3, 100 if self._high and pane is not None else 0)
+        grid.setRowStretch(4, 100 if self._high and pane is not None else 0)
         across = pane is not None and (pane.wide or self._narrow) and not wide
         if pane is not None:
             grid.removeWidget(pane)
             grid.addWidget(pane, 1, 0, 1 if across or not wide else 2, 2 if across else 1)
-        grid.addWidget(self._cost, *((2, 0) if across else (1, 1)))
-        grid.addWidget(self._outside, *((2, 1) if across or wide else (2, 0)), 1, 1 if across or wide else 2)
-        grid.addWidget(self._columns, 3, 0, 1, 2)
-        grid.addWidget(self._below, 4, 0, 1, 2)
+        single = across and self._single
+        grid.addWidget(self._cost, *((2, 0) if across else (1, 1)), 1, 2 if single else 1)
+        aside = (across or wide) and not single
+        grid.addWidget(self._outside, *((2, 1) if aside else (3, 0)), 1, 1 if aside else 2)
+        grid.addWidget(self._columns, 4, 0, 1, 2)
+        grid.addWidget(self._below, 5, 0, 1, 2)
         grid.setColumnStretch(0, 1 if wide or across else 3)
         grid.setColumnStretch(1, 1 if wide or across else 2)

@@ -16,7 +16,7 @@ from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Elided, button, label, look, panel, say
 from workbench.gui.widgets.formatting import at_most, count, in_full, listed, rounded
 from workbench.privacy.local.mechanisms import mechanism
-from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
+from workbench.sanitize.calibrated import MEANS_ARE_OF_CLAMPED
 from workbench.sanitize.forecast import forecast
 from workbench.sanitize.recipient import (
     MOST_NAMED,

@@ -73,8 +73,8 @@ def compare(
     def work(emit: Emit, cancel: CancelToken) -> Quality:
         from workbench.data.read import ReadOptions
         from workbench.release.attacked import rows_of_release
+        from workbench.release.described_release import note_unless_released
         from workbench.release.ledger.study_note import note_study
-        from workbench.release.own_release import note_unless_released
         from workbench.studies.quality.study import QualityRequest, quality
 
         rows = rows_of_release(release, ReadOptions(), cancel)
@@ -404,8 +404,9 @@ class ReleasedPage(PageFrame):
 
     def _follow_filter(self) -> None:
         """Say how many releases are in sight; without any there is no card."""
-        in_sight = count(sum(1 for _ in self.table.in_sight()), "release")
-        self.set_note(tr("{lines} listed; copying what is released costs nothing.", lines=in_sight))
+        lines = sum(1 for _ in self.table.in_sight())
+        listed = tr("{lines} listed; copying what is released costs nothing.", lines=count(lines, "release"))
+        self.set_note(listed if lines else "")
         at = self.table.currentIndex().row()
         if at < 0 or self.table.isRowHidden(at):
             self._choose(-1)

@@ -70,7 +70,7 @@ def look(jobs: JobCenter, opened: OpenTable, show: Callable[[bool], None]) -> Jo
     """Find out whether the table that is open is a release: its figures are public."""
 
     def work(emit: Emit, cancel: CancelToken) -> bool:
-        from workbench.release.own_release import is_release
+        from workbench.release.described_release import is_release
 
         return is_release(opened.table)
 
@@ -90,8 +90,8 @@ def measure(
 
     def work(emit: Emit, cancel: CancelToken) -> Found:
         from workbench.data.read import read_table
+        from workbench.release.described_release import is_release, note_unless_released
         from workbench.release.ledger.study_note import note_study
-        from workbench.release.own_release import is_release, note_unless_released
         from workbench.risk.measures import Subject
 
         people = None if asked.population is None else read_table(asked.population, cancel=cancel)

@@ -38,7 +38,7 @@ from workbench.gui.widgets.formatting import at_most, memory, paused_words, plai
 from workbench.gui.widgets.path_field import PathField
 from workbench.jobs import Job
 from workbench.params import Parameters, WorkbenchError
-from workbench.params.extras import how_to_install
+from workbench.params.errors import how_to_install
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
@@ -100,7 +100,7 @@ class BeforeCard(Card):
             tr("Raise the cap…"),
             "train_raise_cap",
             "link",
-            tip=tr("Released, Ledger sets the cap; the ledger records it"),
+            tip=tr("Allow all releases of this table together more ε"),
         )
         self.raise_cap.hide()
         self._quiet = QCheckBox(tr("Quiet run"))
@@ -162,6 +162,7 @@ class BeforeCard(Card):
             beyond: whether the cap does not pay for them.
         """
         self.raise_cap.setVisible(beyond)
+        look(self.raise_cap, "primary" if beyond else "link")
         self._quiet_line.setVisible(network)
         working = asked and not self._problem.text()
         self._missing.setText(

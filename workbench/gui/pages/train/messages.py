@@ -117,8 +117,8 @@ def finished(result: Any) -> str:
         tr(
             "Released to {output}. Charged ε = {cost}; {left} remain under the cap.",
             output=model.output,
-            cost=f"{at_most(model.epsilon)}{exactly(model.epsilon)}",
-            left=at_least(model.remaining),
+            cost=f"{at_most(model.epsilon_charged)}{exactly(model.epsilon_charged)}",
+            left=at_least(model.epsilon_remaining),
         )
     ]
     if network is not None:

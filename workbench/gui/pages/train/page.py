@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QTimer
 from PySide6.QtGui import QResizeEvent
 
 from workbench.gui.gauges.budget import first_words
-from workbench.gui.gauges.first_cap import FirstCap
+from workbench.gui.gauges.cap_entry import FirstCap, raise_cap
 from workbench.gui.pages.run_page import RunPage, model_refusal, what_keeps_from_release, who_pays
 from workbench.gui.pages.train import PAGE
 from workbench.gui.pages.train import tasks as actions
@@ -23,7 +23,7 @@ from workbench.gui.widgets.dialogs import choose
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest
 from workbench.params import BudgetRefusedError, WorkbenchError
-from workbench.params.extras import how_to_install, is_missing
+from workbench.params.errors import how_to_install, is_missing
 from workbench.signals.events import Failed, Finished
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class TrainPage(RunPage):
         self.paused.resume_asked.connect(self._resume)
         self.paused.give_up_asked.connect(self._give_up)
         session.paused_changed.connect(self.refresh)
-        self.before.raise_cap.clicked.connect(lambda: session.go("ledger"))
+        self.before.raise_cap.clicked.connect(self._raise_cap)
         session.table_changed.connect(self._show_table)
         session.to_train.made.connect(lambda asked: self.forms.offer(*asked))
         session.to_run.made.connect(self.forms.offer_run)
@@ -402,10 +402,10 @@ class TrainPage(RunPage):
         self._pause.setEnabled(job is not None and not job.stopping)
         self._pause.setText(tr("Pausing…") if job is not None and job.paused else tr("Pause"))
         self.show_buttons(missing, ready=ready, done=done)
-        self.primary = self.paused.lead(self.primary, leads=not ready and not done)
+        self.primary = self.paused.lead(self.before.raise_cap if beyond else self.primary, leads=not ready and not done)
         if job is not None and job.paused:
             self._cancel.setText(tr("Cancel"))
-        self.set_note(missing or who_pays(self.session) or self._note_text(found, done=done))
+        self.set_note(missing or who_pays(self.session) or self._note_text(found, done=done), wrapped=True)
 
     def _note_text(self, found: Preflight | None, *, done: bool) -> str:
         from workbench.gui.pages.train import messages as words
@@ -424,6 +424,11 @@ class TrainPage(RunPage):
         if refused is not None:
             return sentence(refused)
         return " ".join(map(tr_sentence, found.warnings)) or tr("Start asks once more before it charges anything.")
+
+    def _raise_cap(self) -> None:
+        refused = None if self._preflight is None else self._refused(self._preflight)
+        if refused is not None:
+            raise_cap(self, self.session, self.jobs, refused)
 
     def _refused(self, found: Preflight) -> BudgetRefusedError | None:
         """Return what the ledger would say to the charge, in ε and in δ."""

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from workbench.jobs.network import ExpectationTask, NetworkOutcome
     from workbench.learners import Learner
     from workbench.release.ledger.records import Cap
-    from workbench.release.model.model import ModelRelease
     from workbench.release.model.network_task import NetworkTask
     from workbench.release.model.paused_training import PausedTraining, StoppedCharge
     from workbench.release.model.preflight import Preflight
+    from workbench.release.path import Released
     from workbench.sanitize.plan import Plan
 
 
@@ -98,7 +98,7 @@ class TableRows:
 
         require_confirmed(self.plan)
         work = table_work(run.plan, self.plan, self.target, self.table)
-        return work.task(run.plan, run.folder, Checkpoints(), quiet=run.quiet, replace=False)
+        return work.into(run.folder, Checkpoints(), quiet=run.quiet, replace=False)
 
     def expectation(self, plan: DpSgdPlan, public: ImageSet | None) -> ExpectationTask:
         """Return the simulation of a training on made-up rows: of the table their number alone is in it."""
@@ -412,8 +412,8 @@ def _step(title: str, result: Any, draft: DraftPlan) -> ReleasedStep:
         done.release_id,
         done.output,
         draft,
-        done.epsilon,
-        delta=done.delta,
+        done.epsilon_charged,
+        delta=done.delta_charged,
         title=title,
         files=(("model", done.output), ("card", done.output / CARD)),
         model=True,
@@ -430,7 +430,7 @@ def train_in_process(
     return train_network(rows.task(run), emit, cancel, pausing)
 
 
-def fit_released(model: str, rows: TableRows, parameters: Parameters, folder: Path, epsilon: Decimal) -> ModelRelease:
+def fit_released(model: str, rows: TableRows, parameters: Parameters, folder: Path, epsilon: Decimal) -> Released:
     """Fit and release a learner for the ``epsilon`` that was shown; runs in a worker."""
     from workbench.learners import learner
     from workbench.release.ledger.ledger import Ledger

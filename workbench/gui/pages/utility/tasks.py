@@ -25,8 +25,7 @@ if TYPE_CHECKING:  # these load numpy, which the first paint does not wait for
     from workbench.data.table import Table
     from workbench.render.values import CurveFigure
     from workbench.sanitize.plan import Plan
-    from workbench.studies.curve import CurvePlan, CurveResult
-    from workbench.studies.journal import Journal
+    from workbench.studies.curve import CurvePlan, CurveResult, Journal
     from workbench.studies.regimes import StudyData
     from workbench.studies.results import Row
 
@@ -113,7 +112,7 @@ def run_study(
     def work(emit: Emit, cancel: CancelToken) -> Snapshot:
         if made_up:
             from workbench.learners import learner
-            from workbench.studies.made_up_table import made_up_table
+            from workbench.studies.why.rows import made_up_table
 
             table = made_up_table(bounds, target, learner(plan.model).task, rows)
         else:
@@ -177,8 +176,7 @@ def study(
 
 
 def _journal(plan: CurvePlan, data: StudyData, emit: Emit) -> contextlib.AbstractContextManager[Journal | None]:
-    from workbench.studies.curve import identity
-    from workbench.studies.journal import Journal
+    from workbench.studies.curve import Journal, identity
 
     try:
         journal = Journal.open(user_data() / "unfinished", identity(plan, data))

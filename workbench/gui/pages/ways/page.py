@@ -258,7 +258,6 @@ class WaysPage(PageFrame):
         outside = outside_of(session)
         self._outside.setText("\n".join(f"⚠ {one}" for one in outside))
         self._outside.setVisible(bool(outside))
-        self._show_reason()
         self._show_release()
 
     def _show_counts(self) -> None:
@@ -267,10 +266,23 @@ class WaysPage(PageFrame):
             pressed.setText(tr("ε = {epsilon}: {count}", epsilon=entered(epsilon), count=self._count_at(epsilon)))
             pressed.setAccessibleName(pressed.text())
         self._count.setText(tr("here {count}", count=self._count_at(self.session.plan.epsilon)))
+        self._show_reason()
+
+    def _way_at(self, epsilon: Decimal) -> Way | None:
+        found = self._marks.at(epsilon)
+        return None if found is None else next((w for w in found.ways if w.name == self.session.way), None)
+
+    def _enough(self) -> str:
+        """Return that a smaller ε answers as much, as a further sentence; empty where none of those beside does."""
+        here = self.session.plan.epsilon
+        own, below = self._way_at(here), [(each, self._way_at(each)) for each in BESIDE if each < here]
+        if own is None or not own.known or not own.useful:
+            return ""
+        found = next((each for each, way in below if way is not None and way.known and way.useful >= own.useful), None)
+        return "" if found is None else f" {tr('ε = {epsilon} answers as many.', epsilon=entered(found))}"
 
     def _count_at(self, epsilon: Decimal) -> str:
-        found = self._marks.at(epsilon)
-        way = None if found is None else next((w for w in found.ways if w.name == self.session.way), None)
+        way = self._way_at(epsilon)
         if way is None:
             return "…" if self._marks.working else "–"
         if way.known:
@@ -281,7 +293,7 @@ class WaysPage(PageFrame):
         found, session = self._marks.ways, self.session
         refused = self._marks.problem
         stated = tr(WORKING) if refused is None else sentence(refused)
-        self._reason.setText(stated if found is None else tr_sentence(found.reason))
+        self._reason.setText(stated if found is None else f"{tr_sentence(found.reason)}{self._enough()}")
         look(self._reason, "" if found is not None else "problem" if refused is not None else "muted")
         say(self._offered, offered_words(session.questions, session.plan.epsilon))
 

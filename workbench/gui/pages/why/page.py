@@ -39,8 +39,7 @@ from workbench.processes.executor import cores
 from workbench.release.ledger.study_note import BEFORE
 
 if TYPE_CHECKING:
-    from workbench.studies.why.study import WhyPlan, WhyResult
-    from workbench.studies.why.words import Line
+    from workbench.studies.why.study import Line, WhyPlan, WhyResult
 
 
 KEY = "why"
@@ -228,7 +227,7 @@ class WhyPage(RunPage):
         self._show()
 
     def _show(self) -> None:
-        from workbench.studies.why.words import change_lines, in_sentences, step_lines
+        from workbench.studies.why.study import change_lines, in_sentences, step_lines
 
         result = self._result
         self._invitation.setVisible(result is None)

@@ -27,7 +27,7 @@ _BITS_AT_ONCE = 1 << 20
 class UnaryEncoding:
     """The bit of the value is 1 with probability p, every other bit with probability q, in integers over 2^63.
 
-    Two values differ in two bits: the report that tells most has a ratio of p(1 − q)/((1 − p)q), which is e^ε.
+    Two values differ in two bits: the report that reveals most has a ratio of p(1 − q)/((1 − p)q), which is e^ε.
     """
 
     def __init__(self, size: int, p: int, q: int, claim: float) -> None:

@@ -70,7 +70,7 @@ class Mechanism:
         summary: one sentence for a person who chooses.
         recipe: makes the calibrated randomiser for some cells.
         parameters: its parameter class, where it has more than ε.
-        line_only: whether cells must stand for numbers.
+        line_only: whether cells must represent numbers.
         two_values: whether it takes exactly two cells.
         most_cells: most cells that it can be made for; ``None`` where there is no such limit.
         solved: whether a solver finds its table, of which another version of it may find another one as good.

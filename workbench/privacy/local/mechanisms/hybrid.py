@@ -3,7 +3,7 @@
 With probability α = 1 − e^(−ε/2) the piecewise mechanism answers, otherwise Duchi's; up to ε* = 0.6094 only Duchi's.
 The largest variance on [−1, 1] is that of Duchi's up to ε*, and beyond it
 (s + 3)/(3s(s − 1)) + (e^ε + 1)²/(s(e^ε − 1)²) with s = e^(ε/2), the same for every x. Duchi's two answers
-±(e^ε + 1)/(e^ε − 1) lie inside the piecewise mechanism's [−C, C]; on the grid, which stands for that range
+±(e^ε + 1)/(e^ε − 1) lie inside the piecewise mechanism's [−C, C]; on the grid, which covers that range
 (:mod:`workbench.privacy.local.mechanisms.piecewise`), each is shared by its two nearest cells so that its mean is
 exact. The parts are tables of exactly ε, in integers, and so is their sum.
 """

@@ -1,0 +1,150 @@
+"""How long the window takes to react to a click on each control of each page: until its event loop is free again.
+
+Run with ``pytest -m benchmark tests/benchmarks/bench_window_reactions.py -s``. Questions and file dialogs are declined,
+so that nothing is released; what a click starts in a job is cancelled once it has been measured.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("PySide6.QtWidgets")
+
+import window_tools
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QComboBox,
+    QFileDialog,
+    QLineEdit,
+    QMessageBox,
+    QToolButton,
+    QWidget,
+)
+from window_tools import open_table, shown_window, until, verdict, write_section
+
+from workbench.gui.pages import PAGES
+from workbench.gui.shell.main_window import MainWindow
+
+sys.path.append(str(Path(__file__).parents[1] / "gui"))
+from survey import BOUNDS, CHOICES, write_survey
+
+TARGET_MS = 100.0
+LONGEST = 10
+CONTROLS = (QAbstractButton, QComboBox, QLineEdit)
+
+
+def busy(window: MainWindow) -> float:
+    """Handle what waits; return the milliseconds of processor time that this thread took."""
+    since = time.thread_time()
+    QApplication.processEvents()
+    QApplication.processEvents()  # what the first round has asked for, as a painting
+    return 1e3 * (time.thread_time() - since)
+
+
+def settle(window: MainWindow, seconds: float) -> float:
+    """Let results of jobs arrive for a while, then cancel what still runs; return the longest stretch of work."""
+    longest, end = 0.0, time.monotonic() + seconds
+    while window.jobs.running and time.monotonic() < end:
+        longest = max(longest, busy(window))
+        time.sleep(0.001)
+    for job in list(window.jobs.running):
+        job.cancel()
+    until(lambda: not window.jobs.running, 120.0)
+    return max(longest, busy(window))
+
+
+def controls(page: QWidget) -> Iterator[tuple[str, type]]:
+    """Return name and kind of every control of a page that can be used; menus would wait for a choice."""
+    for part in page.findChildren(QWidget):
+        usable = isinstance(part, CONTROLS) and part.isVisible() and part.isEnabled() and part.objectName()
+        if usable and not (isinstance(part, QToolButton) and part.menu()):
+            yield part.objectName(), type(part)
+
+
+def use(part: QWidget) -> float:
+    """Click a control, and type into a field; return the milliseconds until the event loop is free."""
+    since = time.thread_time()
+    QTest.mouseClick(part, Qt.MouseButton.LeftButton)
+    if isinstance(part, QLineEdit):
+        QTest.keyClick(part, "1")
+    QApplication.processEvents()
+    QApplication.processEvents()
+    took = 1e3 * (time.thread_time() - since)
+    if isinstance(part, QComboBox):
+        part.hidePopup()
+    if isinstance(part, QLineEdit):
+        QTest.keyClick(part, Qt.Key.Key_Backspace)
+    return took
+
+
+def reactions(window: MainWindow) -> dict[str, tuple[float, float]]:
+    """Return milliseconds of each control: until the loop is free, and the longest stretch while results arrive."""
+    found: dict[str, tuple[float, float]] = {}
+    for page in PAGES:
+        since = time.thread_time()
+        window.show_page(page.name)
+        first = 1e3 * (time.thread_time() - since) + busy(window)
+        found[f"{page.name}: shown first"] = first, settle(window, 20.0)
+        for name, kind in list(controls(window.page)):
+            window.show_page(page.name)
+            busy(window)
+            part = next((p for p in window.page.findChildren(QWidget, name) if p.isVisible() and p.isEnabled()), None)
+            if part is not None:
+                found[f"{page.name}: {name} ({kind.__name__})"] = use(part), settle(window, 1.0)
+    return found
+
+
+def declared(window: MainWindow) -> None:
+    """Declare what the survey's dictionary would."""
+    facts: dict[str, dict[str, object]] = {name: {"lower": low, "upper": high} for name, (low, high) in BOUNDS.items()}
+    facts |= {name: {"domain": values} for name, values in CHOICES.items()}
+    changes = {name: {**fact, "missing": "own-value"} for name, fact in facts.items()}
+    window.session.edit("declare", window.session.plan.with_columns(changes))
+    assert window.session.plan.ready, window.session.plan.problems()[:3]
+
+
+@pytest.mark.benchmark
+def test_the_window_reacts_to_each_control(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "LOCALAPPDATA", "APPDATA"):
+        monkeypatch.setenv(variable, str(tmp_path / "home"))
+    for name in ("getOpenFileName", "getSaveFileName", "getOpenFileNames"):
+        monkeypatch.setattr(QFileDialog, name, staticmethod(lambda *_, **__: ("", "")))
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", staticmethod(lambda *_, **__: ""))
+    monkeypatch.setattr(QMessageBox, "exec", lambda _: 0)
+    monkeypatch.setattr(QDesktopServices, "openUrl", staticmethod(lambda _: True))
+    monkeypatch.setattr(window_tools, "PATIENCE", 240.0)
+    lines = [
+        "Processor time of the window's thread, in ms, from a click on a control until its event loop is free again,",
+        "and the longest stretch of work while results of what it started arrive. Every control of every page.",
+        "",
+        "| table | controls | median | over 100 ms | longest |",
+        "|---|---|---|---|---|",
+    ]
+    slow: list[tuple[float, str]] = []
+    worst = 0.0
+    for source in ("sample:people", str(write_survey(tmp_path / "survey.csv"))):
+        with shown_window() as window:
+            open_table(window, source)
+            if not window.session.plan.ready:
+                declared(window)
+            found = reactions(window)
+            window.session.may_leave = lambda then: True
+        each = sorted(max(pair) for pair in found.values())
+        over = sum(ms > TARGET_MS for ms in each)
+        title = Path(source).stem.removeprefix("sample:")
+        lines.append(f"| {title} | {len(each)} | {each[len(each) // 2]:.1f} | {over} | {each[-1]:.0f} |")
+        slow += [(max(pair), f"{title}, {name}: {pair[0]:.0f} and {pair[1]:.0f}") for name, pair in found.items()]
+        worst = max(worst, each[-1])
+    lines += ["", f"Longest: {worst:.0f} ms, {verdict(worst, TARGET_MS)}.", ""]
+    lines += [f"* {words}" for _, words in sorted(slow, reverse=True)[:LONGEST]]
+    write_section("Reactions", lines)
+    print("\n".join(lines))  # noqa: T201 - the figures are what a benchmark is run for

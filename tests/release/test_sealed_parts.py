@@ -1,0 +1,287 @@
+"""A draw by workers that was interrupted goes on: with the parts that are drawn, of the same rows, at one charge."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from local_cluster import NO_DASK, ROOT, Cluster, copy, here, until
+from test_rows_of_any_size import as_read, left_beside, plan_of, written
+from test_rows_on_workers import ROWS, charges, parts, released, same_rows  # noqa: F401  # small parts, everywhere
+
+from workbench.data import on_workers
+from workbench.data.read import read_table
+from workbench.params import BudgetRefusedError, CancelledError, InputError, WorkbenchError
+from workbench.release import rows_on_workers
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.path import destination, prepare_rows, release_prepared
+from workbench.release.sealed_parts import SealedParts
+from workbench.release.spilled_rows import Rows, SpillFile
+from workbench.release.verdict import verdict_on
+from workbench.release.verify import verify_release
+from workbench.sanitize.plan import Plan
+from workbench.signals import Notice
+from workbench.signals.cancel import CancelToken
+
+PACKED = np.dtype([("0", np.uint8), ("1", np.uint16)])
+DIES_AFTER = 3
+
+
+def some_rows(count: int, seed: int) -> Rows:
+    generator = np.random.default_rng(seed)
+    cells = np.empty(count, PACKED)
+    cells["0"], cells["1"] = generator.integers(0, 200, count), generator.integers(0, 60_000, count)
+    texts = np.array(["", "x", "é, a text", None], dtype=object)
+    return Rows(cells, (pl.Series(texts[generator.integers(0, 4, count)].tolist(), dtype=pl.String),))
+
+
+@contextmanager
+def opened(path: Path, packed: np.dtype[np.void] = PACKED, key: bytes = b"key") -> Iterator[SealedParts]:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
+    try:
+        yield SealedParts(SpillFile(path.parent, 1 << 12, descriptor), packed, ["kept"], key)
+    finally:
+        os.close(descriptor)
+
+
+def same(a: Rows, b: Rows) -> bool:
+    return bool((a.cells == b.cells).all()) and all(
+        x.equals(y, null_equal=True) for x, y in zip(a.kept, b.kept, strict=True)
+    )
+
+
+@settings(deadline=None, max_examples=40)
+@given(sizes=st.lists(st.integers(1, 9), min_size=1, max_size=5), cut=st.integers(1, 60), flip=st.booleans())
+def test_a_record_that_a_crash_has_cut_counts_as_not_drawn(
+    tmp_path_factory: pytest.TempPathFactory, sizes: list[int], cut: int, flip: bool
+) -> None:
+    path = tmp_path_factory.mktemp("sealed") / "out.part"
+    drawn, order = [some_rows(size, k) for k, size in enumerate(sizes)], list(reversed(range(len(sizes))))
+    with opened(path) as sealed:
+        for number in order:
+            sealed.seal(number, drawn[number])
+        end = sealed._file.size
+    whole = path.read_bytes()
+    with opened(path) as again:
+        assert again.numbers == order
+        again.in_order()
+        assert all(same(again.block(number), drawn[number]) for number in range(len(sizes)))
+    damaged = bytearray(whole[:end])
+    if flip:
+        damaged[-min(cut, 3)] ^= 1
+    path.write_bytes(bytes(damaged) if flip else whole[: end - min(cut, 12)])
+    lost = flip or any(whole[end - min(cut, 12) : end])  # zeros are what reserved room has, too
+    with opened(path) as torn:
+        assert torn.numbers == (order[:-1] if lost else order)
+        if lost:
+            torn.seal(order[-1], drawn[order[-1]])
+    with opened(path) as mended:
+        assert mended.numbers == order
+    with opened(path, key=b"another") as forged:
+        assert forged.numbers == []
+
+
+def dies(after: int) -> Any:
+    """Return what runs tasks as a cluster whose scheduler dies after some parts of the draw."""
+
+    def run(address: str, work: Any, shared: Any, tasks: Any, **_: Any) -> Iterator[Any]:
+        for number, task in enumerate(tasks):
+            if shared.work is rows_on_workers._draw and number == after:
+                raise WorkbenchError("the connection to the scheduler was lost", address, "run again to do the rest")
+            yield task, copy(work(copy(shared), copy(task)))
+
+    return run
+
+
+@pytest.fixture
+def interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pl.DataFrame:
+    """Write a table and let its release be interrupted after three parts; the next cluster lives."""
+    frame = written(tmp_path / "a.csv", ROWS)
+    monkeypatch.setattr(on_workers, "run_tasks_on", dies(DIES_AFTER))
+    with pytest.raises(WorkbenchError, match="epsilon = 60 stays charged; the same command goes on") as lost:
+        released(plan_of(keep_order=True), tmp_path / "a.csv", tmp_path / "out.csv")
+    assert "the same command does the rest, and nothing more is charged" in str(lost.value)
+    assert len(drawn_files(tmp_path)) == 1
+    assert drawn_files(tmp_path)[0].stat().st_mode & 0o077 == 0
+    monkeypatch.setattr(on_workers, "run_tasks_on", here())
+    return frame
+
+
+def drawn_files(folder: Path) -> list[Path]:
+    return [p for p in folder.iterdir() if p.name.endswith(".part")]
+
+
+def test_the_same_command_draws_the_rest_at_no_charge(
+    tmp_path: Path, interrupted: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = in_file(tmp_path)
+    drawn: list[int] = []
+    there = on_workers._there
+
+    def counting(sent: Any, part: Any) -> Any:
+        if sent.work is rows_on_workers._draw:
+            drawn.append(part.number)
+        return there(sent, part)
+
+    monkeypatch.setattr(on_workers, "_there", counting)
+    seen: list[Any] = []
+    table = read_table(tmp_path / "a.csv")
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        workers = on_workers.Workers("tcp://127.0.0.1:1", seen.append, CancelToken())
+        prepared = prepare_rows(plan_of(keep_order=True), table, destination(tmp_path / "out.csv"), workers)
+        verdict = verdict_on(prepared, ledger)
+        assert (verdict.begun, verdict.refusal, verdict.waiting) == (True, None, ledger.releases()[0].release_id)
+        done = release_prepared(prepared, ledger, seen.append)
+    assert done.release_id == verdict.waiting
+    assert set(kept) == {0, 1, 2}
+    assert sorted(drawn) == list(range(3, max(drawn) + 1))
+    assert [e for e in seen if isinstance(e, Notice) and "this run goes on with what is drawn" in e.text]
+    found = as_read(tmp_path / "out.csv")
+    assert found.equals(interrupted.drop("gone"))
+    assert verify_release(tmp_path / "out.csv") == []
+    assert charges(tmp_path) == [("charged", 60.0)]
+    assert left_beside(tmp_path, "a.csv", "out.csv", "out.csv.certificate.json")
+
+
+def in_file(folder: Path) -> dict[int, Rows]:
+    """Return the parts in the file of drawn parts of :func:`plan_of`."""
+    with Ledger.open(folder / "ledger.sqlite") as ledger:
+        key = ledger.releases()[0].body["content"].encode()
+    with opened(drawn_files(folder)[0], np.dtype([("0", np.uint8), ("1", np.uint8)]), key) as sealed:
+        return {number: sealed.block(place) for place, number in enumerate(sealed.numbers)}
+
+
+def test_what_was_drawn_is_what_is_published(tmp_path: Path, interrupted: pl.DataFrame) -> None:
+    kept = in_file(tmp_path)
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:  # a process that is killed leaves the file it writes
+        (tmp_path / ledger.releases()[0].body["part"]).write_bytes(b"n,c,kept\n1,")
+    before = pl.concat([rows.kept[0] for rows in kept.values()])
+    cells = np.concatenate([rows.cells["0"] for rows in kept.values()])
+    released(plan_of(keep_order=True), tmp_path / "a.csv", tmp_path / "out.csv")
+    found = as_read(tmp_path / "out.csv")
+    assert found["kept"][: len(before)].equals(before.alias("kept"), null_equal=True)
+    assert found["n"][: len(cells)].to_list() == [str(cell) for cell in cells]
+
+
+def on_one_machine(plan: Plan, path: Path, target: Path) -> None:
+    with Ledger.open(target.parent / "ledger.sqlite") as ledger:
+        release_prepared(prepare_rows(plan, read_table(path), destination(target)), ledger)
+
+
+@pytest.mark.parametrize("what", ["other rows", "other plan", "one machine"])
+def test_whoever_asks_for_something_else_is_refused(tmp_path: Path, interrupted: pl.DataFrame, what: str) -> None:
+    plan = plan_of(keep_order=True)
+    if what == "other rows":  # the account is the same, and the rows of a part are others
+        interrupted.reverse().write_csv(tmp_path / "a.csv")
+    elif what == "other plan":
+        plan = plan_of(keep_order=False)
+    stated = "this run asks for something else" if what == "other plan" else "they are of other rows"
+    run = on_one_machine if what == "one machine" else released
+    with pytest.raises(InputError, match=rf"parts of release \w+ are drawn for this name, and {stated}") as refused:
+        run(plan, tmp_path / "a.csv", tmp_path / "out.csv")
+    drawn = drawn_files(tmp_path)
+    assert len(drawn) == 1
+    assert f"or delete {drawn[0].name}" in str(refused.value)
+    assert charges(tmp_path) == [("charged", 60.0)]
+    drawn[0].unlink()
+    with pytest.raises(BudgetRefusedError):  # without them it is another charge
+        released(plan, tmp_path / "a.csv", tmp_path / "out.csv")
+
+
+def test_a_finished_release_does_not_go_on(tmp_path: Path, interrupted: pl.DataFrame) -> None:
+    drawn = drawn_files(tmp_path)[0]
+    older = drawn.read_bytes()
+    released(plan_of(keep_order=True), tmp_path / "a.csv", tmp_path / "out.csv")
+    (tmp_path / "out.csv").rename(tmp_path / "first.csv")
+    (tmp_path / "out.csv.certificate.json").rename(tmp_path / "first.csv.certificate.json")
+    drawn.write_bytes(older)  # somebody put back a copy
+    with pytest.raises(BudgetRefusedError):
+        released(plan_of(keep_order=True), tmp_path / "a.csv", tmp_path / "out.csv")
+    assert drawn_files(tmp_path) == []
+
+
+def test_an_older_copy_of_the_ledger_goes_on_with_nothing(tmp_path: Path, interrupted: pl.DataFrame) -> None:
+    drawn, book = drawn_files(tmp_path)[0], tmp_path / "ledger.sqlite"
+    older = drawn.read_bytes(), book.read_bytes()
+    released(plan_of(keep_order=True), tmp_path / "a.csv", tmp_path / "out.csv")
+    for name in ("out.csv", "out.csv.certificate.json"):
+        (tmp_path / name).rename(tmp_path / f"first.{name}")
+    drawn.write_bytes(older[0])
+    book.write_bytes(older[1])
+    with pytest.raises(WorkbenchError, match="the ledger is older than the one"):
+        released(plan_of(keep_order=True), tmp_path / "a.csv", tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize("moment", ["rows drawn", "written"])
+def test_a_cancelled_draw_goes_on_in_random_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
+    frame = written(tmp_path / "a.csv", ROWS)
+    monkeypatch.setattr(on_workers, "run_tasks_on", here())
+    cancel = CancelToken()
+
+    def emit(event: Any) -> None:
+        if getattr(event, "label", "") == moment:
+            cancel.cancel()
+
+    with pytest.raises(CancelledError, match="epsilon = 60 stays charged; the same command goes on with it"):
+        released(plan_of(), tmp_path / "a.csv", tmp_path / "out.csv", emit=emit, cancel=cancel)
+    released(plan_of(), tmp_path / "a.csv", tmp_path / "out.csv")
+    assert same_rows(as_read(tmp_path / "out.csv"), frame)
+    assert charges(tmp_path) == [("charged", 60.0)]
+    assert left_beside(tmp_path, "a.csv", "out.csv", "out.csv.certificate.json")
+
+
+COMMAND = """
+import sys
+from workbench.cli import main
+from workbench.data import on_workers, read
+read.IN_PARTS_FROM, on_workers.PART_BYTES = 0, 2048
+raise SystemExit(main(sys.argv[1:]))
+"""
+MOMENTS = 8
+
+
+@pytest.mark.slow
+@NO_DASK[0]
+@NO_DASK[1]
+def test_a_command_that_is_killed_at_any_moment_goes_on(tmp_path: Path, cluster: Cluster) -> None:
+    """kill -9 of the command itself, at moments from the reservation on; the same command then ends it."""
+    frame = written(tmp_path / "a.csv", 6_000)
+    (tmp_path / "plan.toml").write_text(plan_of().to_toml())
+    ends: list[tuple[bool, bool]] = []
+
+    def begun(folder: Path) -> subprocess.Popen[bytes]:
+        words = ["sanitize", "a.csv", "--plan", "plan.toml", "-o", str(folder / "out.csv"), "--engine", "dask"]
+        words += ["--scheduler", cluster.address, "--ledger", str(folder / "ledger.sqlite")]
+        own = {**os.environ, "PYTHONPATH": str(ROOT)}
+        return subprocess.Popen([sys.executable, "-c", COMMAND, *words], cwd=tmp_path, env=own)
+
+    folders = [tmp_path / f"{number}" for number in range(MOMENTS)]
+    for folder in folders:
+        folder.mkdir()
+    for number, folder in enumerate(folders):
+        process = begun(folder)
+        until(lambda process=process, folder=folder: drawn_files(folder) or process.poll() is not None, "a draw")
+        time.sleep(number * 0.05)
+        process.kill()
+        process.wait()
+        paid = (folder / "ledger.sqlite").exists() and [c for c in charges(folder) if c[0] == "charged"]
+        ends.append((bool(paid), (folder / "out.csv").exists()))
+        if not ends[-1][1]:
+            assert begun(folder).wait() == 0
+        assert same_rows(as_read(folder / "out.csv"), frame)
+        assert verify_release(folder / "out.csv") == []
+        assert [c for c in charges(folder) if c[0] != "void"] == [("charged", 60.0)]
+        assert drawn_files(folder) == []
+    assert (True, False) in ends  # (charged, published) when it was killed

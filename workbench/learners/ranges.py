@@ -1,0 +1,104 @@
+"""The range in which most values of a column lie: chosen from the rows and paid for, so that wide bounds cost little.
+
+Noise is measured by the bounds: a column of numbers whose declared bounds are far too wide says little. So a learner
+that asks for it (``ranges_since`` of its setting) first chooses a window of each such column by report-noisy-max, and
+reads the column as if the window were its bounds; values outside are clamped to it.
+
+*The windows.* For each k up to a public depth, those of 2^−k of the bounds, at every quarter of their length. The depth
+follows from ε and the number of rows, as the lead that the best one needs grows with the logarithm of their number.
+
+*The score* of a window: the rows within it, and k times a small public part of n, which half the width is worth. One
+more row raises each score by 0 or 1, all in one direction, so that the sensitivity of report-noisy-max is 1.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.data.schema import Attribute
+from workbench.learners.sums import parts_of
+
+DEEPEST = 8
+_QUARTERS = 4
+
+# Chosen on diabetes with round and with wide bounds, of which `tests/benchmarks/results/wide_bounds.md` shows more.
+_MOST_SHARE, _SHARE = 0.2, 2.8  # of ε: as much over the root of n·ε for each column
+_GAP = 0.4
+_WORTH, _WORTH_OF_NOISE = 0.08, 2.5  # of n, for half the width; never more than so much over n·ε of the choice
+
+
+def range_share(known: float) -> float:
+    """Return the part of ε for the ranges of all columns, where n·ε is ``known`` for each of them."""
+    return min(_MOST_SHARE, _SHARE / math.sqrt(known))
+
+
+def range_depth(known: float) -> int:
+    """Return how often the bounds may be halved, where n·ε is ``known`` for the choice of one range; 0: not at all."""
+    return max(0, min(DEEPEST, math.floor(_GAP * min(known, 1e3) / math.log(2)) - 3))
+
+
+@lru_cache(maxsize=DEEPEST + 1)
+def windows(depth: int) -> NDArray[np.int64]:
+    """Return (k, first cell, end) of each window (w, 3), in the cells of :func:`cell_count`; the end is excluded."""
+    found, finest = [], cell_count(depth)
+    for k in range(depth + 1):
+        length = finest >> k
+        found += [(k, at, at + length) for at in range(0, finest - length + 1, length // _QUARTERS)]
+    return np.array(found, dtype=np.int64)
+
+
+def cell_count(depth: int) -> int:
+    """Return how many equal cells of the bounds the windows are made of."""
+    return _QUARTERS << depth
+
+
+def range_counts(attribute: Attribute, column: NDArray[np.float64], depth: int) -> NDArray[np.int64]:
+    """Return how many values of a column (n,) lie in each cell; a missing one in none. L1 sensitivity 1."""
+    lower, upper = attribute.bounds()
+    cells = parts_of(column[~np.isnan(column)], lower, upper, cell_count(depth))
+    return np.bincount(cells, minlength=cell_count(depth))
+
+
+def range_scores(counts: NDArray[np.int64], depth: int, rows: int, known: float) -> list[int]:
+    """Return the score of each window.
+
+    Args:
+        counts: of :func:`range_counts`.
+        depth: of the windows.
+        rows: public n.
+        known: n·ε of the choice.
+    """
+    k, first, end = windows(depth).T
+    below = np.concatenate([[0], np.cumsum(counts)])
+    worth = int(rows * min(_WORTH, _WORTH_OF_NOISE / known))
+    return [int(v) for v in below[end] - below[first] + k * worth]
+
+
+def within_window(attribute: Attribute, depth: int, chosen: int) -> Attribute:
+    """Return the attribute with the window as its bounds, those of whole numbers and dates rounded outwards."""
+    lower, upper = attribute.bounds()
+    _, first, end = (int(v) for v in windows(depth)[chosen])
+    cells = cell_count(depth)
+    low, high = (lower * (1 - at / cells) + upper * (at / cells) for at in (first, end))
+    if attribute.kind != "real":
+        low, high = math.floor(low), math.ceil(high)
+    low, high = max(lower, low), min(upper, high)
+    if not high / 2 - low / 2 > 0:  # bounds that doubles hardly tell apart
+        return attribute
+    return dataclasses.replace(attribute, lower=float(low), upper=float(high), cells=None)
+
+
+def narrowed(
+    attributes: Sequence[Attribute], columns: Sequence[int], depth: int, chosen: Sequence[int]
+) -> tuple[Attribute, ...]:
+    """Return the attributes, those at ``columns`` with their chosen windows as bounds."""
+    found = list(attributes)
+    for column, window in zip(columns, chosen, strict=True):
+        found[column] = within_window(found[column], depth, window)
+    return tuple(found)

@@ -1,0 +1,93 @@
+"""What a ledger says of a release before it is made: whether it may be charged, and what was released before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from workbench.params import BudgetRefusedError, WorkbenchError
+from workbench.release.certificate import certificate_path, read_certificate
+from workbench.release.kinds import ROWS
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.open_release import plan_of
+from workbench.release.path import Prepared
+from workbench.release.recover import to_go_on, waiting_for
+from workbench.release.verify import verify_release
+from workbench.sanitize.plan import Plan
+
+
+@dataclass(frozen=True)
+class EarlierRelease:
+    """A release of the same table by the same plan whose files are still there; to copy them costs nothing.
+
+    Attributes:
+        release_id: its name in the ledger.
+        time: when it was charged, UTC.
+        epsilon: what it cost.
+        output: the released file.
+    """
+
+    release_id: str
+    time: str
+    epsilon: Decimal
+    output: Path
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether the ledger allows a release, and which earlier releases there are; nothing is charged yet.
+
+    Attributes:
+        account: the account that would be charged.
+        waiting: id of the paid release that is still to be given this name; empty where there is none.
+        begun: whether that one is not finished, and goes on.
+        refusal: why the cap forbids the charge, ``None`` where it allows it.
+        earlier: the newest release of noisy rows of the same table by the same plan, or ``None``.
+    """
+
+    account: str
+    waiting: str
+    refusal: BudgetRefusedError | None
+    earlier: EarlierRelease | None = None
+    begun: bool = False
+
+
+def verdict_on(prepared: Prepared, ledger: Ledger) -> Verdict:
+    """Return the ledger's verdict on a release. It charges nothing, but records the marks of a new table.
+
+    Raises:
+        InputError: the output has a draw of another request, or plan and ledger disagree about the name of the account.
+    """
+    account = ledger.enter_for_release(prepared.table, prepared.plan.account)
+    waiting = waiting_for(ledger, prepared.to.path, prepared.digest, account)
+    if waiting is not None:
+        return Verdict(account, waiting.release.release_id, None)
+    unread = None if prepared.sealing is not None else b""
+    begun = to_go_on(ledger, prepared.to.path, prepared.digest, account, unread)
+    if begun is not None:
+        return Verdict(account, begun.release.release_id, None, begun=True)
+    refused = ledger.account(account).refusal(prepared.cost)
+    earlier = _earlier_release(ledger, account, prepared.plan) if prepared.work.kind == ROWS else None
+    return Verdict(account, "", refused, earlier)
+
+
+def _earlier_release(ledger: Ledger, account: str, plan: Plan) -> EarlierRelease | None:
+    """Return the newest release of the account by ``plan`` whose files are still as they were certified."""
+    for release in reversed(ledger.releases(account)):
+        output = Path(release.body.get("output", ""))
+        certificate = certificate_path(output) if release.body.get("output") else output
+        if release.status != "charged" or not output.is_file() or not certificate.is_file():
+            continue
+        try:
+            document = read_certificate(certificate)
+            stated = plan_of(
+                document, certificate
+            ).published()  # former versions also published the kinds of dropped columns
+            same = document["release_id"] == release.release_id and stated == plan.published()
+            whole = same and not verify_release(output)
+        except WorkbenchError:
+            continue  # without a readable certificate nothing shows that the file is whole
+        if whole:
+            return EarlierRelease(release.release_id, release.time, release.epsilon, output)
+    return None
