@@ -28,9 +28,8 @@ from workbench.release.kept_run import RESUMABLE, has_checkpoint
 from workbench.release.ledger.custody import still_runs, this_process
 from workbench.release.ledger.entry import decimal_text
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.records import Release
+from workbench.release.ledger.records import DRAWN, Release
 from workbench.release.parts import DrawFile, DrawFolder, draw_parts, is_blank, require_new
-from workbench.release.sealed_parts import DRAWN
 from workbench.release.table_formats import DATABASE
 from workbench.release.table_output import TableDraw
 from workbench.release.verify import verify_release
@@ -200,7 +199,8 @@ def to_go_on(ledger: Ledger, target: Path, request: str, account: str, rows: byt
     if found is None:
         return None
     body = found.release.body
-    same = (body.get("request"), found.release.dataset) == (request, ledger.account_of(account))
+    paid_by = ledger.account_of(found.release.dataset)
+    same = (body.get("request"), paid_by) == (request, ledger.account_of(account))
     if same and (rows is None or body.get("content") == ledger.mark_of(rows)):
         return found
     what = "this run asks for something else" if not same else "they are of other rows, or this computer reads them"
@@ -378,7 +378,7 @@ def waiting_for(ledger: Ledger, target: Path, request: str, account: str) -> Fin
     waiting = finished_draw(ledger, target)
     if waiting is None:
         return None
-    if (waiting.request, waiting.release.dataset) == (request, ledger.account_of(account)):
+    if (waiting.request, ledger.account_of(waiting.release.dataset)) == (request, ledger.account_of(account)):
         return waiting
     # Its certificate is there already: it is published before anything else is drawn.
     if waiting.half_named and not waiting.of_a_database:
