@@ -162,7 +162,7 @@ class Ledger(LedgerMerge):
             if release is None or release.status not in ("charged", "settled"):
                 raise InputError(f"the release {release_id} is not charged", str(self.path))
             if "certificate" in release.body:
-                raise InputError(f"the release {release_id} is finished already", str(self.path), "look at its output")
+                raise InputError("the release is finished: another run ended it", release_id, "look at its output")
             self._append(CERTIFY, release.dataset, {"certificate": checksum}, release.cost, release_id)
             self._db.execute("INSERT INTO finished VALUES (?, ?, ?)", (release_id, request, document))
 
