@@ -351,6 +351,54 @@ def test_a_draw_goes_on_after_its_account_became_part_of_another(tmp_path: Path,
     assert charges(tmp_path) == [("charged", 60.0)]
 
 
+def test_a_second_run_is_not_charged_while_another_one_goes_on(
+    tmp_path: Path, interrupted: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its output could not be given the name: somebody repeats a command that still waits for a scheduler."""
+    plan, live, seen = plan_of(keep_order=True), here(), []
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        ledger.set_cap(ledger.releases()[0].dataset, Decimal(1000))
+
+    def again(*given: Any, **named: Any) -> Iterator[Any]:
+        if given[2].work is rows_on_workers._draw and not seen:
+            seen.append(True)
+            with pytest.raises(InputError, match="another run is just going on with this release"):
+                released(plan, tmp_path / "a.csv", tmp_path / "out.csv")
+        yield from live(*given, **named)
+
+    monkeypatch.setattr(on_workers, "run_tasks_on", again)
+    released(plan, tmp_path / "a.csv", tmp_path / "out.csv")
+    assert seen
+    assert charges(tmp_path) == [("charged", 60.0)]
+
+
+def test_a_draw_goes_on_after_its_ledger_became_part_of_another(tmp_path: Path, interrupted: pl.DataFrame) -> None:
+    """The mark of its rows is under the key of the former ledger."""
+    old = tmp_path / "old"
+    old.mkdir()
+    for file in sorted(tmp_path.glob("ledger.sqlite*")):
+        file.rename(old / file.name)
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        ledger.enter(ledger.identify(read_table(tmp_path / "a.csv")))
+        with Ledger.open(old / "ledger.sqlite") as other:
+            ledger.merge(other)
+    released(plan_of(keep_order=True), tmp_path / "a.csv", tmp_path / "out.csv")
+    assert charges(tmp_path) == [("charged", 60.0)]
+    assert verify_release(tmp_path / "out.csv") == []
+
+
+def test_names_in_a_ledger_that_somebody_made_lead_nowhere(tmp_path: Path, interrupted: pl.DataFrame) -> None:
+    around = set(tmp_path.parent.iterdir())
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        found = ledger.releases()[0]
+        with pytest.raises(InputError, match="malformed drawn"):
+            ledger._append("charge", found.dataset, {"drawn": ["a"]}, found.cost, found.release_id)
+        ledger._append("charge", found.dataset, {"part": "../elsewhere"}, found.cost, found.release_id)
+    released(plan_of(keep_order=True), tmp_path / "a.csv", tmp_path / "out.csv")
+    assert set(tmp_path.parent.iterdir()) == around
+    assert left_beside(tmp_path, "a.csv", "out.csv", "out.csv.certificate.json")
+
+
 COMMAND = """
 import sys
 from workbench.cli import main
