@@ -31,6 +31,7 @@ def test_a_study_says_that_it_is_private_and_is_noted(people: pd.DataFrame, tmp_
     assert found.attrs["k"] >= 5
     assert "private" in found.attrs
     assert any("certain" in sentence and "Noisy rows with ε = 1" in sentence for sentence in found.attrs["failures"])
+    assert any("k-ary randomised response over its 2 values" in sentence for sentence in found.attrs["failures"])
     with Ledger.read(book) as ledger:
         assert [f.study for f in ledger.figures()] == ["generalise"]
 
@@ -54,6 +55,26 @@ def test_a_published_table_is_verified_and_a_later_release_says_so(people: pd.Da
     )
     released = api.release(rows, plan, output=tmp_path / "rows.csv")
     assert BESIDE in released.attrs["outside"]
+
+
+def test_accuracy_and_mapping_are_as_the_command_has_them(people: pd.DataFrame, tmp_path: Path) -> None:
+    levels, folder = tmp_path / "levels", tmp_path / "map"
+    levels.mkdir()
+    (levels / "sex.csv").write_text("female;*\nmale;*\n", "utf-8")
+    (levels / "age.csv").write_text("".join(f"{a};{a // 30};*\n" for a in range(18, 91)), "utf-8")
+    asked = {"quasi": ["age", "sex"], "target": "label", "hierarchies": levels, "k": 20}
+    with pytest.raises(ParameterError, match="would replace"):
+        api.generalize(people, mapping=levels, study_ledger=tmp_path / "l.sqlite", **asked)
+    with pytest.warns(api.PrivateStudyWarning):
+        found = api.generalize(people, mapping=folder, study_ledger=tmp_path / "l.sqlite", **asked)
+    assert found.attrs["mapping"] == str(folder)
+    became = dict(line.split(";") for line in (folder / "age.csv").read_text("utf-8").splitlines())
+    assert {became[str(age)] for age in range(30, 60)} == {became["30"]}
+    assert set(found["age"]) == set(became.values())
+    score = found.attrs["accuracy"]
+    most = people["label"].value_counts(normalize=True).max()
+    assert score["guess"] == pytest.approx(most)
+    assert score["guess"] < score["after"] <= score["before"] + 0.02
 
 
 def test_hierarchies_are_frames_files_or_words(people: pd.DataFrame, tmp_path: Path) -> None:

@@ -55,6 +55,17 @@ def test_the_keys_of_the_contract_and_what_the_file_is_like(folder: Path, run: R
     assert (measured["k"], measured["private"]) == (result["k"], False)  # it is published: what it gives away is public
 
 
+def test_what_is_certain_all_the_same_is_printed_beside_a_release_with_epsilon(folder: Path, run: Run) -> None:
+    words = ("generalize", "sample:clinic", "--quasi", "age,town", "--sensitive", "diagnosis", "--hierarchies", "l")
+    assert run(*words, "--make", "--build", "age=intervals:widths=20;lowest=40;highest=60").code == 0
+    ask = (*words, "--k", "2", "-o", "o.csv", "--ledger", "g.sqlite")
+    said = run(*ask).out
+    assert "private – not for release" in said
+    assert "57.6 % at the most" in said
+    assert "with 40.2 % on average" in said
+    assert [len(one) for one in run(*ask, "--replace", "--json").done["failures"]] == [3, 3, 3]
+
+
 def test_the_certificate_begins_with_what_it_is_not(folder: Path, run: Run) -> None:
     made(run)
     document = json.loads(Path("out.csv.certificate.json").read_text("utf-8"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from mishaps import text_of
+from mishaps import retype, text_of
 from PySide6.QtWidgets import QLabel, QTableView, QWidget
 
 from workbench.cli import main
@@ -84,6 +84,26 @@ def test_an_attack_is_said_drawn_and_kept(people, press, idle, released):
     assert table.model().rowCount() == 1
     assert people.session.runs[-1].kind == "attack"
     assert people.session.account.seen
+
+
+def test_two_files_are_linked_by_a_noisy_release(people, press, idle, released, qtbot):
+    page = people.page
+    choose(people, "linkability")
+    page.form.choose(released / "out.csv")
+    page.findChild(PathField, "attack_linkability_control").choose(str(released / "others.csv"))
+    retype(people, qtbot, "attack_form_linkability_known", "age")
+    retype(people, qtbot, "attack_form_linkability_others", "income,label")
+    retype(people, qtbot, "attack_form_linkability_attacks", "500")
+    press(people, "attack_run")
+    idle(people)
+    view = page.findChild(QTableView, "attack_outcomes").model()
+    cells = [str(view.index(0, at).data()) for at in range(view.columnCount())]
+    assert cells[:2] == ["Linkability", "out.csv"]
+    guess, right, allowed = (float(cell.split()[0]) for cell in (cells[2], cells[3], cells[-1]))
+    # Of 1,000 rows at ε = 3 about one person in ten is linked, as by a guess; above 60 of 100 falls one run in 10^100.
+    assert 0 < guess < 60
+    assert right < 60 < allowed < 100
+    assert "ε = 3 allows at most" in text_of(people, "attack_said")
 
 
 def test_a_copy_has_no_bound_and_says_why(people, press, idle, released):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from hands import Hands, go_to
 from mishaps import retype, text_of
 from PySide6.QtWidgets import QComboBox, QFileDialog, QTableView, QWidget
 
@@ -62,6 +63,26 @@ def test_a_builder_and_its_parameters_change_the_levels(clinic, press, idle, qtb
     assert rows_of(clinic, "generalise_levels")[0] == ["18", "1*", "**", "*"]
 
 
+def test_a_column_of_dates_gets_months_years_and_decades(window, qtbot, tmp_path):
+    (tmp_path / "born.csv").write_text("born,ill\n1984-03-07,flu\n1984-03-21,cold\n1991-11-02,flu\n", "utf-8")
+    hands = Hands(window, qtbot)
+    hands.drop(tmp_path / "born.csv")
+    hands.idle()
+    go_to(window, "risk")
+    hands.click_cell("risk_columns", "born", "Known")
+    hands.idle()
+    hands.click("rail_release")
+    hands.click("tab_generalise")
+    hands.idle()
+    assert rows_of(window, "generalise_columns")[0][:3] == ["born", "dates", "4"]
+    assert rows_of(window, "generalise_levels")[0] == ["1984-03-07", "1984-03", "1984", "1980s", "*"]
+    hands.until(lambda: hands.sees("generalise_dates_steps"))
+    hands.type_into("generalise_dates_steps", "quarter, year")
+    hands.until(lambda: rows_of(window, "generalise_levels")[0] == ["1984-03-07", "1984-Q1", "1984", "*"])
+    hands.type_into("generalise_dates_steps", "moon")
+    assert "no part of a date" in hands.text("generalise_dates_steps_problem")
+
+
 def test_a_hierarchy_goes_to_a_file_and_comes_back(clinic, press, idle, tmp_path, monkeypatch):
     path = tmp_path / "age.csv"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(path), ""))
@@ -88,6 +109,7 @@ def test_the_six_rows_show_what_is_certain_all_the_same(searched, press):
     said = [text_of(searched, f"generalise_failure_{at}") for at in range(6)]
     assert said[0].startswith("The diagnosis of 2 of 6 people is certain")
     assert "57.6 %" in said[1]
+    assert "with 40.2 % on average" in said[1]
     assert "rule out one value" in said[2]
     assert "ε = 2" in said[5]
 

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QTableView, QW
 from workbench.gui.session.account_task import read_account
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify_any import verify_any
-from workbench.synth import MST
+from workbench.synth import MARGINALS, MST
 
 
 @pytest.fixture
@@ -57,10 +57,13 @@ def test_without_a_table_the_page_leads_to_the_data(window, press):
 
 
 def test_what_is_chosen_decides_tables_and_cost(ready, idle, qtbot):
-    assert window_choice(ready) == ("marginals", "label")
+    assert window_choice(ready) == ("auto", "label")
     assert text_of(ready, "release_epsilon") == "ε = 1"
     assert text_of(ready, "fact_replace_one") == "2"
     assert text_of(ready, "fact_cap_left") == "this release sets it"
+    assert text_of(ready, "fact_counts") == "8 noisy tables, 3 noisy choices of a pair"
+    pick(ready, "synthetic_method", MARGINALS.title)
+    idle(ready)
     assert text_of(ready, "fact_counts") == "4 noisy tables"
     assert "every column with the target" in text_of(ready, "synthetic_method_help")
     pick(ready, "synthetic_method", MST.title)
@@ -118,7 +121,7 @@ def test_a_preview_is_private_compares_and_charges_nothing(ready, press, idle, t
     assert any(part.isVisible() and "PRIVATE" in part.text() for part in card.findChildren(QLabel))
     assert text_of(ready, "synthetic_preview_error").endswith(" %")
     assert "of the rows, on average, would have to move" in text_of(ready, "synthetic_preview_words")
-    assert text_of(ready, "synthetic_preview_facts") == "draw 1, 2,000 rows by marginals at ε = 1"
+    assert text_of(ready, "synthetic_preview_facts") == "draw 1, 2,000 rows by auto at ε = 1"
     picture = ready.findChild(QWidget, "synthetic_preview_spread")
     pick(ready, "synthetic_preview_column", "sex")
     assert picture.accessibleName() == "Distribution of sex, original and synthetic"

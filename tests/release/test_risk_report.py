@@ -135,6 +135,10 @@ def test_an_attack_that_a_guess_equals_found_nothing(
     alone = dataclasses.replace(found, tried=(dataclasses.replace(tried, outcome=sure),))
     assert sure.risk.low > 0.9
     assert "None found more than a guess does." in " ".join(in_short(alone))
+    # What is right of everybody, released or not, is no guess either, and it is said so.
+    both = dataclasses.replace(sure, naive=Rate.counted(10, 100), control=Rate.counted(100, 100))
+    alone = dataclasses.replace(found, tried=(dataclasses.replace(tried, outcome=both),))
+    assert "does, or more than it finds of people who were not released." in " ".join(in_short(alone))
 
 
 def test_without_quasi_identifiers_there_is_no_report(people: tuple[Table, Table], tmp_path: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import pytest
 
 from workbench.data.samples.sample_tables import sample_table
@@ -50,6 +53,30 @@ def test_each_failure_is_found_with_what_epsilon_would_allow() -> None:
     assert composition.epsilon == 2.0
     assert "57.6 %" in homogeneity.instead
     assert "cancer" in homogeneity.sentence
+
+
+def test_what_an_attacker_gets_from_the_same_rows_with_epsilon() -> None:
+    homogeneity, background, composition = failures(clinic(KAnonymity(k=2)), epsilon=1.0)
+    # Four values: p = e/(e + 3), q = 1/(e + 3). Cancer and flu have 1/3 of the rows, asthma and diabetes 1/6.
+    p, q = 2.718281828 / 5.718281828, 1 / 5.718281828
+    flu, rare = (q / 3) / (p / 3 + 2 * q / 3), (q / 3) / (p / 6 + 5 * q / 6)
+    assert homogeneity.believed == pytest.approx(p * homogeneity.allowed + q * (flu + 2 * rare))
+    assert homogeneity.reached.endswith("would believe in “cancer” with 40.2 % on average where it is true.")
+    # Asthma is published beside flu alone. Without flu it has 1/4 of the rows, cancer 1/2, diabetes 1/4, and each
+    # answer is asthma or diabetes with 1/4, cancer with (p + q)/2, flu with q.
+    assert (background.value, background.ruled_out, background.prior) == ("asthma", "flu", 0.25)
+    assert background.allowed == pytest.approx(2.718281828 / 5.718281828)
+    assert background.believed == pytest.approx(p * p + q * (q + q / 4 / ((p + q) / 2) + 0.25))
+    # Two answers, 16 pairs: the belief in each, weighed by how often it comes.
+    shares = {"cancer": 1 / 3, "flu": 1 / 3, "asthma": 1 / 6, "diabetes": 1 / 6}
+    assert composition.value in {"asthma", "diabetes"}
+    believed = 0.0
+    for pair in itertools.product(shares, repeat=2):
+        joint = {v: shares[v] * math.prod(p if answer == v else q for answer in pair) for v in shares}
+        believed += joint["asthma"] / shares["asthma"] * joint["asthma"] / sum(joint.values())
+    assert composition.believed == pytest.approx(believed)
+    for failure in (homogeneity, background, composition):
+        assert failure.prior < failure.believed < failure.allowed < 1
 
 
 def test_diversity_closes_homogeneity_at_a_loss() -> None:

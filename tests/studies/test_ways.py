@@ -39,7 +39,7 @@ from workbench.studies.ways import (
 from workbench.studies.ways_asked import asked_request
 from workbench.studies.ways_draw import draw_ways
 from workbench.studies.ways_synthetic import Trial
-from workbench.synth import MARGINALS, MST
+from workbench.synth import MARGINALS, MST, TAN
 from workbench.synth.columns import coarse_columns
 from workbench.synth.parameters import SynthesisParameters
 
@@ -102,17 +102,18 @@ def test_the_forecast_the_study_and_the_release_have_the_same_cuts(epsilon: floa
     columns = COLUMNS if target else (*COLUMNS[:3], Column(name="sick", kind="category", domain=("no", "yes")))
     made = plan(epsilon, *columns)
     method, released = synthesis_setting(made, made.row_epsilon(), rows, SynthesisParameters())
-    foreseen = synthetic_setting(made, "sick" if target else None, rows)
-    assert method is (MARGINALS if target else MST)
-    settings = [released, foreseen, setting_of(columns, rows, epsilon)]  # a study's last column is its target
+    foreseen_method, foreseen = synthetic_setting(made, "sick" if target else None, rows)
+    assert method is foreseen_method is (MST if not target else MARGINALS if rows == 60 else TAN)
+    settings = [released, foreseen, setting_of(columns, rows, epsilon, method)]  # a study's last column is its target
     assert len({tuple(c.cuts for c in s.columns) for s in settings}) == 1
-    assert (released.columns[0].cuts < 16) == (rows < 5000)
+    most = 64 if method is TAN else 16
+    assert (released.columns[0].cuts < most) == (rows < 5000)
     assert foreseen.target == released.target == (3 if target else None)
 
 
 def test_few_rows_have_few_cuts_in_the_forecast() -> None:
-    few, many = (synthetic_setting(plan(0.5), "sick", rows).columns[0].cuts for rows in (30, 100_000))
-    assert (few, many) == (5, 16)
+    few, many = (synthetic_setting(plan(0.5), "sick", rows)[1].columns[0].cuts for rows in (30, 100_000))
+    assert (few, many) == (5, 64)
 
 
 @pytest.fixture(scope="module")
@@ -140,9 +141,10 @@ def test_synthetic_rows_keep_what_was_foreseen(cells: np.ndarray, target: bool) 
     ways = compare_ways(plan(1.0, *columns), len(cells))
     halves = [answer.half_length for answer in ways.way(SYNTHETIC).answers]
     truth = _figures(cells, columns, ways.questions[1].columns[0])
-    outside = 0
+    outside, method = 0, synthetic_setting(plan(1.0, *columns), "sick" if target else None, len(cells))[0]
+    assert method is (TAN if target else MST)
     for seed in range(8):
-        made = synthetic_cells(columns, cells, MARGINALS if target else MST, 1.0, seed)
+        made = synthetic_cells(columns, cells, method, 1.0, seed)
         found = _figures(made, columns, ways.questions[1].columns[0])
         for at in (0, 1):
             half = halves[at]
@@ -160,8 +162,9 @@ def test_the_correlation_with_a_target_is_foreseen(cells: np.ndarray) -> None:
     assert half is not None
     rows = cells[:, [0, 2, 1]]
     truth, outside = _correlation(rows, columns), 0
+    assert synthetic_setting(plan(1.0, *columns), "pay", len(rows))[0] is TAN
     for seed in range(8):
-        outside += abs(_correlation(synthetic_cells(columns, rows, MARGINALS, 1.0, seed), columns) - truth) > half
+        outside += abs(_correlation(synthetic_cells(columns, rows, TAN, 1.0, seed), columns) - truth) > half
     assert outside <= 5
 
 
@@ -242,7 +245,7 @@ def test_a_few_hundred_rows_are_foreseen_about_as_they_come_out(shape: int) -> N
                 draw.integers(0, 2, 400).astype(np.uint32),
             ]
         )
-        found = synthetic_cells(COLUMNS, fine, MARGINALS, 1.0, seed)
+        found = synthetic_cells(COLUMNS, fine, TAN, 1.0, seed)
         errors.append(float(found[:, 0].mean()) - float(fine[:, 0].mean()))
         outside += abs(errors[-1]) > half
     assert outside <= 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -13,10 +14,11 @@ from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
 from workbench.release.generalised.generalised_file import Publication, publish
+from workbench.release.generalised.mapping_files import require_mapping, write_mapping
 from workbench.release.ledger.study_note import note_study
 from workbench.release.path import destination
 from workbench.risk.generalise.failures import failures
-from workbench.risk.generalise.generalised import Generalised, Method, generalise
+from workbench.risk.generalise.generalised import Generalised, Method, accuracy, generalise
 from workbench.risk.generalise.models import MODELS, PrivacyModel, models_of
 from workbench.risk.generalise.problem import Asked
 from workbench.risk.hierarchies import Hierarchy, read_hierarchy
@@ -39,6 +41,7 @@ def generalize(
     account: str | None = None,
     output: Place | None = None,
     replace: bool = False,
+    mapping: Place | None = None,
     study_ledger: Place | None = None,
     **models: Any,
 ) -> pd.DataFrame:
@@ -62,14 +65,16 @@ def generalize(
         account: public name of the account that the rows belong to; left out of a dataset, which carries it.
         output: the file (.csv, .xlsx, .parquet, …), with its certificate beside it.
         replace: whether an ``output`` that exists is replaced.
+        mapping: a folder, for what each value became: a file per column. Private.
         study_ledger: the ledger that notes a study; by default that of the dataset, else the user's own.
         models: what every class must be like: ``k=5``, ``l=2``, ``t=0.2``, ``entropy_l``, ``recursive_c``, ``beta``,
             ``k_map``, ``presence_upto``, ``average_risk`` and their further parameters.
 
     Returns:
         The generalised table as text. Its ``attrs`` hold ``levels``, ``suppressed``, ``loss``, ``losses``, ``k`` and
-        ``failures`` (what is certain all the same, and what noisy rows with ε = 1 would allow, in sentences), and
-        ``output``, ``certificate`` or ``private``.
+        ``failures`` (what is certain all the same, what noisy rows with ε = 1 would allow and what an attacker gets
+        from them, in sentences), with a ``target`` ``accuracy`` (shares of rows that a classifier predicts rightly),
+        and ``mapping``, ``output``, ``certificate`` or ``private``.
 
     Raises:
         InputError: no generalisation is allowed, or a value has no line in its hierarchy.
@@ -83,6 +88,11 @@ def generalize(
     levels = hierarchies_of(table, asked, hierarchies)
     people = None if population is None else table_of(population, "population")
     to = None if pays is None else destination(pays.output, pays.ledger, replace=replace)
+    folder = None if mapping is None else path_of(mapping)
+    if folder is not None:
+        given = hierarchies.values() if isinstance(hierarchies, Mapping) else [hierarchies]
+        files = [path_of(one) for one in given if isinstance(one, str | Path)]
+        require_mapping(folder, asked.quasi, *files, *(() if pays is None else (pays.output, pays.ledger)))
     if pays is None:
         note("generalise", table, frame, study_ledger=study_ledger)
     else:
@@ -92,12 +102,16 @@ def generalize(
     found = generalise(table, asked, levels, chosen, how, people)
     if pays is None or to is None:
         warn_of_study("this generalised table", hint="with a ledger and output= it can be published")
-        return _frame(found, keep, private=PRIVATE)
+        return _frame(found, keep, **_mapped(folder, found), private=PRIVATE)
     publication = Publication(path=to.path, format=to.format, replace=replace, keep=tuple(keep), account=pays.account)
     with opened(pays) as book:
         done = publish(found, publication, book)
-    stated = {"output": str(done.output), "certificate": str(done.certificate)}
+    stated = {**_mapped(folder, found), "output": str(done.output), "certificate": str(done.certificate)}
     return _frame(found, keep, **stated, release_id=done.document["release_id"], statement=done.document["statement"])
+
+
+def _mapped(folder: Path | None, found: Generalised) -> dict[str, str]:
+    return {} if folder is None else {"mapping": write_mapping(folder, found)}
 
 
 def _frame(found: Generalised, keep: Sequence[str], **stated: Any) -> pd.DataFrame:
@@ -108,7 +122,8 @@ def _frame(found: Generalised, keep: Sequence[str], **stated: Any) -> pd.DataFra
         "loss": found.losses[found.method.loss],
         "losses": found.losses,
         "k": found.k,
-        "failures": [" ".join(filter(None, (one.sentence, one.instead))) for one in failures(found)],
+        **({} if (score := accuracy(found)) is None else {"accuracy": vars(score)}),
+        "failures": [" ".join(one.sentences) for one in failures(found)],
     }
     return frame_of({name: rows[name].to_list() for name in rows.columns}, **facts, **stated)
 

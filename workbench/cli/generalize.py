@@ -19,18 +19,19 @@ from workbench.params.errors import one_line
 from workbench.release.atomic import write_output
 from workbench.release.described_release import note_unless_released
 from workbench.release.generalised.generalised_file import Publication, publish
+from workbench.release.generalised.mapping_files import require_mapping, write_mapping
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.parts import keep_inputs
 from workbench.release.path import destination
 from workbench.release.statements import PROMISES_NOTHING
 from workbench.release.table_formats import SUFFIXES
 from workbench.risk.attacks.outcome import percent
+from workbench.risk.generalise.failures import failures
 from workbench.risk.generalise.generalised import Generalised, Method, accuracy, answerable, generalise
 from workbench.risk.generalise.models import MODELS
 from workbench.risk.generalise.problem import Asked
 from workbench.risk.hierarchies import BUILDERS, file_name
 from workbench.risk.hierarchies.builders import absent, made, read_hierarchies, way_of
-from workbench.risk.hierarchies.hierarchy import semicolons
 from workbench.sanitize.plan import load_plan
 from workbench.signals import Notice
 
@@ -104,11 +105,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         options.output, *(options.hierarchies / file_name(name) for name in (*columns.quasi, *columns.sensitive))
     )
     if options.mapping is not None:
-        if options.mapping.exists() and not options.mapping.is_dir():
-            raise InputError("the folder for the mapping is a file", str(options.mapping), "name a folder")
-        for name in columns.quasi:
-            used = (options.data, options.population, options.ledger, options.output)
-            keep_inputs(options.mapping / file_name(name), options.hierarchies / file_name(name), *used)
+        used = (options.data, options.population, options.ledger, options.output)
+        require_mapping(options.mapping, columns.quasi, options.hierarchies, *used)
     method = read_options(options, Method)
     asked = Asked(columns.quasi, columns.sensitive, next(iter(columns.target), None))
     answerable(models, asked, method, population=options.population is not None)  # before figures are noted as seen
@@ -142,7 +140,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "release_id": done.document["release_id"],
         "output": str(done.output),
         "certificate": str(done.certificate),
-        **_mapping(options, columns, found),
+        **({} if options.mapping is None else {"mapping": write_mapping(options.mapping, found)}),
         **write_documents(options, done.output, context),
         "seconds": round(time.monotonic() - started, 3),
     }
@@ -165,16 +163,8 @@ def _facts(found: Generalised) -> dict[str, Any]:
         "tried": len(found.tried),
         "epsilon_charged": 0.0,
         **({} if (score := accuracy(found)) is None else {"accuracy": vars(score)}),
+        "failures": [list(one.sentences) for one in failures(found)],
     }
-
-
-def _mapping(options: argparse.Namespace, columns: Columns, found: Generalised) -> dict[str, Any]:
-    if options.mapping is None:
-        return {}
-    options.mapping.mkdir(parents=True, exist_ok=True)
-    for name in columns.quasi:
-        write_output(options.mapping / file_name(name), semicolons(found.mapping(name)).encode())
-    return {"mapping": str(options.mapping)}
 
 
 def _make(options: argparse.Namespace, context: Context, columns: Columns) -> dict[str, Any]:
@@ -230,6 +220,8 @@ def _text(result: Mapping[str, Any]) -> str:
             f"{result['suppressed']} left out",
             f"loss: {losses}",
             *([] if "accuracy" not in result else [_accuracy_text(result["accuracy"])]),
+            *([] if not result["failures"] else ["what is certain all the same: private – not for release"]),
+            *(one_line(f"  {' '.join(sentences)}") for sentences in result["failures"]),
             f"written to {one_line(result['output'])}",
             f"certificate {one_line(result['certificate'])}{documents_text(result)}",
         ]

@@ -10,7 +10,7 @@ from typing import Self
 
 from workbench.params import ParameterError, Parameters, choice, integer, real, text, texts
 from workbench.params.remedies import DECLARE, Remedy, declare, declare_bound
-from workbench.privacy.local.cells import MOST_CELLS
+from workbench.privacy.local.limits import MOST_CELLS
 
 KINDS = ("integer", "real", "category", "boolean", "date")
 ROLES = ("identifier", "quasi-identifier", "sensitive", "target")

@@ -192,7 +192,7 @@ def laid_out(document: Document, device: Any, width: float, height: float) -> QT
     body = body_html(document, picture)
     for place, image in enumerate(pictures):
         text.addResource(QTextDocument.ResourceType.ImageResource.value, QUrl(f"figure:{place}"), image)
-    text.setHtml(f"<body>{_head(document)}{body}</body>")
+    text.setHtml(f"<body>{_head(document)}{body}</body>".replace(" %", "\u00a0%"))  # no line begins with %
     text.setPageSize(QSizeF(width, height))
     _keep_together(text)
     return text

@@ -29,8 +29,9 @@ from workbench.paths import user_cache
 from workbench.privacy import local
 from workbench.privacy.accounting.event import floor_double
 from workbench.privacy.local import mechanisms
-from workbench.privacy.local.cells import MOST_CELLS, WHOLE, Cells
+from workbench.privacy.local.cells import WHOLE, Cells
 from workbench.privacy.local.error_profile import ErrorFacts, error_profile
+from workbench.privacy.local.limits import MOST_CELLS
 from workbench.privacy.local.mechanism_table import EPSILON_SERVED
 from workbench.privacy.local.mechanisms import Mechanism, Randomiser, mechanism
 from workbench.sanitize.plan import AUTO, STATISTICS, VALUES, Column, Plan

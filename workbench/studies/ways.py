@@ -39,15 +39,14 @@ from workbench.studies.ways_asked import (
     statistic_of,
     typical_questions,
 )
-from workbench.studies.ways_synthetic import Trial
+from workbench.studies.ways_synthetic import Threes, Trial
 from workbench.studies.why.rows import made_up_table
-from workbench.synth import usual
 from workbench.synth.base import COUNTS, Setting, Synthesiser
 from workbench.synth.needs import require_bounded
-from workbench.synth.setting import setting_for
+from workbench.synth.setting import method_for, setting_for
 from workbench.synth.synthesis import require_payable
 
-REGIMES = {"rows": "sanitized:plan", "synthetic": "synthetic:marginals", "model": "private"}
+REGIMES = {"rows": "sanitized:plan", "synthetic": "synthetic:auto", "model": "private"}
 """What a model is trained on in each way to release."""
 
 PLAIN = "none"
@@ -445,11 +444,15 @@ def _statistics_figures(inputs: _Inputs) -> _Figures:
     return half
 
 
-def synthetic_setting(plan: Plan, target: str | None, rows: int, delta: Decimal = _NO_DELTA) -> Setting:
-    """Return the public facts of the synthetic rows that are forecast: those of a release with default settings."""
-    facts = [c.facts() for c in plan.protected]
+def synthetic_setting(
+    plan: Plan, target: str | None, rows: int, delta: Decimal = _NO_DELTA
+) -> tuple[Synthesiser, Setting]:
+    """Return the method and the public facts of the rows that are forecast, as by default."""
+    facts, epsilon = [c.facts() for c in plan.protected], plan.row_epsilon()
     place = None if target is None else [f.name for f in facts].index(target)
-    return setting_for(facts, place, rows, plan.row_epsilon(), delta=delta, impossible=joined(plan.impossible, None))
+    method = method_for(None, facts, place, rows, epsilon, delta)
+    impossible = joined(plan.impossible, None)
+    return method, setting_for(facts, place, rows, epsilon, delta=delta, impossible=impossible, method=method)
 
 
 def synthetic_figures(
@@ -463,11 +466,10 @@ def synthetic_figures(
         ParameterError: such rows cannot be made at this ε.
     """
     target = _target(plan)
-    setting = synthetic_setting(plan, target, rows, delta)
-    method = usual(setting.target)
+    method, setting = synthetic_setting(plan, target, rows, delta)
     columns = setting.columns
     names = [c.name for c in columns]
-    require_bounded(setting)
+    require_bounded(setting, method)
     require_payable(method, setting)
 
     def half(question: Question) -> float | None:
@@ -475,14 +477,17 @@ def synthetic_figures(
         if not _of_single_rows(plan, question):
             return None
         name = next((c for c in question.columns if c != target), question.columns[0])
-        places, share = _source_table(method, setting, names.index(name))
-        if question.asked == "correlation" and target is None:
-            places = [names.index(c) for c in question.columns]
-            share = [query for query in method.queries(setting) if query.form == COUNTS][-1].paid.strength
-        elif question.asked == "correlation" and target not in question.columns:
+        if question.asked == "correlation" and target is not None and target not in question.columns:
             return None
-        trial = Trial(tuple(columns[place] for place in places), share, rows)
-        found = trial.coarse(base, cancel) if coarse else trial.half_length(base, cancel)
+        if method.with_target:
+            found = Threes.of(setting, names.index(name)).half_length(base)
+        else:
+            places, share = _source_table(method, setting, names.index(name))
+            if question.asked == "correlation" and target is None:
+                places = [names.index(c) for c in question.columns]
+                share = [query for query in method.queries(setting) if query.form == COUNTS][-1].paid.strength
+            trial = Trial(tuple(columns[place] for place in places), share, rows)
+            found = trial.coarse(base, cancel) if coarse else trial.half_length(base, cancel)
         if base == "mean":
             lower, upper = plan.column(name).bounds()
             return _summed(min(found + _rounding(plan, question), (upper - lower) / 2), question, rows)

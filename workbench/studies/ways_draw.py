@@ -31,7 +31,6 @@ from workbench.studies.learned_from import MODELS
 from workbench.studies.regimes import StudyData
 from workbench.studies.ways import PLAIN, REGIMES, ROWS, STATISTICS, SYNTHETIC, synthetic_setting
 from workbench.studies.ways_asked import Question, asked_of, asked_request
-from workbench.synth import usual
 from workbench.synth.columns import coded_cells
 from workbench.synth.synthesis import cost_of_synthesis, synthesised
 from workbench.work.noise import Study
@@ -144,10 +143,9 @@ def _synthetic(plan: Plan, table: Table, number: int, cancel: CancelToken) -> di
     """Return one draw of as many synthetic rows, by column; empty where they cannot be made."""
     target = next((c.name for c in plan.protected if c.role == "target"), None)
     cells = np.column_stack([c.grid().encode(table) for c in plan.protected]).astype(np.uint32)
-    method = usual(target)
     entropy = _entropy("synthetic rows", number)
     try:
-        setting = synthetic_setting(plan, target, len(cells))
+        method, setting = synthetic_setting(plan, target, len(cells))
         ask = Study(_generator("synthetic noise", number), entropy).ask(cost_of_synthesis(method, setting))
         rows = synthesised(method, setting, coded_cells(setting.columns, cells), len(cells), ask, ignore, cancel)
     except ParameterError:

@@ -12,7 +12,7 @@ from workbench.synth.tan import TAN
 SYNTHESISERS: tuple[Synthesiser, ...] = (MARGINALS, MST, AIM, TAN)
 
 AUTO = "auto"
-"""The name by which the method is chosen by a forecast (:func:`workbench.synth.setting.method_for`)."""
+"""The name, where nobody gives one, by which a forecast chooses (:func:`workbench.synth.setting.method_for`)."""
 
 
 def synthesiser(name: str) -> Synthesiser:
@@ -24,9 +24,4 @@ def synthesiser(name: str) -> Synthesiser:
     return named(SYNTHESISERS, name, "method")
 
 
-def usual(target: object) -> Synthesiser:
-    """Return the method where nobody chose one, with a target or ``None``."""
-    return MST if target is None else MARGINALS
-
-
-__all__ = ["AIM", "AUTO", "MARGINALS", "MST", "SYNTHESISERS", "TAN", "Synthesiser", "synthesiser", "usual"]
+__all__ = ["AIM", "AUTO", "MARGINALS", "MST", "SYNTHESISERS", "TAN", "Synthesiser", "synthesiser"]

@@ -20,7 +20,7 @@ class SynthesisParameters(Parameters):
     method: str | None = text(
         default=None,
         help=f"{', '.join(_NAMES[:-1])}, or {_NAMES[-1]}: the one that is forecast best, from public numbers alone "
-        "(default: auto where a target is named here, marginals where the plan names one, else mst)",
+        "(default)",
     )
     target: str | None = text(
         default=None,

@@ -17,7 +17,7 @@ from workbench.data.impossible import OPTION, Statement, statements
 from workbench.data.schema import Attribute
 from workbench.params import ParameterError
 from workbench.privacy.central.share import Budget
-from workbench.synth import AUTO, TAN, synthesiser, usual
+from workbench.synth import AUTO, MARGINALS, MST, TAN, synthesiser
 from workbench.synth.base import BARRIER, Impossible, Setting, Synthesiser
 from workbench.synth.cliques import CliqueTree, spread
 from workbench.synth.columns import CoarseColumn, coarse_columns, public_cuts
@@ -152,7 +152,7 @@ def method_for(
     epsilon: Decimal,
     delta: Decimal = _NO_DELTA,
 ) -> Synthesiser:
-    """Return the method of that name; the usual one where there is none, and of ``auto`` the one that is forecast best.
+    """Return the method of that name; where there is none, or it is ``auto``, the one that is forecast best.
 
     The forecast reads no row: it goes by the number of rows and columns, the cells of the target, and ε.
 
@@ -161,11 +161,13 @@ def method_for(
     """
     if name not in (None, AUTO):
         return synthesiser(str(name))
-    if name == AUTO and target is not None and len(facts) > 2:
+    if target is None:
+        return MST
+    if len(facts) > 2:
         setting = setting_for(facts, target, rows, epsilon, delta=delta, method=TAN)
         if parts_of(setting) >= ENOUGH and _bounded(setting, TAN):
             return TAN
-    return usual(target)
+    return MARGINALS
 
 
 def _bounded(setting: Setting, method: Synthesiser) -> bool:

@@ -62,8 +62,8 @@ MOST_SIDE = 16
 
 _FILLING = 2.0
 _MOST_FINE, _LEAST_FINE, _FINE_BY_ROOM = 64, 16, 5.0
-ENOUGH = 3.5
-"""Parts of a column from which this way is ahead of ``marginals``; measured on seven tables."""
+ENOUGH = 3.0
+"""Parts of a column from which this way is ahead of ``marginals``; measured on six tables (``ten_tables.md``)."""
 
 
 def _alone(size: int) -> float:

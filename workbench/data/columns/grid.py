@@ -17,7 +17,8 @@ from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.params.remedies import DECLARE, Remedy
-from workbench.privacy.local.cells import MOST_CELLS, CellArray, Cells
+from workbench.privacy.local.cells import CellArray, Cells
+from workbench.privacy.local.limits import MOST_CELLS
 
 REAL_CELLS = 501
 """Default number of cells of a real attribute: a fifth of a percent of its range."""

@@ -28,7 +28,7 @@ from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.params.remedies import DECLARE, Remedy, declare, list_values
-from workbench.privacy.local.cells import MOST_CELLS
+from workbench.privacy.local.limits import MOST_CELLS
 from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Progress, ignore
 

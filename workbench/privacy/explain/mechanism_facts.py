@@ -11,9 +11,10 @@ import numpy as np
 from workbench.params import ParameterError, Parameters, integer, real, texts
 from workbench.privacy.accounting.event import RELATION
 from workbench.privacy.central.mechanisms import Asked, CentralMechanism
-from workbench.privacy.local.cells import MOST_CELLS, Cells
+from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.error_profile import duchi_sd, error_profile
 from workbench.privacy.local.frequency import OracleKind, variance
+from workbench.privacy.local.limits import MOST_CELLS
 from workbench.privacy.local.mechanisms.base import Randomiser
 
 _DEFAULT_CELLS = 101

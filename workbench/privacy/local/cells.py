@@ -8,10 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import ParameterError
-
-MOST_CELLS = 4096
-"""Most cells of a mechanism's table; a domain of more names has randomised response in closed form."""
-
+from workbench.privacy.local.limits import MOST_CELLS
 
 CellArray = NDArray[np.uint16] | NDArray[np.uint32]
 WHOLE = slice(None)

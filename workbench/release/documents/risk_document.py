@@ -71,6 +71,9 @@ def _sections(report: RiskReport) -> Iterator[Section]:
     yield _not_covered(report)
 
 
+_OF_OTHERS = ", or more than it finds of people who were not released"
+
+
 def in_short(report: RiskReport) -> tuple[str, ...]:
     """Return the report in a few sentences."""
     said = [_found(report.risk, "the table")]
@@ -82,7 +85,10 @@ def in_short(report: RiskReport) -> tuple[str, ...]:
         title = next(t.attack.title for t in report.tried if t.outcome is worst)
         number = "One attack was" if len(made) == 1 else f"{len(made)} attacks were"
         most = f"The one that found most: {title}. {worst.words()[0]}"
-        said.append(f"{number} made. {most if _gained(worst).low > 0 else 'None found more than a guess does.'}")
+        if _gained(worst).low <= 0:
+            of_others = any(beyond(one.main, one.naive).low > 0 for one in made)
+            most = f"None found more than a guess does{_OF_OTHERS if of_others else ''}."
+        said.append(f"{number} made. {most}")
     above = [t.attack.title for t in report.tried if t.outcome is not None and _above(t.outcome)]
     if above:
         said.append(f"More than ε allows was found by: {', '.join(above)}. Something is wrong with this release.")

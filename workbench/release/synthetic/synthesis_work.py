@@ -25,7 +25,7 @@ from workbench.sanitize.plan import Plan
 from workbench.sanitize.writing import PLAIN
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
-from workbench.synth import AUTO, Synthesiser
+from workbench.synth import Synthesiser
 from workbench.synth.base import CHOICE, Answered, Query, Setting, events
 from workbench.synth.columns import MOST_CUTS, CoarseColumn, CountedTables, coarse_columns, coded
 from workbench.synth.needs import require_bounded
@@ -70,9 +70,7 @@ def synthesis_setting(
     target = chosen.target if chosen.target is not None else (roles[0] if len(roles) == 1 else None)
     facts = [column.facts() for column in plan.protected]
     columns = coarse_columns(facts)
-    # Who names a column that others are to predict has a model in mind; a plan's target alone also serves its figures.
-    name = AUTO if chosen.method is None and chosen.target is not None else chosen.method
-    method = method_for(name, facts, place_of_target(columns, target), rows, epsilon, delta)
+    method = method_for(chosen.method, facts, place_of_target(columns, target), rows, epsilon, delta)
     place = place_of_target(columns, target, method)
     impossible = joined(plan.impossible, chosen.impossible)
     setting = setting_for(facts, place, rows, epsilon, chosen.cuts, delta, impossible, method)

@@ -5,7 +5,9 @@ Three failures: all rows of a class have one sensitive value (homogeneity); some
 compared (composition). Private: computed from the rows.
 
 What ε would allow is said of noisy rows: their ε holds for replacing a row's values, so that no release multiplies the
-odds of one value against the others by more than e^ε.
+odds of one value against the others by more than e^ε. Beside it is what an attacker who knows whose row is whose gets
+from such a release of the same table, the sensitive column by k-ary randomised response with all of ε: exactly, from
+the chances of its answers (:func:`_believed`); nothing is drawn.
 """
 
 from __future__ import annotations
@@ -18,6 +20,9 @@ import numpy as np
 import polars as pl
 
 from workbench.privacy.accounting.posterior import posterior
+from workbench.privacy.local.mechanism_table import EPSILON_SERVED
+from workbench.privacy.local.mechanisms.grr import integer_probabilities
+from workbench.privacy.local.sampler import TOTAL
 from workbench.risk.attacks.outcome import percent
 from workbench.risk.generalise.generalised import Generalised
 from workbench.risk.generalise.losses import DISCERNIBILITY, Outcome
@@ -37,9 +42,13 @@ class Failure:
         rows: how many people's value is certain.
         example: of one of them, the published labels, by quasi-identifier; of composition those of both tables.
         value: the value of this person.
-        prior: the share of that value among all rows: what one believes without any table.
+        prior: the share of that value among all rows that do not have the value ``ruled_out``: what one believes
+            without any table.
         allowed: what noisy rows with ε let one believe at the most.
         epsilon: that ε; for composition the sum of both.
+        believed: what randomised response with ε lets one believe in that value where it is true, on average.
+        values: the number of values that are its answers.
+        ruled_out: the value that somebody has to rule out; empty where there is none.
     """
 
     name: str
@@ -51,6 +60,9 @@ class Failure:
     prior: float
     allowed: float
     epsilon: float
+    believed: float = 0.0
+    values: int = 0
+    ruled_out: str = ""
 
     @property
     def share(self) -> float:
@@ -76,10 +88,28 @@ class Failure:
         """What a release with ε would allow, in words; empty where nothing is certain."""
         if not self.rows:
             return ""
-        stated = BOTH if self.name == "composition" else INSTEAD
+        stated = BOTH if self.name == "composition" else RULED_OUT if self.ruled_out else INSTEAD
         return stated.format(
-            value=self.value, prior=percent(self.prior), allowed=percent(self.allowed), epsilon=f"{self.epsilon:g}"
+            value=self.value,
+            prior=percent(self.prior),
+            allowed=percent(self.allowed),
+            epsilon=f"{self.epsilon:g}",
+            ruled_out=self.ruled_out,
         )
+
+    @property
+    def reached(self) -> str:
+        """What an attacker gets from such a release of the same table, in words; empty where nothing is certain."""
+        if not self.rows:
+            return ""
+        return (REACHED_BY_BOTH if self.name == "composition" else REACHED).format(
+            value=self.value, sensitive=self.sensitive, values=f"{self.values:,}", believed=percent(self.believed)
+        )
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """All of it: what happens, what ε would allow instead, and what an attacker gets then."""
+        return tuple(filter(None, (self.sentence, self.instead, self.reached)))
 
 
 FOUND = {
@@ -99,9 +129,21 @@ INSTEAD = (
     "Noisy rows with ε = {epsilon} would let a belief in “{value}” of {prior} become {allowed} at the most, whatever "
     "else is known and whatever the rows are."
 )
+RULED_OUT = (
+    "With “{ruled_out}” ruled out, noisy rows with ε = {epsilon} would let a belief in “{value}” of {prior} become "
+    "{allowed} at the most, whatever the rows are."
+)
 BOTH = (
     "Two releases of noisy rows add up: with ε = {epsilon} together, a belief in “{value}” of {prior} could become "
     "{allowed} at the most."
+)
+REACHED = (
+    "If {sensitive} went through k-ary randomised response over its {values} values, an attacker who knows whose row "
+    "is whose would believe in “{value}” with {believed} on average where it is true."
+)
+REACHED_BY_BOTH = (
+    "If {sensitive} went through k-ary randomised response over its {values} values twice, with half of ε each time, "
+    "an attacker who knows whose row is whose would believe in “{value}” with {believed} on average where it is true."
 )
 
 
@@ -202,25 +244,68 @@ def _failure(
     if not len(rows):
         return Failure(name, sensitive.name, 0, published, (), "", 0.0, 0.0, epsilon)
     # The rarest value is the one whose disclosure says most.
-    values = found.table.column(sensitive.name)
+    values = found.table.column(sensitive.name).alias("value")
     shares = _shares(values)
     row = int(rows[np.argmin(shares[rows])])
     labels = _labels(row, found.outcome)
     if second is not None:
         labels = [a if a == b else f"{a} / {b}" for a, b in zip(labels, _labels(row, second), strict=True)]
-    prior = float(shares[row])
-    stated = "–" if values[row] is None else str(values[row])
+    others = values.filter(values.ne_missing(values[row])).value_counts()
+    count = others["count"].to_numpy().copy()
+    ruled_out = _beside(row, found.outcome, values) if name == "background" else []
+    count[others["value"].is_in(ruled_out, nulls_equal=True).to_numpy()] = 0
+    own = round(float(shares[row]) * len(values))
+    prior, count = own / (own + count.sum()), count / (own + count.sum())
     return Failure(
         name,
         sensitive.name,
         len(rows),
         published,
         tuple(labels),
-        stated,
+        _stated(values[row]),
         prior,
         posterior(epsilon, prior).high,
         epsilon,
+        _believed(prior, count, epsilon, 1 if second is None else 2),
+        1 + len(others),
+        ", ".join(map(_stated, ruled_out)),
     )
+
+
+def _stated(value: str | None) -> str:
+    return "–" if value is None else str(value)
+
+
+def _beside(row: int, outcome: Outcome, values: pl.Series) -> list[str | None]:
+    """Return the values of a row's class other than its own."""
+    of = outcome.groups.of[outcome.problem.entry_of]
+    inside = values.filter(of == of[row]).unique()
+    return inside.filter(inside.ne_missing(values[row])).to_list()
+
+
+def _believed(own: float, others: Reals, epsilon: float, releases: int) -> float:
+    """Return the belief in a value where it is true, on average over the answers of randomised response.
+
+    The answers are as its sampler's integers make them. The belief is Bayes' from the shares of values. Two answers, of
+    ``releases`` with ε / 2 each, are independent; values with one share are taken together.
+
+    Args:
+        own: the share of the value.
+        others: that of each other value; shape (values − 1,).
+        epsilon: ε of all releases together.
+        releases: 1 or 2.
+    """
+    keep, other = (c / TOTAL for c in integer_probabilities(min(epsilon / releases, EPSILON_SERVED), 1 + len(others)))
+    share, times = np.unique(others, return_counts=True)
+    share, times = np.append(share, own), np.append(times, 1.0)
+    chance = np.append(np.full(len(share) - 1, other), keep)  # of an answer where the value is true
+    if releases == 1:
+        return float((times * own * chance**2 / (other + (keep - other) * share)).sum())
+    pair = other**2 + other * (keep - other) * (share[:, None] + share)  # of two different answers, whoever it is
+    alike = np.diagonal(pair)
+    different = (times[:, None] * times * own * np.outer(chance, chance) ** 2 / pair).sum()
+    same = times * own * chance**4 * (1 / (alike + (keep - other) ** 2 * share) - 1 / alike)
+    return float(different + same.sum())
 
 
 def _shares(values: pl.Series) -> Reals:

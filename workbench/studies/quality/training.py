@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.privacy.local.cells import MOST_CELLS
+from workbench.privacy.local.limits import MOST_CELLS
 from workbench.sanitize.plan import Column
 from workbench.signals.cancel import CancelToken
 from workbench.studies.learned_from import Lesson, taught

@@ -535,7 +535,7 @@ def _said(found: Found) -> str:
 
 
 def _failure_lines(found: Found | None) -> list[tuple[str, str]]:
-    """Return what is certain all the same, and below each what a release with ε would allow."""
+    """Return what is certain all the same, and below each what a release with ε would allow and what it gives."""
     if found is None:
         return []
     if not found.failures:
@@ -544,5 +544,5 @@ def _failure_lines(found: Found | None) -> list[tuple[str, str]]:
     for failure in found.failures:
         lines.append((tr_sentence(failure.sentence), "problem" if failure.rows else ""))
         if failure.instead:
-            lines.append((tr_sentence(failure.instead), "muted"))
+            lines.append((f"{tr_sentence(failure.instead)} {tr_sentence(failure.reached)}", "muted"))
     return lines

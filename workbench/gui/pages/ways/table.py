@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QAction, QKeyEvent
+from PySide6.QtGui import QAction, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QStyleOptionViewItem
 
 from workbench.gui.pages.release_tasks import asked_plan
@@ -594,6 +594,11 @@ class DecideTable(SettingsTable):
             lines = 2 if long or (self._figures.stacked and any(stacked(text) != text for text in cells)) else 1
             self.verticalHeader().resizeSection(row, ROW + (lines - 1) * metrics.lineSpacing())
         self._shared_out = self._shown_now()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Share out the width that there is now."""
+        super().resizeEvent(event)
+        self._share_out()
 
     def _shown_now(self) -> tuple[object, ...]:
         """Return what the widths follow from: every word, the letters and the room."""

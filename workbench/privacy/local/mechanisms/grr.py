@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from workbench.params import ParameterError
 from workbench.privacy.entropy import Entropy
-from workbench.privacy.local.cells import MOST_CELLS, WHOLE, Cells
+from workbench.privacy.local.cells import WHOLE, Cells
 from workbench.privacy.local.channel import TwoChances
+from workbench.privacy.local.limits import MOST_CELLS
 from workbench.privacy.local.mechanism_table import MechanismTable, log_at_most, log_up, served
 from workbench.privacy.local.mechanisms.base import LocalParameters, Mechanism, Randomiser
 from workbench.privacy.local.sampler import TOTAL

@@ -227,8 +227,7 @@ class SyntheticPane(WayPane):
     def _follow_target(self) -> None:
         """Take the usual method where none was chosen, and say what it does."""
         if "method" not in self._own:
-            # What Decide forecasts: its marks are of the rows that are drawn.
-            self.form.write(method=synth.usual(self._chosen("target")).name)
+            self.form.write(method=synth.AUTO)
         chosen = self._chosen("method")
         stated = tr(FORECAST_BEST) if chosen == synth.AUTO else tr_sentence(synthesiser(chosen).help)
         self._help.setText(as_sentence(stated))
