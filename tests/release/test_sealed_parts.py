@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -302,15 +303,34 @@ def test_a_run_that_was_overtaken_publishes_nothing_more(
     assert drawn_files(tmp_path) == []
 
 
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="room is reserved by another call")
+def test_a_full_disk_leaves_what_is_drawn(
+    tmp_path: Path, interrupted: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (drawn,) = drawn_files(tmp_path)
+    before = drawn.read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "full")
+
+    with monkeypatch.context() as now:
+        now.setattr(os, "posix_fallocate", full)
+        with pytest.raises(InputError, match="this run has drawn nothing and charged nothing"):
+            released(plan_of(keep_order=True), tmp_path / "a.csv", tmp_path / "out.csv")
+    assert drawn.read_bytes() == before
+    released(plan_of(keep_order=True), tmp_path / "a.csv", tmp_path / "out.csv")
+    assert charges(tmp_path) == [("charged", 60.0)]
+
+
 @pytest.mark.skipif(os.name == "nt", reason="links need a right there")
-@pytest.mark.parametrize("what", ["link", "folder"])
+@pytest.mark.parametrize("what", ["link", "link to nothing", "folder"])
 def test_what_is_no_file_of_parts_is_not_opened(tmp_path: Path, interrupted: pl.DataFrame, what: str) -> None:
     (drawn,) = drawn_files(tmp_path)
     drawn.rename(tmp_path / "elsewhere")
-    if what == "link":
-        drawn.symlink_to(tmp_path / "elsewhere")
-    else:
+    if what == "folder":
         drawn.mkdir()
+    else:
+        drawn.symlink_to(tmp_path / "elsewhere" if what == "link" else tmp_path / "nothing")
     with pytest.raises(InputError, match="cannot be opened"):
         released(plan_of(keep_order=True), tmp_path / "a.csv", tmp_path / "out.csv")
     assert charges(tmp_path) == [("charged", 60.0)]
