@@ -150,7 +150,7 @@ def test_with_more_epsilon_the_forest_grows(shared_data: Path) -> None:
     assert sizes == sorted(sizes)
     assert sizes[0] == 2
     assert sizes[-1] == 4 * 7
-    given_size = fitted(data, 1.0, trees=2, depth=3, choice_share=0.5)
+    given_size = fitted(data, 1.0, trees=2, depth=3, choice_share=0.5, ranges="declared")
     assert len(given_size.events()) == 2 * 4
     assert [float(e.epsilon) for e in given_size.events()] == pytest.approx(([0.25 / 3] * 3 + [0.25]) * 2)
 
