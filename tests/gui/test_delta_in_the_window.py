@@ -8,6 +8,7 @@ import pytest
 from mishaps import PATIENCE, retype
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
+from workbench.gui.gauges import cap_entry
 from workbench.gui.session.account_task import read_account
 from workbench.gui.widgets.table_view import LinesTable
 from workbench.privacy.accounting.event import Cost, PureDp
@@ -96,3 +97,21 @@ def test_a_cap_of_delta_that_is_none_is_marked_and_not_set(trained_once, press, 
     assert trained_once.findChild(QLineEdit, "ledger_delta").property("wrong")
     idle(trained_once)
     assert trained_once.session.account.delta_cap == SPENT
+
+
+def test_a_raised_cap_of_delta_leaves_that_of_epsilon_as_it_is_by_then(trained_once, idle, qtbot, monkeypatch):
+    """Somebody lowers the cap of ε while the question is open: the old one must not come back."""
+    window = trained_once
+    refused = window.session.account.refusal(Decimal(1), Decimal("1e-5"))
+    dataset = window.session.account.dataset
+
+    def meanwhile(*_: object, **__: object) -> str:
+        with Ledger.open() as book:
+            book.set_cap(dataset, Decimal(2))
+        return "yes"
+
+    monkeypatch.setattr(cap_entry, "choose", meanwhile)
+    cap_entry.raise_cap(window, window.session, window.jobs, refused)
+    qtbot.waitUntil(lambda: window.session.account.delta_cap == Decimal("2e-5"), timeout=PATIENCE)
+    idle(window)
+    assert window.session.account.cap == 2

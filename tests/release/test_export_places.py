@@ -63,7 +63,7 @@ def test_a_disk_that_is_too_small_is_noticed_before_anything_is_drawn(
     with pytest.raises(InputError) as full:
         release(ledger, target, rows=100_000)
     assert str(full.value).startswith("the disk is too full for this release: it may need ")
-    assert str(full.value).endswith("nothing was drawn and nothing is charged")
+    assert str(full.value).endswith("this run has drawn nothing and charged nothing")
     assert {n: (small_disk / n).read_bytes() for n in names_in(small_disk) if n.startswith("people")} == before
     assert statuses(ledger) == ["charged"]
     assert verify_release(target) == []

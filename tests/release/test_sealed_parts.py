@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +26,12 @@ from test_rows_on_workers import ROWS, charges, parts, released, same_rows  # no
 from workbench.data import on_workers
 from workbench.data.read import read_table
 from workbench.params import BudgetRefusedError, CancelledError, InputError, WorkbenchError
-from workbench.release import rows_on_workers
+from workbench.release import path as path_of_release
+from workbench.release import recover, rows_on_workers
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.records import STEWARD
 from workbench.release.path import destination, prepare_rows, release_prepared
+from workbench.release.reservation import Reservation
 from workbench.release.sealed_parts import SealedParts
 from workbench.release.spilled_rows import Rows, SpillFile
 from workbench.release.verdict import verdict_on
@@ -157,7 +163,8 @@ def test_the_same_command_draws_the_rest_at_no_charge(
 def in_file(folder: Path) -> dict[int, Rows]:
     """Return the parts in the file of drawn parts of :func:`plan_of`."""
     with Ledger.open(folder / "ledger.sqlite") as ledger:
-        key = ledger.releases()[0].body["content"].encode()
+        body = ledger.releases()[0].body
+    key = (body["content"] + body["drawn"]).encode()
     with opened(drawn_files(folder)[0], np.dtype([("0", np.uint8), ("1", np.uint8)]), key) as sealed:
         return {number: sealed.block(place) for place, number in enumerate(sealed.numbers)}
 
@@ -239,6 +246,176 @@ def test_a_cancelled_draw_goes_on_in_random_order(tmp_path: Path, monkeypatch: p
     released(plan_of(), tmp_path / "a.csv", tmp_path / "out.csv")
     assert same_rows(as_read(tmp_path / "out.csv"), frame)
     assert charges(tmp_path) == [("charged", 60.0)]
+    assert left_beside(tmp_path, "a.csv", "out.csv", "out.csv.certificate.json")
+
+
+def test_a_release_takes_no_part_of_another_one(
+    tmp_path: Path, interrupted: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the same rows at another ε: else its certificate would state an ε by which they were not drawn."""
+    weak = plan_of(keep_order=True).to_plain()
+    weak["epsilon"] = 1.0
+    for column in weak["column"][:2]:
+        column["epsilon"] = 0.5
+    plan, low, book = Plan.from_plain(weak), tmp_path / "low.csv", tmp_path / "ledger.sqlite"
+    with Ledger.open(book) as ledger:
+        ledger.set_cap(ledger.releases()[0].dataset, Decimal(100))
+    (strong,) = drawn_files(tmp_path)
+    monkeypatch.setattr(on_workers, "run_tasks_on", dies(DIES_AFTER))
+    with pytest.raises(WorkbenchError, match="epsilon = 1 stays charged"):
+        released(plan, tmp_path / "a.csv", low)
+    (own,) = set(drawn_files(tmp_path)) - {strong}
+    own.write_bytes(strong.read_bytes())
+    monkeypatch.setattr(on_workers, "run_tasks_on", here())
+    released(plan, tmp_path / "a.csv", low)
+    first = interrupted["n"][: len(as_read(low)) // 4].to_list()
+    assert as_read(low)["n"][: len(first)].to_list() != first
+
+
+@pytest.mark.parametrize("back", [False, True])
+@pytest.mark.parametrize("seen", ["by its cost", "by its certificate"])
+def test_a_run_that_was_overtaken_publishes_nothing_more(
+    tmp_path: Path, interrupted: pl.DataFrame, monkeypatch: pytest.MonkeyPatch, back: bool, seen: str
+) -> None:
+    """Another run ends the release, and its output is moved, between the look at the ledger and the opened file."""
+    look, plan, before = path_of_release.to_go_on, plan_of(keep_order=True), Reservation._require_same
+
+    def overtaken(*given: Any) -> Any:
+        found = look(*given)
+        monkeypatch.setattr(path_of_release, "to_go_on", look)
+        kept = found.drawn.read_bytes()
+        released(plan, tmp_path / "a.csv", tmp_path / "out.csv")
+        for name in ("out.csv", "out.csv.certificate.json"):
+            (tmp_path / name).rename(tmp_path / f"first.{name}")
+        if back:
+            found.drawn.write_bytes(kept)
+        if seen == "by its certificate":  # as if both had begun at once, where the file system has no locks
+            monkeypatch.setattr(Reservation, "_require_same", lambda self, cost: found.release)
+        return found
+
+    monkeypatch.setattr(path_of_release, "to_go_on", overtaken)
+    with pytest.raises(InputError, match="is finished" if back else "the parts that are drawn cannot be opened"):
+        released(plan, tmp_path / "a.csv", tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+    monkeypatch.setattr(Reservation, "_require_same", before)
+    with pytest.raises(BudgetRefusedError):
+        released(plan, tmp_path / "a.csv", tmp_path / "out.csv")
+    assert drawn_files(tmp_path) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="room is reserved by another call")
+def test_a_full_disk_leaves_what_is_drawn(
+    tmp_path: Path, interrupted: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (drawn,) = drawn_files(tmp_path)
+    before = drawn.read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "full")
+
+    with monkeypatch.context() as now:
+        now.setattr(os, "posix_fallocate", full)
+        with pytest.raises(InputError, match="this run has drawn nothing and charged nothing"):
+            released(plan_of(keep_order=True), tmp_path / "a.csv", tmp_path / "out.csv")
+    assert drawn.read_bytes() == before
+    released(plan_of(keep_order=True), tmp_path / "a.csv", tmp_path / "out.csv")
+    assert charges(tmp_path) == [("charged", 60.0)]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a right there")
+@pytest.mark.parametrize("what", ["link", "link to nothing", "folder"])
+def test_what_is_no_file_of_parts_is_not_opened(tmp_path: Path, interrupted: pl.DataFrame, what: str) -> None:
+    (drawn,) = drawn_files(tmp_path)
+    drawn.rename(tmp_path / "elsewhere")
+    if what == "folder":
+        drawn.mkdir()
+    else:
+        drawn.symlink_to(tmp_path / "elsewhere" if what == "link" else tmp_path / "nothing")
+    with pytest.raises(InputError, match="cannot be opened"):
+        released(plan_of(keep_order=True), tmp_path / "a.csv", tmp_path / "out.csv")
+    assert charges(tmp_path) == [("charged", 60.0)]
+
+
+@pytest.mark.parametrize("both", [True, False])
+def test_a_draw_that_went_on_in_two_copies_costs_both(
+    tmp_path: Path, interrupted: pl.DataFrame, monkeypatch: pytest.MonkeyPatch, both: bool
+) -> None:
+    """The other parts were drawn and published at two computers, or at the other one alone, and then not here."""
+    plan, here, there = plan_of(keep_order=True), tmp_path / "ledger.sqlite", tmp_path / "there"
+    shutil.copytree(tmp_path, there)
+    with Ledger.open(here) as ledger:
+        place = ledger.releases()[0].body["output"]
+    monkeypatch.setattr(recover, "place_of", lambda target: place)  # folders have the same path at both
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state there"))
+    released(plan, there / "a.csv", there / "out.csv")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    if both:
+        released(plan, tmp_path / "a.csv", tmp_path / "out.csv")
+    with Ledger.open(here) as ledger, Ledger.open(there / "ledger.sqlite") as other:
+        ledger.merge(other)
+        assert ledger.account(ledger.releases()[0].dataset).used[0] == (120 if both else 60)
+        assert ledger.verify() == []
+    if not both:
+        with pytest.raises(BudgetRefusedError):
+            released(plan, tmp_path / "a.csv", tmp_path / "out.csv")
+
+
+def test_a_draw_goes_on_after_its_account_became_part_of_another(tmp_path: Path, interrupted: pl.DataFrame) -> None:
+    pl.DataFrame({"x": range(40), "y": range(40)}).write_csv(tmp_path / "other.csv")
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        other = ledger.enter(ledger.identify(read_table(tmp_path / "other.csv")))
+        ledger.set_cap(other, Decimal(100))
+        ledger._joined(ledger.releases()[0].dataset, other, STEWARD)
+        assert ledger.account_of(ledger.releases()[0].dataset) == other
+    released(plan_of(keep_order=True), tmp_path / "a.csv", tmp_path / "out.csv")
+    assert charges(tmp_path) == [("charged", 60.0)]
+
+
+def test_a_second_run_is_not_charged_while_another_one_goes_on(
+    tmp_path: Path, interrupted: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its output could not be given the name: somebody repeats a command that still waits for a scheduler."""
+    plan, live, seen = plan_of(keep_order=True), here(), []
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        ledger.set_cap(ledger.releases()[0].dataset, Decimal(1000))
+
+    def again(*given: Any, **named: Any) -> Iterator[Any]:
+        if given[2].work is rows_on_workers._draw and not seen:
+            seen.append(True)
+            with pytest.raises(InputError, match="another run is just going on with this release"):
+                released(plan, tmp_path / "a.csv", tmp_path / "out.csv")
+        yield from live(*given, **named)
+
+    monkeypatch.setattr(on_workers, "run_tasks_on", again)
+    released(plan, tmp_path / "a.csv", tmp_path / "out.csv")
+    assert seen
+    assert charges(tmp_path) == [("charged", 60.0)]
+
+
+def test_a_draw_goes_on_after_its_ledger_became_part_of_another(tmp_path: Path, interrupted: pl.DataFrame) -> None:
+    """The mark of its rows is under the key of the former ledger."""
+    old = tmp_path / "old"
+    old.mkdir()
+    for file in sorted(tmp_path.glob("ledger.sqlite*")):
+        file.rename(old / file.name)
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        ledger.enter(ledger.identify(read_table(tmp_path / "a.csv")))
+        with Ledger.open(old / "ledger.sqlite") as other:
+            ledger.merge(other)
+    released(plan_of(keep_order=True), tmp_path / "a.csv", tmp_path / "out.csv")
+    assert charges(tmp_path) == [("charged", 60.0)]
+    assert verify_release(tmp_path / "out.csv") == []
+
+
+def test_names_in_a_ledger_that_somebody_made_lead_nowhere(tmp_path: Path, interrupted: pl.DataFrame) -> None:
+    around = set(tmp_path.parent.iterdir())
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        found = ledger.releases()[0]
+        with pytest.raises(InputError, match="malformed drawn"):
+            ledger._append("charge", found.dataset, {"drawn": ["a"]}, found.cost, found.release_id)
+        ledger._append("charge", found.dataset, {"part": "../elsewhere"}, found.cost, found.release_id)
+    released(plan_of(keep_order=True), tmp_path / "a.csv", tmp_path / "out.csv")
+    assert set(tmp_path.parent.iterdir()) == around
     assert left_beside(tmp_path, "a.csv", "out.csv", "out.csv.certificate.json")
 
 

@@ -78,7 +78,7 @@ def keep_room(descriptor: int, size: int, target: Path) -> None:
     raise InputError(
         f"the disk is too full for this release: it may need {_megabytes(size)} MB and {_megabytes(free)} MB are free",
         str(target),
-        "free some space or name another place; nothing was drawn and nothing is charged",
+        "free some space or name another place; this run has drawn nothing and charged nothing",
     )
 
 

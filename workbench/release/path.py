@@ -512,7 +512,8 @@ def release(
     room = request.room() if callable(request.room) else request.room
     sealing = request.sealing
     rows = b"" if sealing is None else sealing.rows
-    begun, mark = to_go_on(ledger, to.path, request.digest, dataset, rows), ledger.mark_of(rows)
+    begun = to_go_on(ledger, to.path, request.digest, dataset, rows)
+    mark = ledger.marks_of(rows)[0] if begun is None else str(begun.release.body["content"])
     again = "" if begun is None else _goes_on(begun, emit)
     with _kept_beside(sealing, begun, mark), to.part(room + _ROOM_OF_A_CERTIFICATE, again) as part:
         details = request.details(part)
@@ -550,7 +551,7 @@ def _goes_on(begun: BegunDraw, emit: Emit) -> str:
     """Say that a draw goes on, and return the temporary name that the ledger knows its output by."""
     release_id = begun.release.release_id
     emit(Notice("info", f"release {release_id} is paid for and was interrupted: this run goes on with what is drawn"))
-    return str(begun.release.body["part"])
+    return Path(str(begun.release.body["part"])).name
 
 
 def _kept_beside(sealing: Sealing | None, begun: BegunDraw | None, mark: str) -> AbstractContextManager[None]:

@@ -28,9 +28,8 @@ from workbench.release.kept_run import RESUMABLE, has_checkpoint
 from workbench.release.ledger.custody import still_runs, this_process
 from workbench.release.ledger.entry import decimal_text
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.records import Release
+from workbench.release.ledger.records import DRAWN, Release
 from workbench.release.parts import DrawFile, DrawFolder, draw_parts, is_blank, require_new
-from workbench.release.sealed_parts import DRAWN
 from workbench.release.table_formats import DATABASE
 from workbench.release.table_output import TableDraw
 from workbench.release.verify import verify_release
@@ -172,13 +171,13 @@ class BegunDraw:
 
 
 def begun_draw(ledger: Ledger, target: Path) -> BegunDraw | None:
-    """Return the draw for ``target`` that a run was killed at, unless another one goes on with it; changes nothing."""
+    """Return the draw for ``target`` that a run was killed at, or is at; changes nothing."""
     output, parts = place_of(target), {p.name: p for p in draw_parts(target)}
     for release in reversed(ledger.releases()):
         drawn = parts.get(release.body.get(DRAWN, ""))
         if drawn is None or release.body.get("output") != output or "certificate" in release.body:
             continue
-        if release.status == "charged" and not _in_use(drawn, release):
+        if release.status == "charged":
             return BegunDraw(release, drawn)
     return None
 
@@ -194,14 +193,17 @@ def to_go_on(ledger: Ledger, target: Path, request: str, account: str, rows: byt
         rows: digest of the rows that workers draw from, none where no worker does; ``None`` where it is not known yet.
 
     Raises:
-        InputError: a draw was begun there that this run did not ask for.
+        InputError: a draw was begun there that this run did not ask for, or another one is at it.
     """
     found = begun_draw(ledger, target)
     if found is None:
         return None
+    if os.access(found.drawn, os.R_OK) and _in_use(found.drawn, found.release):  # what cannot be opened is told later
+        raise InputError("another run is just going on with this release", str(target), "wait for it")
     body = found.release.body
-    same = (body.get("request"), found.release.dataset) == (request, ledger.account_of(account))
-    if same and (rows is None or body.get("content") == ledger.mark_of(rows)):
+    paid_by = ledger.account_of(found.release.dataset)
+    same = (body.get("request"), paid_by) == (request, ledger.account_of(account))
+    if same and (rows is None or body.get("content") in ledger.marks_of(rows)):
         return found
     what = "this run asks for something else" if not same else "they are of other rows, or this computer reads them"
     hint = f"repeat the former command to go on with them, name another output, or delete {found.drawn.name}"
@@ -378,7 +380,7 @@ def waiting_for(ledger: Ledger, target: Path, request: str, account: str) -> Fin
     waiting = finished_draw(ledger, target)
     if waiting is None:
         return None
-    if (waiting.request, waiting.release.dataset) == (request, ledger.account_of(account)):
+    if (waiting.request, ledger.account_of(waiting.release.dataset)) == (request, ledger.account_of(account)):
         return waiting
     # Its certificate is there already: it is published before anything else is drawn.
     if waiting.half_named and not waiting.of_a_database:

@@ -57,6 +57,8 @@ class Reservation:
     def _require_same(self, cost: Cost) -> Release:
         """Return the release that goes on; raise :class:`InputError` unless ``cost`` is of the very event of it."""
         found = self._ledger.release(self._resumes)
+        if found is not None and "certificate" in found.body:
+            raise InputError("the release is finished: another run ended it", self._resumes, "look at its output")
         if found is None or self._ledger.account_of(found.dataset) != self._ledger.account_of(self._dataset):
             raise InputError("the interrupted run was charged to another table", self._resumes)
         stated = {**event_body(cost), **steps_body(cost)}

@@ -24,11 +24,9 @@ import numpy as np
 
 from workbench.params import InputError
 from workbench.release.atomic import claimed, keep_unnamed, locked, new_file
+from workbench.release.ledger.records import DRAWN
 from workbench.release.parts import ENDING
 from workbench.release.spilled_rows import Rows, Spill, SpillFile, in_bytes
-
-DRAWN = "drawn"
-"""Key of a reservation: the name of the file with the parts that were drawn."""
 
 _MARK = b"drawn\0\0\1"
 _REOPEN = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
@@ -114,16 +112,21 @@ class Sealing:
 
         Args:
             found: the file of the earlier run.
-            key: of the digests in it.
+            key: of the digests in it, together with its name: another release of the same rows has another file.
 
         Raises:
             InputError: another run has it open, or it cannot be made.
         """
-        self._kept, self._key = found is not None, key
+        self._kept = found is not None
         if found is None:
             self.path, self._opened = claimed(self.target, ENDING, new_file)
         else:
-            self.path, self._opened = found, os.open(found, _REOPEN)
+            try:
+                self.path, self._opened = found, os.open(found, _REOPEN)
+            except OSError as error:  # somebody has put something else there, or another run has just ended
+                what = f"the parts that are drawn cannot be opened: {error.strerror}"
+                raise InputError(what, str(found), "look at it, and run the same command again") from None
+        self._key = key + self.path.name.encode()
         try:
             if found is not None and not locked(self._opened, otherwise=True):
                 raise InputError("another run is just going on with this release", str(self.target), "wait for it")

@@ -125,14 +125,19 @@ def sure_words(cap: Decimal) -> str:
     )
 
 
-def set_cap(session: Session, jobs: JobCenter, dataset: str, epsilon: Decimal, delta: Decimal | None = None) -> None:
-    """Set the caps of ``dataset``, the one the person was asked about; that of δ stays where none is given."""
-    cap = tr_number(epsilon.normalize(), "f")
-    stated = (
-        tr("The cap is ε = {cap} now; the ledger has recorded it.", cap=cap)
-        if delta is None
-        else tr("The cap is ε = {cap} and δ = {delta} now; the ledger has recorded it.", cap=cap, delta=entered(delta))
-    )
+def set_cap(
+    session: Session, jobs: JobCenter, dataset: str, epsilon: Decimal | None, delta: Decimal | None = None
+) -> None:
+    """Set the caps of ``dataset``, the one the person was asked about; the one that is not given stays."""
+    cap = "" if epsilon is None else tr_number(epsilon.normalize(), "f")
+    if delta is None:
+        stated = tr("The cap is ε = {cap} now; the ledger has recorded it.", cap=cap)
+    elif epsilon is None:
+        stated = tr("The cap is δ = {delta} now; the ledger has recorded it.", delta=entered(delta))
+    else:
+        stated = tr(
+            "The cap is ε = {cap} and δ = {delta} now; the ledger has recorded it.", cap=cap, delta=entered(delta)
+        )
     change_ledger(session, jobs, tr("Setting the cap"), lambda book: book.set_cap(dataset, epsilon, delta), stated)
 
 
@@ -168,6 +173,4 @@ def raise_cap(parent: QWidget, session: Session, jobs: JobCenter, refused: Budge
         text = f"{text}\n\n{sure_words(least['epsilon'])}"
     if choose(parent, tr("Raise the cap?"), text, {"yes": tr("Raise the cap")}, entry=entry) == "yes":
         chosen = entry.values()
-        epsilon = chosen.get("epsilon", account.cap)
-        assert epsilon is not None
-        set_cap(session, jobs, account.dataset, epsilon, chosen.get("delta"))
+        set_cap(session, jobs, account.dataset, chosen.get("epsilon"), chosen.get("delta"))

@@ -206,9 +206,11 @@ def _is_list(value: object) -> bool:
 
 _BODY: Mapping[str, Form] = {
     **dict.fromkeys(("to", "output", "part", "checkpoint", "path"), is_path),
-    **dict.fromkeys(("work", "run", "request", "content", "file", "sketch", "origin", "name", "study"), _is_text),
+    **dict.fromkeys(
+        ("work", "run", "request", "content", "file", "sketch", "origin", "name", "study", "drawn"), _is_text
+    ),
     **dict.fromkeys(("columns", "method", "delta", "reason", "certificate", "of", "from", "hash", "time"), _is_text),
-    "title": _is_text,
+    **dict.fromkeys(("title", "drawn"), _is_text),
     **dict.fromkeys(
         ("steps", "given_back", "seq", "releases", "former", "rows_per_person", "unit", "judged"), is_whole
     ),

@@ -153,11 +153,16 @@ class Ledger(LedgerMerge):
             checksum: of its certificate or card, so that no other one can pass for it.
             request: digest of what was asked for; only the same request publishes it.
             document: the certificate, where it does not lie beside the draw.
+
+        Raises:
+            InputError: it is not charged, or is finished: a second draw would be published at one charge.
         """
         with self._transaction():
             release = self.release(release_id)
             if release is None or release.status not in ("charged", "settled"):
                 raise InputError(f"the release {release_id} is not charged", str(self.path))
+            if "certificate" in release.body:
+                raise InputError("the release is finished: another run ended it", release_id, "look at its output")
             self._append(CERTIFY, release.dataset, {"certificate": checksum}, release.cost, release_id)
             self._db.execute("INSERT INTO finished VALUES (?, ?, ?)", (release_id, request, document))
 

@@ -22,14 +22,14 @@ from workbench.release.ledger.custody import MERGE, MOVED
 from workbench.release.ledger.entry import FROM, ZERO, Entry, plus
 from workbench.release.ledger.figures import FIGURES, LedgerFigures, noted
 from workbench.release.ledger.file import write_keys
-from workbench.release.ledger.records import CLAIM, COUNTED, PAUSE, RESUME, Cap, Release, lowest
+from workbench.release.ledger.records import CERTIFY, CLAIM, COUNTED, DRAWN, PAUSE, RESUME, Cap, Release, lowest
 from workbench.release.ledger.state import MERGED, NAMED, State
 
 MERGED_CAP = "two ledgers became one"
 """Who set a cap that is the lower one of two ledgers."""
 
 PARTS = "parts"
-"""Key in the body of a charge that a merge has made: what other ledgers record of a training, beside the entries."""
+"""Key in the body of a charge that a merge has made: what other ledgers record of the work, beside the entries."""
 
 RESUMABLE = "resumable"
 """Key of a reservation whose work can be interrupted and go on."""
@@ -146,7 +146,10 @@ class LedgerMerge(LedgerFigures):
         return len(theirs) - shared, shared
 
     def _raise_cost(self, other: LedgerMerge, own: Release, theirs: Release, source: str) -> None:
-        """Record the higher cost of a release that both ledgers hold; of a training that went on in both, the sum."""
+        """Record the higher cost of a release that both ledgers hold; of work that went on in both, the sum.
+
+        What is published elsewhere goes on here no more.
+        """
         if theirs.status not in COUNTED:
             return
         here, there = self._parts(own), other._parts(theirs)
@@ -160,22 +163,28 @@ class LedgerMerge(LedgerFigures):
             cost = max(present[0], theirs.epsilon), max(present[1], theirs.delta)
         if new:
             body[PARTS] = sorted(new)
+        if "certificate" in theirs.body and "certificate" not in own.body:
+            body["certificate"] = theirs.body["certificate"]
         # Its last entry here may say "void", or "reserved" of a run that ends it in the other file.
         if new or cost != present or own.status == "reserved":
             self._append("charge", own.dataset, body, cost, own.release_id)
 
     def _parts(self, release: Release) -> set[str]:
-        """Return the hashes of the entries by which a training that can be interrupted went on or ended.
+        """Return the hashes of the entries by which work that can be interrupted went on or ended.
 
         Entries that a merge brought here have the hash that they had where they were written.
         """
-        found, pausable = set(), bool(release.body.get(RESUMABLE))
+        found, on_workers = set(), DRAWN in release.body
+        pausable, ending = (
+            on_workers or bool(release.body.get(RESUMABLE)),
+            (*_ENDING, CERTIFY) if on_workers else _ENDING,
+        )
         for e in self.entries():
             if e.release_id == release.release_id:
                 pausable = pausable or e.kind in _GOING_ON
                 if PARTS in e.body:
                     found.update(e.body[PARTS])
-                elif e.kind in (*_GOING_ON, *_ENDING) and (e.origin is None or "time" in e.origin):
+                elif e.kind in (*_GOING_ON, *ending) and (e.origin is None or "time" in e.origin):
                     found.add((e.origin or {}).get("hash", e.hash))
         return found if pausable else set()
 

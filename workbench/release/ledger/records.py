@@ -35,6 +35,9 @@ STATUS = {
 CERTIFY = "certify"
 """The entry that names the certificate of a release; it leaves status and cost as they are."""
 
+DRAWN = "drawn"
+"""Key of a reservation: the name of the file with the parts that workers drew, with which another run can go on."""
+
 COUNTED = ("reserved", "charged", "settled")
 """The statuses that count against the cap."""
 

@@ -272,9 +272,9 @@ class LedgerState(LedgerBook):
         each = None if parts is None else parts.each_part
         return Marking(table, self.keys[0], former=self._first_format_entries() > 0, each=each)
 
-    def mark_of(self, digest: bytes) -> str:
-        """Return the keyed mark of a digest of private rows, which tests no guess for whoever lacks the key."""
-        return keyed(self.keys[0], b"rows", digest)
+    def marks_of(self, digest: bytes) -> list[str]:
+        """Return the mark of a digest of private rows under each key; it tests no guess for whoever lacks the keys."""
+        return [keyed(key, b"rows", digest) for key in self.keys]
 
     def account_of(self, dataset: str) -> str:
         """Return the account that pays for ``dataset``: its own, or that of the table it is a version of."""
