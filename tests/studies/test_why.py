@@ -101,12 +101,12 @@ def test_bounds_form_and_noise_are_told_apart():
 
 
 def test_what_helps_is_found_where_much_of_the_range_is_empty():
-    """Numbers in a hundredth of their range: tighter bounds help most, and the words say how not to find them."""
+    """Numbers in a hundredth of their range: where ε is too small to find ranges, tighter bounds help most."""
     draw = np.random.default_rng(2)
     y = draw.integers(0, 2, 300)
     X = 0.5 * y[:, None] + 0.2 * draw.standard_normal((300, 2))
     loose = tuple(Attribute(name=n, kind="real", lower=-100, upper=100) for n in "ab")
-    result = explain(WhyPlan(epsilon=1.0, repeats=8), Rows(loose, CLASS, X, y))
+    result = explain(WhyPlan(epsilon=0.1, repeats=8), Rows(loose, CLASS, X, y))
     assert result.best == "bounds"
     assert "Bounds have to be public" in in_sentences(result)[1]
 
