@@ -6,7 +6,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
-from mishaps import statuses, text_of
+from mishaps import PATIENCE, statuses, text_of
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QWidget
@@ -18,6 +18,7 @@ from workbench.release.ledger.ledger import Ledger
 
 Press = Callable[[QWidget, str], None]
 Idle = Callable[[MainWindow], None]
+Answer = Callable[[str], list[str]]
 
 
 def seen(window: QWidget, name: str) -> bool:
@@ -48,8 +49,10 @@ def cap(window: MainWindow, epsilon: str) -> None:
         book.set_cap(window.session.account.dataset, Decimal(epsilon))
 
 
-def locked_by_the_budget(window: MainWindow, page: str, press: Press, idle: Idle, target: Path) -> None:
-    """With a quarter of what it needs, Release is locked and says why; the way to a higher cap stands beside it."""
+def locked_by_the_budget(
+    window: MainWindow, press: Press, answer: Answer, idle: Idle, qtbot: QtBot, target: Path
+) -> None:
+    """With a quarter of what it needs, Release is locked and says why; the button beside it raises the cap."""
     cap(window, "0.25")
     read_account(window.session, window.jobs)
     idle(window)
@@ -58,12 +61,11 @@ def locked_by_the_budget(window: MainWindow, page: str, press: Press, idle: Idle
     release = window.findChild(QAbstractButton, "release_now")
     assert not release.isEnabled()
     assert "needs ε = 1, but only 0.25 remain" in release.toolTip()
-    assert window.findChild(QAbstractButton, "to_ledger").isVisible()
-    press(window, "to_ledger")
-    assert window.page.objectName() == "page_ledger"
-    cap(window, "1")
-    read_account(window.session, window.jobs)
-    window.show_page("release")
+    asked = answer("yes")
+    press(window, "release_onward")
+    qtbot.waitUntil(lambda: window.session.account.cap == 1, timeout=PATIENCE)
+    assert "it needs a cap of ε = 1 or more" in asked[0]
+    assert window.page.objectName() == "page_release"
     idle(window)
     assert release.isEnabled()
     assert statuses() == []

@@ -109,10 +109,10 @@ def test_a_second_release_raises_the_cap_by_what_it_costs(people, press, idle, q
     press(people, "tab_rows")
     idle(people)
     retype(people, qtbot, "release_target", tmp_path / "out.csv")
-    assert people.page.primary.objectName() == "to_ledger"
+    assert people.page.primary.objectName() == "release_onward"
     assert people.page.primary.text() == "Raise the cap…"
     said = answer("yes")
-    press(people, "to_ledger")
+    press(people, "release_onward")
     qtbot.waitUntil(lambda: people.session.account.cap == 1, timeout=PATIENCE)
     idle(people)
     assert "may cost ε = 0.5, of which 0.5 remain. This one costs ε = 1, so it needs a cap of ε = 1 or more" in said[0]

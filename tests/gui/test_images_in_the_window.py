@@ -117,7 +117,14 @@ def test_release_says_that_networks_alone_leave(images, press) -> None:
     press(images, "tab_release")
     assert "Only a trained network can be released of a set of images." in text_of(images, "release_leaves")
     assert text_of(images, "fact_release_images_left") == "the first network that is released sets its cap"
-    for name in ("release_ways", "release_now", "release_target", "release_account", "release_to_ways", "to_ledger"):
+    for name in (
+        "release_ways",
+        "release_now",
+        "release_target",
+        "release_account",
+        "release_to_ways",
+        "release_onward",
+    ):
         assert not images.findChild(QWidget, name).isVisible(), name
     assert images.page.primary.objectName() == "release_to_train"
     press(images, "release_to_train")

@@ -59,7 +59,7 @@ def test_a_release_shows_its_rows_alone_and_the_original_only_when_it_is_asked_f
 
 def test_a_release_leads_to_its_files_which_are_selected_and_dated(released, press, idle, answer, qtbot, tmp_path):
     assert released.page.primary.text() == "Released →"
-    press(released, "to_ledger")
+    press(released, "release_onward")
     idle(released)
     assert released.page.objectName() == "page_released"
     lines = released.page.table.lines
@@ -76,7 +76,7 @@ def test_a_release_leads_to_its_files_which_are_selected_and_dated(released, pre
     press(released, "release_now")
     qtbot.waitUntil(lambda: bool(released.session.released))
     idle(released)
-    press(released, "to_ledger")
+    press(released, "release_onward")
     idle(released)
     lines = released.page.table.lines
     assert lines.height() == 2

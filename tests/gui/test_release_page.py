@@ -156,10 +156,10 @@ def test_after_a_release_the_highlighted_button_leads_on_and_pays_nothing(ready,
     assert highlighted() == ["release_now"]
     assert text(ready, "release_published_title") == "WHAT WILL BE PUBLISHED"
     release(ready, press, answer, idle, qtbot)
-    assert highlighted() == ["to_ledger"]
+    assert highlighted() == ["release_onward"]
     assert ready.findChild(QAbstractButton, "release_now").text() == "Release again…"
     assert text(ready, "release_published_title") == "WHAT ANOTHER RELEASE WOULD PUBLISH"
-    press(ready, "to_ledger")
+    press(ready, "release_onward")
     assert ready.page.objectName() == "page_released"
     press(ready, "tab_rows")
 
@@ -176,7 +176,7 @@ def test_after_a_release_the_highlighted_button_leads_on_and_pays_nothing(ready,
     ready.session.choose_way("rows")
     ready.show_page("release")
     idle(ready)
-    assert highlighted() == ["to_ledger"]  # the first release set the cap: another one would be refused
+    assert highlighted() == ["release_onward"]  # the first release set the cap: another one would be refused
     assert ready.findChild(QAbstractButton, "release_now").text() == "Release…"
     assert text(ready, "release_published_title") == "WHAT WILL BE PUBLISHED"
 

@@ -13,12 +13,12 @@ def test_a_trained_model_is_listed_verified_and_is_no_release_of_the_table(train
     assert hands.text("shown_release_model") == str(tmp_path / "model")
     hands.click("tab_release")
     hands.idle()
-    assert hands.window.page.primary.objectName() == "to_ledger"  # nothing blue that would publish the table
+    assert hands.window.page.primary.objectName() == "release_onward"  # nothing blue that would publish the table
     release = hands.window.findChild(QPushButton, "release_now")
     assert release.property("look") == ""
     assert not release.isEnabled()  # the cap is spent: the ledger would refuse it
     assert release.text() == "Release…"
-    hands.click("to_ledger")
+    hands.click("release_onward")
     hands.idle()
     assert hands.see("shown_release").accessibleName().endswith("at ε = 1")
     hands.click("shown_release_verify")

@@ -311,8 +311,10 @@ def test_a_question_that_is_answered_no_charges_nothing(ready, release, target):
     assert ready.session.released == ()
 
 
-def test_where_the_budget_refuses_release_is_locked_and_the_way_out_stands_beside_it(ready, press, idle, target):
-    locked_by_the_budget(ready, "statistics", press, idle, target)
+def test_where_the_budget_refuses_release_is_locked_and_the_way_out_stands_beside_it(
+    ready, press, answer, idle, qtbot, target
+):
+    locked_by_the_budget(ready, press, answer, idle, qtbot, target)
 
 
 def test_what_was_spent_meanwhile_is_refused_in_words_with_both_numbers(ready, press, qtbot, target):

@@ -127,7 +127,7 @@ def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_
     assert charges() == 0
     asked = hands.answer("yes")
     hands.click("release_now")
-    hands.until(lambda: hands.sees("to_ledger"))
+    hands.until(lambda: hands.sees("release_onward"))
     hands.idle()
     assert "Outside the guarantee:" in asked[0]
     assert "zip" in asked[0]
@@ -135,7 +135,7 @@ def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_
     target = Path.home() / "people-released.csv"  # not beside the raw table
     released_as_told(target, rows=300, dialect=dialect)
 
-    hands.click("to_ledger")
+    hands.click("release_onward")
     hands.idle()
     hands.click("shown_release_verify")
     hands.idle()
@@ -233,7 +233,7 @@ def test_the_same_is_done_without_a_mouse(hands, tmp_path):
     hands.keys(str(target))
     asked = hands.answer("yes", by_keys=True)
     hands.key(Qt.Key.Key_Return, CTRL)
-    hands.until(lambda: hands.sees("to_ledger"))
+    hands.until(lambda: hands.sees("release_onward"))
     hands.idle()
     assert "charges ε = 1" in asked[0]
     released_as_told(target, rows=300, dialect=ODD)

@@ -51,7 +51,7 @@ def test_synthetic_rows_are_advised_looked_at_released_and_read_then_statistics(
     hands.type_into("release_target", str(target))
     asked = hands.answer("yes")
     hands.click("release_now")
-    hands.until(lambda: hands.sees("to_ledger"))
+    hands.until(lambda: hands.sees("release_onward"))
     hands.idle()
     assert "ε = 1" in asked[0]
     assert statuses() == ["charged"]
@@ -62,7 +62,7 @@ def test_synthetic_rows_are_advised_looked_at_released_and_read_then_statistics(
     hands.click("synthetic_released_distribution")
     hands.idle()
     assert "by one trained on original rows" in hands.text("synthetic_released_learned")
-    hands.click("to_ledger")
+    hands.click("release_onward")
     hands.idle()
     hands.click("shown_release_verify")
     hands.idle()
@@ -87,7 +87,7 @@ def test_synthetic_rows_are_advised_looked_at_released_and_read_then_statistics(
     hands.type_into("release_target", str(tmp_path / "figures.csv"))
     hands.answer("yes")
     hands.click("release_now")
-    hands.until(lambda: hands.sees("to_ledger"))
+    hands.until(lambda: hands.sees("release_onward"))
     hands.idle()
     assert statuses() == ["charged", "charged"]
     assert verify_any(tmp_path / "figures.csv") == []

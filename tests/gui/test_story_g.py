@@ -124,7 +124,7 @@ def test_sixty_columns_are_eight_answers_and_a_decision(hands, tmp_path, monkeyp
     question = hands.answer("yes")
     hands.click("ways_release")
     hands.clicks += 1  # its answer
-    hands.until(lambda: hands.sees("to_ledger"))
+    hands.until(lambda: hands.sees("release_onward"))
     hands.idle()
     assert "✗" not in question[0]
     assert verify_any(target) == []

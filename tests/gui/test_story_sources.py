@@ -57,10 +57,10 @@ def confirmed_and_released(hands, target: Path) -> pl.DataFrame:
     hands.type_into("release_target", str(target))
     hands.answer("yes")
     hands.click("release_now")
-    hands.until(lambda: hands.sees("to_ledger"))
+    hands.until(lambda: hands.sees("release_onward"))
     hands.idle()
     assert statuses() == ["charged"]
-    hands.click("to_ledger")
+    hands.click("release_onward")
     hands.idle()
     hands.click("shown_release_verify")
     hands.idle()

@@ -159,7 +159,7 @@ def test_rows_are_released_charged_once_verified_and_looked_at(ready, press, idl
     assert card.badge.isVisible()  # the original is not
     assert "of the rows, on average, would have to move" in text_of(ready, "synthetic_released_words")
     assert ready.rail.pages["release"].state(ready.session) == "ready"
-    press(ready, "to_ledger")
+    press(ready, "release_onward")
     idle(ready)
     assert text_of(ready, "shown_release_id").startswith("locked")
     press(ready, "shown_release_verify")
@@ -169,7 +169,7 @@ def test_rows_are_released_charged_once_verified_and_looked_at(ready, press, idl
 
 def test_after_a_release_the_highlighted_button_pays_nothing(ready, release):
     release()
-    assert ready.page.primary.objectName() == "to_ledger"
+    assert ready.page.primary.objectName() == "release_onward"
     assert text_of(ready, "release_problem") == ""  # of what was just released nobody is warned
     assert text_of(ready, "release_short") == "A second draw needs ε = 1, but nothing is left."
     assert not ready.findChild(QAbstractButton, "release_now").isEnabled()

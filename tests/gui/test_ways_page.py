@@ -184,7 +184,7 @@ def test_release_asks_once_and_names_what_is_not_answered(hands, tmp_path):
     hands.idle()
     asked = hands.answer("yes")
     hands.click("ways_release")
-    hands.until(lambda: hands.sees("to_ledger"))
+    hands.until(lambda: hands.sees("release_onward"))
     hands.idle()
     assert "✗ How age goes with label is not answered." in asked[0]
     assert "✗ A model of label cannot be trained on it." in asked[0]
@@ -259,7 +259,7 @@ def test_a_kind_that_is_only_a_line_in_its_list_is_a_way_with_a_form_a_cost_and_
     hands.idle()
     asked = hands.answer("yes")
     hands.click("ways_release")
-    hands.until(lambda: hands.sees("to_ledger"))
+    hands.until(lambda: hands.sees("release_onward"))
     hands.idle()
     assert "writes counts to count.csv" in asked[0]
     assert target.read_text("utf-8").startswith("rows\n")

@@ -112,7 +112,7 @@ def test_what_was_released_before_is_listed_in_the_room_released_alone(people, q
     idle(people)
     assert people.session.released == ()
     # The cap is spent: the ledger would refuse, so nothing blue pays.
-    assert highlighted(people) == ["to_ledger"]
+    assert highlighted(people) == ["release_onward"]
     assert text(people, "fact_left") == "1"
     assert people.findChild(QLabel, "fact_left").accessibleName() == "short for this plan: 1"
     press(people, "tab_released")

@@ -69,6 +69,7 @@ __all__ = [
     "NAIVE_BAYES",
     "PRINCIPAL_COMPONENTS",
     "RANDOM_FOREST",
+    "SINGLE",
     "STANDARDIZE",
     "Learner",
     "corrected",

@@ -49,7 +49,7 @@ def _candidates(default: str) -> Any:
     return text(
         default=default,
         title="candidates",
-        help="models to choose from, with ; between them; settings as in additive-trees: cycles=2, columns=3",
+        help="models to choose from, with ; between them; settings as in additive trees: cycles=2, columns=3",
     )
 
 
@@ -58,7 +58,7 @@ class BestParameters(Parameters):
     """Budget, and what is chosen from."""
 
     epsilon: float | None = privacy_budget("the choice and the chosen model")
-    candidates: str = _candidates("naive-bayes; logistic-regression; additive-trees; random-forest")
+    candidates: str = _candidates("naive Bayes; logistic regression; additive trees; random forest")
     tries: float = real(
         default=20.0,
         at_least=1,
@@ -73,7 +73,7 @@ class BestParameters(Parameters):
 class BestNumberParameters(BestParameters):
     """The same for numbers."""
 
-    candidates: str = _candidates("linear-regression; additive-regression; boosted-trees; forest-regression")
+    candidates: str = _candidates("linear regression; additive regression; boosted trees; forest regression")
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Candidate:
 
 
 def candidates(written: str, task: str) -> tuple[Candidate, ...]:
-    """Return the candidates of a list such as ``naive-bayes; additive-trees: cycles=2``.
+    """Return the candidates of a list such as ``naive-bayes; additive trees: cycles=2``, by name or title.
 
     Raises:
         ParameterError: there is none, one is given twice, a learner is unknown or of another task, or a setting is
@@ -95,7 +95,7 @@ def candidates(written: str, task: str) -> tuple[Candidate, ...]:
     found = []
     for one in (part.strip() for part in written.split(";")):
         name, _, settings = one.partition(":")
-        chosen = named(SINGLE, name.strip(), "candidate")
+        chosen = named(SINGLE, name.strip().lower().replace(" ", "-"), "candidate")
         where = f"candidate {name.strip()}"
         if chosen.task != task or chosen.each_prediction:
             raise ParameterError(f"it is no model for {task} that can be one of several", where, "leave it out")

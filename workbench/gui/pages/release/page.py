@@ -173,7 +173,7 @@ class SettingsPage(ReleasePage):
 
     def _add_buttons(self, *others: QWidget) -> None:
         """Add ``others``, Release and the button that leads on once it is done to the foot."""
-        self._onward = button("", "to_ledger", "primary")
+        self._onward = button("", "release_onward", "primary")
         self._onward.clicked.connect(self._go_on)
         self._name_onward(done=False)
         for part in (*others, self._release, self._onward):

@@ -78,8 +78,11 @@ def offer_of(session: Session) -> Offer:
             reading = networks.networks_reading(features.width, len(features.classes))
         except ParameterError:  # some facts are still open
             reading = networks.networks_reading(1, 2)
+    single = tuple(entry for entry in found.predicting if entry in learners.SINGLE)
+    choices = tuple(entry for entry in found.predicting if entry not in single)
     groups = (
-        Group("fit", tr("PREDICT {target}", target=target), found.predicting, folded=False),
+        Group("fit", tr("PREDICT {target}", target=target), single, folded=False),
+        Group("choice", tr("The best of several"), choices, tr("Fits several models and releases the best, at one ε")),
         Group(
             "networks", tr("Networks"), reading, tr("Trained in steps, with a small chance δ that the guarantee fails")
         ),
