@@ -80,7 +80,7 @@ def model(
         task = release_learner.FitTask(chosen, parameters, plan, "y", table, Path("m"))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(release_learner, "Charged", lambda charge: Behind(noise, charge))
-            patch.setattr(release_learner, "release_model", trained)
+            patch.setattr(release_learner, "release", trained)
             return [
                 answers_of(release_learner.release_fit(task, None))  # type: ignore[arg-type]
                 for _ in range(samples)
@@ -128,4 +128,8 @@ def models(asked: Path) -> tuple[Audit, ...]:
         model("dbscan", EDGE, GROSS),
         model("pca", EDGE, drawn_at(16)),
         model("standardize", EDGE, GROSS),
+        model("best-classifier", EDGE, drawn_at(16), candidates="naive Bayes", tries=2.0),
+        model(
+            "best-regression", "makes the slope", drawn_at(16), rows=SLOPE, candidates="linear regression", tries=2.0
+        ),
     )
