@@ -29,7 +29,7 @@ from workbench.work.ask import Ask
 from workbench.work.work import Made, Work
 
 KIND = "values"
-_EMPTY_TAKEN = Decimal("0.05")
+_EMPTY_TAKEN = Decimal("0.001")
 """Chance that a cell of the grid without rows widens the bounds of a column."""
 _EPSILON_DIGITS, _DELTA_DIGITS = Decimal("1e-12"), Decimal("1e-24")
 _ROOM_OF_A_VALUE, _MOST_ROOM = 2 * LONGEST, 1 << 14
@@ -83,10 +83,15 @@ def released_values(path: Path, cancel: CancelToken = NEVER) -> tuple[list[Found
 
 @dataclass(frozen=True)
 class Answers:
-    """The noisy counts of the values that passed, and of all cells of the grid, by column."""
+    """The noisy counts of the values that passed, and of all cells of the grid, by column.
+
+    ``least`` is the noisy count from which on a cell is within the bounds: no more than a way to read the counts, and a
+    certificate may have another one than is chosen today.
+    """
 
     values: Mapping[str, Mapping[str, int]]
     cells: Mapping[str, Sequence[int]]
+    least: Mapping[str, int]
 
 
 def values_work(plan: Plan, asked: Asked, epsilon: Decimal, delta: Decimal, rows: int, file_format: str) -> Work:
@@ -107,6 +112,7 @@ def values_work(plan: Plan, asked: Asked, epsilon: Decimal, delta: Decimal, rows
         return Answers(
             {name: ask.occurring(event.label, values[name]) for name, event in found.items()},
             {name: ask(event.label, cells[name].tolist(), 1) for name, event in numbers.items()},
+            held,
         )
 
     def files(answers: Answers, cancel: CancelToken) -> Made:
@@ -116,9 +122,9 @@ def values_work(plan: Plan, asked: Asked, epsilon: Decimal, delta: Decimal, rows
             for value, count in sorted(passed.items(), key=lambda each: (-each[1], each[0]))
         ]
         for name, noisy in answers.cells.items():
-            made = bounds(noisy, held[name])
+            made = bounds(noisy, answers.least[name])
             lines += [Found(name, lower=made[0], upper=made[1])] if made is not None else []
-        return Made(encode(lines), _method(answers, least, held))
+        return Made(encode(lines), _method(answers, least))
 
     return Work(
         kind=KIND,
@@ -129,7 +135,7 @@ def values_work(plan: Plan, asked: Asked, epsilon: Decimal, delta: Decimal, rows
         ask=ask_all,
         files=files,
         check=lambda table, cancel: None,  # a cell counts for one value or for none, whatever it says
-        answers=lambda method: _answers(method, least, held),
+        answers=lambda method: _answers(method, least, [*numbers]),
     )
 
 
@@ -187,25 +193,27 @@ def _scales_in(part: Table, name: str) -> np.ndarray[Any, np.dtype[np.int64]]:
     return scales(numbers.filter(numbers.is_finite().fill_null(value=False)).to_numpy())
 
 
-def _method(answers: Answers, least: Mapping[str, int], held: Mapping[str, int]) -> dict[str, Any]:
+def _method(answers: Answers, least: Mapping[str, int]) -> dict[str, Any]:
     """Return what a certificate says of the questions, and everything that the file is made of."""
     return {
         "rule": RULE,
         "thresholds": dict(least),
-        "least_of_a_cell": dict(held),
+        "least_of_a_cell": dict(answers.least),
         "values": {name: dict(passed) for name, passed in answers.values.items()},
         "cells": {name: " ".join(map(str, noisy)) for name, noisy in answers.cells.items()},
     }
 
 
-def _answers(method: Mapping[str, Any], least: Mapping[str, int], held: Mapping[str, int]) -> Answers:
+def _answers(method: Mapping[str, Any], least: Mapping[str, int], numbers: Sequence[str]) -> Answers:
     """Read the answers again from a certificate.
 
     Raises:
         ParameterError: they are not such as these questions have.
     """
-    values, cells = method.get("values"), method.get("cells")
-    if not isinstance(values, dict) or not isinstance(cells, dict) or [*values] != [*least] or [*cells] != [*held]:
+    values, cells, held = method.get("values"), method.get("cells"), method.get("least_of_a_cell")
+    if not (isinstance(values, dict) and isinstance(cells, dict) and isinstance(held, dict)):
+        raise ParameterError("the certificate has no noisy answers of these columns", "method")
+    if [*values] != [*least] or not [*cells] == [*held] == [*numbers]:
         raise ParameterError("the certificate has no noisy answers of these columns", "method")
     for name, passed in values.items():
         if not isinstance(passed, dict) or not all(_passed(*each, least[name]) for each in passed.items()):
@@ -213,7 +221,9 @@ def _answers(method: Mapping[str, Any], least: Mapping[str, int], held: Mapping[
     made = {name: [int(word) for word in text.split()] if isinstance(text, str) else [] for name, text in cells.items()}
     if not all(len(noisy) == SCALES for noisy in made.values()):
         raise ParameterError("the certificate has not a noisy count of each cell of the grid", "method")
-    return Answers(values, made)
+    if not all(type(count) is int for count in held.values()):
+        raise ParameterError("the certificate has not the least count of a cell of each column", "method")
+    return Answers(values, made, held)
 
 
 def _passed(value: str, count: Any, least: int) -> bool:
