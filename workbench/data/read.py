@@ -91,7 +91,7 @@ def read_table(
     folder = folder_source(file)
     if folder is not None:
         found, files = folder
-        views = [_open(each, str(each)) for each in files]
+        views = _open_all(files)
         view: AnyBytes = np.empty(0, np.uint8)
     else:
         views = [view := _open(file, source)]
@@ -99,7 +99,7 @@ def read_table(
         found = source_of(file, view[:HEAD].tobytes(), stated=stated)
         refuse_other_formats(view, source, found, stated=stated)
     size = sum(len(each) for each in views)
-    opened = SourceFile(file, source, view, size, options, names, replace_invalid, cancel)
+    opened = SourceFile(file, source, view, views, size, options, names, replace_invalid, cancel)
     with digesting(views, cancel) as digest:
         table = found.read(opened)
         facts = dataclasses.replace(table.facts, options=found.options)
@@ -150,10 +150,20 @@ def _head(file: Path) -> bytes:
         return stream.read(HEAD)
 
 
-def _open(file: Path, source: str) -> AnyBytes:
+_MOST_OPEN = 500
+"""Files of a folder that are open at a time, where each stays open; more of them are read whole."""
+
+
+def _open_all(files: Sequence[Path]) -> list[AnyBytes]:
+    """Return the bytes of the files of a folder: if they are large together, those of none are in memory."""
+    large = sum(each.stat().st_size for each in files if each.exists()) > IN_PARTS_FROM and len(files) <= _MOST_OPEN
+    return [_open(each, str(each), 0 if large else IN_PARTS_FROM) for each in files]
+
+
+def _open(file: Path, source: str, most: int | None = None) -> AnyBytes:
     """Return the bytes of ``file``, or raise an error that says why it cannot be read.
 
-    Those of a large file are read piece by piece, where they are used.
+    Those of a large file, which has more than ``most``, are read piece by piece, where they are used.
     """
     try:
         if file.is_dir():
@@ -164,7 +174,7 @@ def _open(file: Path, source: str) -> AnyBytes:
             raise InputError("this is not a regular file", source, "copy its content into a file first")
         if file.stat().st_size == 0:
             raise InputError("the file is empty", source, "give a file with rows")
-        if file.stat().st_size > IN_PARTS_FROM:
+        if file.stat().st_size > (IN_PARTS_FROM if most is None else most):
             return FileBytes(os.open(file, os.O_RDONLY | getattr(os, "O_BINARY", 0)), source)
         return np.fromfile(file, np.uint8)
     except (OSError, ValueError) as error:

@@ -9,11 +9,13 @@ import threading
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.csv.legacy_encodings import SEVERAL_BYTES, likely
+from workbench.data.private_file import path_of
 from workbench.params import InputError
 from workbench.params.remedies import state_option
 from workbench.signals.cancel import CancelToken
@@ -86,6 +88,11 @@ class FileBytes:
         except (OSError, ValueError):
             return None
         return self._first if same else None
+
+    @property
+    def path(self) -> Path | None:
+        """Where other processes open this very file while it is in use; ``None`` where there is no such place."""
+        return path_of(self._file)
 
     def require_unchanged(self) -> None:
         """Raise :class:`InputError` if somebody wrote to the file since it was opened."""
