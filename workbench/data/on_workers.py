@@ -18,6 +18,7 @@ from typing import IO, Any, TypeVar
 import polars as pl
 
 from workbench.data.csv.encoding import FileBytes
+from workbench.data.remote import is_remote, ranges_of
 from workbench.data.rows_in_parts import Piece, PieceReader, Rows
 from workbench.data.table import Table
 from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
@@ -165,7 +166,7 @@ class PartsOnWorkers(Sequence[_Part]):
         if isinstance(stored, Rows) and stored.files:
             self._reading, self._pieces = stored.reading, list(stored.pieces(PART_BYTES))
             for body, named in stored.files:
-                path = str(Path(named).resolve())
+                path = named if body.remote else str(Path(named).resolve())
                 self._files.append((body, path, body.place_in(path)))
             self._frame, self._count = None, len(self._pieces)
         else:
@@ -322,7 +323,9 @@ def _there(sent: _Sent, part: _Part) -> Any:
 
 def _texts_of(part: _Part, source: str) -> tuple[bytes, ...]:
     texts = part.texts
-    if part.path is not None:
+    if part.path is not None and is_remote(part.path):
+        texts = ranges_of(part.path, part.ranges)
+    elif part.path is not None:
         try:
             with open(part.path, "rb") as file:
                 texts = tuple(_range(file, start, stop) for start, stop in part.ranges)

@@ -31,14 +31,15 @@ class FileBytes:
     A file that another program cuts short is an error here; of a mapped one the system would kill the process.
     """
 
-    def __init__(self, file: int, source: str) -> None:
+    def __init__(self, file: int, source: str, *, remote: bool = False) -> None:
         """Take a file.
 
         Args:
             file: its open descriptor, which is closed when the bytes are no longer used.
             source: the name a person uses for it.
+            remote: whether that is an address at which others fetch the same bytes.
         """
-        self._file = file
+        self._file, self.remote = file, remote
         self._source, self._lock = source, threading.Lock()
         weakref.finalize(self._lock, os.close, self._file)  # all ranges of the file share the lock
         self._found = self._state()
@@ -83,6 +84,8 @@ class FileBytes:
 
     def place_in(self, path: str) -> int | None:
         """Return where these bytes begin in the file called ``path``; ``None`` where it is not the file they are of."""
+        if self.remote:
+            return self._first
         try:
             same = os.path.samestat(os.fstat(self._file), os.stat(path))
         except (OSError, ValueError):

@@ -95,7 +95,7 @@ class RowsOfGroups(Rows):
         self.files, self._groups = (), []
         for view, found in zip(file.views, outline["files"], strict=True):
             assert isinstance(view, FileBytes)
-            self.files += ((view, str(found["path"])),)
+            self.files += ((view, file.source if view.remote else str(found["path"])),)
             stated = tuple((str(name), None if value is None else str(value)) for name, value in found["keys"].items())
             groups = [tuple(int(each) for each in group) for group in found["groups"]]
             if any(not 0 <= a <= b <= len(view) or min(more) < 0 for *more, a, b in groups):
@@ -143,7 +143,7 @@ class RowsOfGroups(Rows):
             found: pl.DataFrame = piece.how.read(view.path or Path(named), self.reading.columns, self._source)
         finally:
             view.require_unchanged()
-            if view.path is None and view.place_in(named) is None:
+            if view.path is None and (view.remote or view.place_in(named) is None):
                 raise InputError("the file changed while it was read", self._source, "run it again")
         return found
 
