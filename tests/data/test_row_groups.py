@@ -14,8 +14,9 @@ import polars as pl
 import pytest
 
 from workbench.data import private_file, read
+from workbench.data.opened import Opened
 from workbench.data.read import read_table
-from workbench.data.sources import row_groups
+from workbench.data.sources import parquet, row_groups
 from workbench.data.sources.row_groups import RowsOfGroups
 from workbench.data.table import Table
 from workbench.params import InputError
@@ -65,8 +66,8 @@ def test_parts_have_the_cells_of_a_whole_reading(
     assert [part.rows for part in parts][:-1] == [size] * (len(parts) - 1)
     assert pl.concat([part.frame for part in parts]).equals(expected.frame)
     assert [part.rows_before for part in parts] == [k * size for k in range(len(parts))]
-    some = [0, 3, expected.rows - 1]
-    assert table.at(some).equals(expected.at(some))
+    for some in ([0, 3, expected.rows - 1], [expected.rows - 1], []):
+        assert table.at(some).equals(expected.at(some))
     assert table.in_parts
     assert table.frame.equals(expected.frame)
 
@@ -102,6 +103,17 @@ def test_a_folder_is_read_by_its_files(tmp_path: Path, monkeypatch: pytest.Monke
     parts = [part.frame for part in table.parts()]
     assert pl.concat(parts).equals(expected.frame)
     assert parts[0]["year"].unique().to_list() == ["2023"]
+    assert table.at([0, 39, 40, 99]).equals(expected.at([0, 39, 40, 99]))
+
+
+def test_chosen_rows_of_many_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "_STEP", 30)
+    path, frame = tmp_path / "a.parquet", frame_of()
+    frame.write_parquet(path)
+    chosen = [0, 29, 30, 59, 95, 99]
+    found = parquet.opened(path, {"chosen": chosen, "columns": frame.columns, "keys": {}})
+    assert isinstance(found, Opened)
+    assert found.read().equals(frame[chosen])
 
 
 def test_many_files_stay_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_parts: None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import json
 import re
 from pathlib import Path
@@ -19,6 +20,7 @@ from workbench.data.sources.source import Source, SourceFile
 from workbench.data.table import Table
 
 ENDINGS = (".parquet", ".pq")
+_STEP = 1 << 18
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -43,9 +45,14 @@ def opened(path: Path, options: dict[str, Any]) -> Opened | Unpacked:
 
     Args:
         path: the file or folder.
-        options: ``outline`` asks for what the metadata say alone; ``rows`` (the first, and how many) for some rows of a
-            file, with its ``columns`` and the ``keys`` that its folders state.
+        options: ``outline`` asks for what the metadata say alone; ``rows`` (the first, and how many) or ``chosen`` (the
+            numbers of some) for rows of a file, with its ``columns`` and the ``keys`` that its folders state.
     """
+    if "chosen" in options:
+        keys, chosen = options["keys"], options["chosen"]
+        return Opened(
+            len(chosen), [*options["columns"], *keys], lambda: _chosen(path, options["columns"], keys, chosen)
+        )
     if "rows" in options:
         keys, (start, count) = options["keys"], options["rows"]
         return Opened(count, [*options["columns"], *keys], lambda: _read(path, options["columns"], keys, start, count))
@@ -125,6 +132,16 @@ def _read(
     frame = _scan(path).slice(start, count).collect()
     frame = frame if frame.columns == columns else frame[columns]  # by a name such as * it would find all
     return frame.with_columns(pl.lit(value, pl.String).alias(name) for name, value in keys.items())
+
+
+def _chosen(path: Path, columns: list[str], keys: dict[str, str | None], chosen: list[int]) -> pl.DataFrame:
+    found, k = [], 0
+    while k < len(chosen):
+        start = chosen[k] // _STEP * _STEP
+        stop = bisect.bisect_left(chosen, start + _STEP)
+        found.append(_read(path, columns, keys, start, _STEP)[[row - start for row in chosen[k:stop]]])
+        k = stop
+    return pl.concat(found)
 
 
 def _keys(folder: Path, file: Path) -> dict[str, str | None]:

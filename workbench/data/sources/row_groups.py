@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from workbench.data.csv.options import ReadOptions
 from workbench.data.isolated import isolated
 from workbench.data.opened import not_of_format
 from workbench.data.private_file import private_file
-from workbench.data.rows_in_parts import Part, Piece, Rows, in_order, require_memory
+from workbench.data.rows_in_parts import Index, Part, Piece, Rows, in_order, require_memory
 from workbench.data.sources.source import SourceFile
 from workbench.data.table import ROWS_AT_ONCE, Table
 from workbench.params import InputError
@@ -50,13 +50,18 @@ class Groups:
     def read(self, path: Path, columns: Sequence[str], source: str) -> pl.DataFrame:
         """Return the cells, which a process of its own reads; ``columns`` are those of the file, in order."""
         size = sum(stop - start for start, stop in self.ranges)
-        file = SourceFile(path, source, np.empty(0, np.uint8), (), size, ReadOptions(), None, False, NEVER)
         asked = {"rows": self.rows, "columns": list(columns), "keys": dict(self.keys)}
-        table = isolated(file, _NAME, _MODULE, asked=asked).table
-        assert table is not None  # no bytes without a place for them
-        if table.rows != self.rows[1]:
-            raise InputError("the file changed while it was read", source, "run it again when nobody writes to it")
-        return table.frame
+        return _cells(path, source, size, asked, self.rows[1])
+
+
+def _cells(path: Path, source: str, size: int, asked: dict[str, Any], rows: int) -> pl.DataFrame:
+    """Return the cells of so many rows of a file, of which a process of its own reads ``size`` bytes."""
+    file = SourceFile(path, source, np.empty(0, np.uint8), (), size, ReadOptions(), None, False, NEVER)
+    table = isolated(file, _NAME, _MODULE, asked=asked).table
+    assert table is not None  # no bytes without a place for them
+    if table.rows != rows:
+        raise InputError("the file changed while it was read", source, "run it again when nobody writes to it")
+    return table.frame
 
 
 @dataclass(frozen=True)
@@ -120,6 +125,24 @@ class RowsOfGroups(Rows):
         for piece in self._pieces(PIECE, at_once):
             yield Part(piece.how.rows[1], self.columns, partial(self._read, piece))
 
+    def at(self, index: Index) -> pl.DataFrame:
+        """Return some rows: one process a file unpacks its row groups one after another, and hands over these rows."""
+        found, before = [pl.DataFrame(schema=dict.fromkeys(self.columns, pl.String))], 0
+        for number, (keys, groups) in enumerate(self._groups):
+            rows = sum(count for count, *_ in groups)
+            first, last = np.searchsorted(index, (before, before + rows))
+            if last > first:
+                chosen = (index[first:last] - before).tolist()
+                asked = {"chosen": chosen, "columns": list(self.reading.columns), "keys": dict(keys)}
+                size = len(self.files[number][0])
+                found.append(
+                    self._unchanged(
+                        number, partial(_cells, source=self._source, size=size, asked=asked, rows=len(chosen))
+                    )
+                )
+            before += rows
+        return pl.concat(found)
+
     def pieces(self, size: int) -> Iterator[Piece]:
         """Yield the rows as other processes read them."""
         return self._pieces(max(size, PIECE), ROWS_AT_ONCE)
@@ -138,14 +161,17 @@ class RowsOfGroups(Rows):
                     before += some
 
     def _read(self, piece: Piece) -> pl.DataFrame:
-        view, named = self.files[piece.file]
+        groups: Groups = piece.how
+        return self._unchanged(piece.file, partial(groups.read, columns=self.reading.columns, source=self._source))
+
+    def _unchanged(self, number: int, work: Callable[[Path], pl.DataFrame]) -> pl.DataFrame:
+        view, named = self.files[number]
         try:
-            found: pl.DataFrame = piece.how.read(view.path or Path(named), self.reading.columns, self._source)
+            return work(view.path or Path(named))
         finally:
             view.require_unchanged()
             if view.path is None and (view.remote or view.place_in(named) is None):
                 raise InputError("the file changed while it was read", self._source, "run it again")
-        return found
 
 
 def _joined(groups: Sequence[Sequence[int]], size: int, at_once: int) -> Iterator[tuple[int, int, int, int]]:
