@@ -180,9 +180,6 @@ class BookKeepingClippedSum(BoundEngine):
 
     Rows' gradients exist for one layer and as many rows as fit into 64 MB; those of linear layers at one position
     never exist. Single precision, clipped at a bound that its rounding needs (:mod:`workbench.deep.factors`).
-
-    Attributes:
-        clipping: how rows are clipped: at a norm a little below C.
     """
 
     def _bind(self, network: nn.Module, clip: float, rule: str) -> None:
