@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from workbench.data.private_file import private_file
 from workbench.params import InputError, ParameterError, WorkbenchError
@@ -32,19 +32,23 @@ def is_remote(source: str) -> bool:
     """Return whether ``source`` is the address of a file that is fetched.
 
     Raises:
-        InputError: it holds a password or a signature, which would stay in plans and projects; it is not repeated.
+        InputError: it holds a password or a signature, which would stay in plans and projects, or a second address; it
+            is not repeated.
     """
     found = _ADDRESS.match(source)
     if found is None:
         return False
     if not found.group(2):
         raise InputError("the address lacks a slash", "", f"write {found.group(1)}://…, as text and not as a path")
+    if "::" in source:  # fsspec would take what follows for the address of another service, or of a file here
+        hint = "give the address of one file, and its server by name"
+        raise InputError("the address of the file holds two colons in a row", "", hint, code="address")
     try:
         parts = urlsplit(source)
         user, password = parts.username, parts.password
     except ValueError:
         raise InputError("the address of the file cannot be read", "", "check it", code="address") from None
-    shared = [part.partition("=")[0] for part in parts.query.split("&")]
+    shared = [part.partition("=")[0] for part in re.split("[&;]", unquote(f"{parts.query}&{parts.fragment}"))]
     named = user is not None and parts.scheme.startswith("http")  # abfs://CONTAINER@ACCOUNT is no person
     if password is not None or named or any(map(_SECRET.search, shared)):
         hint = "leave it out: the environment, or the service's own file, says who reads; or download the file"
@@ -87,7 +91,14 @@ def ranges_of(source: str, ranges: Sequence[tuple[int, int]]) -> tuple[bytes, ..
     """
     with _said_plainly(source):
         files, place = _files_of(source)
-        return tuple(files.cat_file(place, start=start, end=stop) for start, stop in ranges)
+        # Not by cat_file, which takes a whole body into memory where a server sends one in place of a range.
+        with files.open(place, "rb", cache_type="none") as stream:
+            return tuple(_range_of(stream, start, stop) for start, stop in ranges)
+
+
+def _range_of(stream: Any, start: int, stop: int) -> bytes:
+    stream.seek(start)
+    return bytes(stream.read(stop - start))
 
 
 def _files_of(source: str) -> tuple[Any, str]:
