@@ -185,6 +185,7 @@ def _of_steps(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
         if not _same(stated.get(key), value):
             given = str(stated.get(key))[:60]
             yield f"the card says {key} = {given!r}, its parameters and rows give {str(value)[:60]!r}"
+    yield from _norm_moved(stated, schedule)
     yield from _ended(stated, schedule, plan)
     cost = _claimed(card, schedule, stated)
     if cost is None:
@@ -221,6 +222,12 @@ def _schedule(plan: DpSgdPlan, stated: dict[str, Any], rows: int, people: int) -
         own = replace(plan, noise=stated["noise_multiplier"], epsilon=None).schedule(rows, people)
         return replace(own, cap=None if plan.epsilon is None else exact(plan.epsilon))
     return plan.schedule(rows, people)
+
+
+def _norm_moved(stated: dict[str, Any], schedule: Schedule) -> Iterator[str]:
+    """Yield where the last clipping norm is missing, or is that of a run whose norm stays."""
+    if ("last_clip" in stated) != (schedule.norm is not None):
+        yield "the card says that the clipping norm moved, and its parameters do not, or the other way round"
 
 
 def _ended(stated: dict[str, Any], schedule: Schedule, plan: DpSgdPlan) -> Iterator[str]:
