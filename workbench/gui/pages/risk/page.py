@@ -211,7 +211,8 @@ class RiskColumnsTable(SettingsTable):
 
     def _widest_choice(self, column: int) -> int:
         figure = self.fontMetrics().horizontalAdvance(LONGEST) + PAD if self.listed.columns[column].right else 0
-        return max(super()._widest_choice(column), figure)
+        head = self.fontMetrics().horizontalAdvance(self.listed.columns[column].title) + PAD  # of ticks, too
+        return max(super()._widest_choice(column), figure, head)
 
 
 # -- the page ---------------------------------------------------------------------------------------------------------
