@@ -291,7 +291,7 @@ def _further_facts(column: DraftColumn) -> tuple[str, ...]:
 # -- the chosen attribute ---------------------------------------------------------------------------------------------
 
 
-HEIGHT = 240
+HEIGHT = 264
 PICTURE, LEAST_PICTURE = 260, 200
 ALL_OF_THEM = tr_later("edits apply to all selected columns")
 DECLARE_VALUES = tr_later(
