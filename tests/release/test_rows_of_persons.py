@@ -9,8 +9,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
+from asks import exact_ask, study_ask
 from release_cases import certificate_of
 
 from workbench.data import persons, read
@@ -19,6 +21,7 @@ from workbench.data.csv import encoding, regular_rows
 from workbench.data.read import read_table
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
+from workbench.privacy.audit import LowerBound, epsilon_lower
 from workbench.privacy.central.quantile_choice import Segments, Weights, simple
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import destination, prepare, release_prepared
@@ -26,6 +29,7 @@ from workbench.release.values_work import Asked, _rows_of_persons, planned, valu
 from workbench.release.verify import verify_release
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import CancelToken
+from workbench.signals.events import ignore
 
 EPSILON, SHARE, MOST = 1.5, 0.75, 4
 ASKED = Asked(person="who", share=SHARE, most_rows=MOST)
@@ -51,6 +55,8 @@ def chances(table: Table) -> list[float]:
 def neighbours(persons_too: bool = True) -> Iterator[tuple[Table, Table]]:
     """All tables of five rows and three persons, each with a person emptied, or with one row emptied."""
     for who in itertools.product("abc", repeat=5):
+        if list(dict.fromkeys(who)) != sorted(set(who)) or who[0] != "a":  # the same under other names
+            continue
         groups = {name: [row for row in range(5) if who[row] == name] for name in set(who)}
         emptied = [*(groups.values() if persons_too else []), *([row] for row in range(5))]
         for rows in emptied:
@@ -114,6 +120,29 @@ def test_a_plan_by_which_more_rows_are_read_is_refused() -> None:
     for plan in (OPEN, Plan(epsilon=1.0, unit="who", rows_per_person=2, invalid="replace", columns=OPEN.columns)):
         with pytest.raises(ParameterError, match="one row of each person"):
             values_work(plan, ASKED, Decimal(1), Decimal(0), 100, "csv")
+
+
+def lower_bound(ask_of: Any, many: int) -> LowerBound:
+    """What releases of a table and of its neighbour prove of ε: a person with four rows, beside one with one."""
+    plan, sides = planned(OPEN, ASKED), []
+    work = values_work(plan, ASKED, Decimal(str(EPSILON)), Decimal(0), 5, "csv")
+    for side, who in enumerate((["a"] * 4 + ["b"], [None] * 4 + ["b"])):
+        table = plan.rows_of(table_of(who))
+        asks = (ask_of(work.events, 2 * draw + side) for draw in range(many))
+        drawn = [work.ask(table, ask, ignore, CancelToken()).rows for ask in asks]
+        sides.append(np.array([[rows] for rows in drawn], dtype=np.float64))
+    return epsilon_lower(*sides, alpha=1e-6)
+
+
+def test_releases_prove_no_more_than_what_is_charged_for_all_rows_of_a_person() -> None:
+    """The bound is above the true ε in one of 10^6 runs at most."""
+    found = lower_bound(study_ask, 3000)
+    assert 0 < found.epsilon <= EPSILON
+    assert not found.refutes(EPSILON)
+
+
+def test_a_number_that_is_not_drawn_at_all_is_refuted() -> None:
+    assert lower_bound(lambda events, seed: exact_ask(), 200).refutes(EPSILON)
 
 
 # -- a release ---------------------------------------------------------------------------------------------------------
