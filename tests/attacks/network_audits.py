@@ -11,22 +11,28 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+import torch
 from audits import Audit, Fault
 from numpy.typing import NDArray
+from torch import nn
 
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
+from workbench.deep.adaptive_clipping import AdaptiveNorm
 from workbench.deep.features import Features, TableData
 from workbench.deep.model import WEIGHTS, TrainedModel, facts, weights_bytes
 from workbench.deep.noise import GaussianNoise, Ziggurat
-from workbench.deep.plan import DpSgdPlan
+from workbench.deep.plan import DpSgdPlan, NormRule
+from workbench.deep.preparation import engine_for
+from workbench.deep.private_step import PrivateStep
 from workbench.deep.trainer import train
+from workbench.privacy.accounting.event import Cost, PoissonGaussian, exact
 from workbench.privacy.audit import LowerBound, epsilon_lower
 from workbench.work.ask import Steps
 from workbench.work.noise import Charged
@@ -186,7 +192,59 @@ def network(name: str, worst: Worst, clip: float, *faults: Fault, noise: float =
     )
 
 
+_BESIDE = 0.52
+"""Noise of the audited count, in noise multipliers: so little that the sum must have 3.6 times its noise."""
+
+
+def _mechanism(noise: float, steps: int) -> tuple[PrivateStep, AdaptiveNorm]:
+    """One row in every step, and a norm that hardly moves: each step is a sample of sum and count together."""
+    norm = AdaptiveNorm(NormRule(0.5, 1e-9, _BESIDE * noise), 0.5, 1.0)
+    linear = nn.Linear(3, 2)
+    nn.init.zeros_(linear.weight)
+    event = PoissonGaussian(1.0, noise, steps, "audit")
+    asked = Charged(lambda cost: None).ask(Cost(exact(1), exact(0), event))
+    made = PrivateStep.of(
+        asked.steps("audit", count_noise=norm.rule.noise), rows=1, batch=1.0, clip=norm.clip, norm=norm,
+        clipped_sum=lambda clip: engine_for(nn.Sequential(linear), clip, 1),
+    )  # fmt: skip
+    return made, norm
+
+
+def adaptive(noise: float = 0.7, delta: float = 0.1) -> Audit:
+    """An audit of steps whose norm moves: their sum, and the count that the next norm tells."""
+    rows = torch.full((1, 3), 100.0)
+
+    def outputs(gone: bool, samples: int, fault: Fault) -> NDArray[np.float64]:
+        made, norm = _mechanism(noise, samples)
+        along = replace(made, noise=None, norm=None).clipped_sum(rows, torch.tensor([1])).total.double().numpy()
+        row = torch.tensor([-1 if gone else 1])
+        told = np.empty((samples, 2))
+        for i in range(samples):
+            clip = norm.clip
+            gradient, _ = made.step(rows, row, measure=False)
+            share = math.log(norm.clip / clip) / norm.rule.rate  # −noise, or 1/2 more where the row is clipped
+            told[i] = float(along @ gradient.double().numpy()), share
+        return told
+
+    claim = float(DpSgdPlan.schedule(Worst().plan(noise, delta), Worst().rows).cost().epsilon)
+    faults = (
+        Fault("the count has no noise", plant=lambda patch: patch.setattr(GaussianNoise, "on_count", lambda _, v: v)),
+        Fault(
+            "the sum has the noise of a step without a count",
+            plant=lambda patch: patch.setattr(PoissonGaussian, "beside_count", lambda event, _: event.noise_multiplier),
+        ),
+        Fault("rows count twice", plant=_twice),
+    )
+    return Audit("dpsgd: adaptive clipping", "one row that is clipped", claim, 20_000, outputs, faults, delta, 1.0)
+
+
+def _twice(patch: pytest.MonkeyPatch) -> None:
+    right = AdaptiveNorm.counted
+    patch.setattr(AdaptiveNorm, "counted", lambda norm, present: 4 * right(norm, present))
+
+
 NETWORKS = (
+    adaptive(),
     network("one step over all rows", Worst(), 0.5, HALF, NOT_CLIPPED),
     network("long gradients", Worst(400, 31), 4.0, HALF, VARIANCE),
 )

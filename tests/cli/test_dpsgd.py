@@ -299,3 +299,22 @@ def test_ctrl_c_pauses_a_run_and_the_same_command_goes_on_or_gives_it_up(
             assert done["steps"] == 40 == len(steps)
             whole = done["epsilon_charged"]
         assert not Path(checkpoint).exists()
+
+
+def test_a_norm_that_follows_a_quantile_is_on_a_card_that_verifies(run: Run, folder: Path) -> None:
+    apart = ("--noise", "2", "--ledger", str(folder / "other.sqlite"))
+    still = run(*command(folder, *apart, output="still"), "--json").done
+    asked = ("--noise", "2", "--target-unclipped-quantile", "0.5")
+    result = run(*command(folder, *asked), "--json").done
+    assert result["epsilon"] == still["epsilon"]
+    card = read_card(folder / "net")
+    stated = card["training"]
+    assert (stated["target_unclipped_quantile"], stated["unclipped_num_std"]) == (0.5, 4.0)
+    assert stated["noise_standard_deviation"] > 2.0
+    assert stated["last_clip"] != 1.0
+    assert run("verify", str(folder / "net")).code == 0
+    for key, value in (("unclipped_num_std", 5.0), ("last_clip", -1.0)):
+        tampered = {**card, "training": {**stated, key: value}}
+        tampered["checksum"] = checksum(tampered)
+        (folder / "net" / "card.json").write_text(json.dumps(tampered), encoding="utf-8")
+        assert run("verify", str(folder / "net")).code == 5, key

@@ -82,8 +82,7 @@ def test_a_columnar_name_does_not_hide_what_a_file_is(suffix: str, tmp_path: Pat
 @pytest.mark.parametrize(
     ("address", "hint"),
     [
-        ("https://example.org/people.csv", "download the file"),
-        ("s3://bucket/people.parquet", "download the file"),
+        ("sftp://example.org/people.csv", "download the file"),
         ("hdfs://host/people?table=t", "download the file"),
         ("file:///tmp/people.csv", "by its path"),
     ],

@@ -150,7 +150,7 @@ def test_the_mechanism_has_the_numbers_of_its_event() -> None:
     made = step_of(schedule, "logistic")
     assert made.sampler.threshold == int(30 / 1000 * 2**64)
     assert made.noise.scale == 3.0 * 0.25
-    clipping = made.clipped_sum._clipping  # type: ignore[attr-defined]
+    clipping = made.clipped_sum.clipping.of(30)  # type: ignore[attr-defined]
     assert 0.25 * (1 - 2**-39) < clipping.bound < 0.25
     assert made.batch == 30
 

@@ -77,10 +77,10 @@ def test_a_sample_that_says_nothing_new_is_not_painted(window, qtbot):
     assert not asked
     window.jobs.memory.emit(sample(phase="step"))
     assert asked == [True]
-    began = time.perf_counter()
+    began = time.process_time()  # of a busy machine others have a share
     for peak in range(200):
         window.memory_gauge.show_sample(sample(phases=(PhaseMemory("model", 9 * MB, peak * MB), *PHASES[1:])))
-    assert (time.perf_counter() - began) / 200 < 0.02, "25 of them come in a second"
+    assert (time.process_time() - began) / 200 < 0.02, "25 of them come in a second"
 
 
 def test_figures_share_their_unit_and_a_small_excess_is_no_alarm():

@@ -90,7 +90,7 @@ def test_while_the_calculator_is_at_its_far_end(window, press, qtbot, end):
     began = time.monotonic()
     end(window)
     gone(window, qtbot)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60  # of minutes once, and a busy machine has seconds of its own
 
 
 @needs_torch

@@ -198,10 +198,10 @@ class LearnerConformance:
 
     def ranged(self) -> list[Way]:
         """Return the ways that find the range of each column first; all others leave them as they are declared."""
-        numeric = sum(a.numeric for a in self.attributes)
+        numeric = sum(a.numeric for a in (*self.attributes, self.target))
         asks = RANGES in self.chosen.parameters.declared()
         deltas = [{}, {"delta": 1e-6}] if "delta" in self.chosen.parameters.declared() else [{}]
-        return [Way({"epsilon": 40.0 * numeric, RANGES: "found", **d}, 0.05, known=True) for d in deltas if asks]
+        return [Way({"epsilon": 120.0 * numeric, RANGES: "found", **d}, 0.05, known=True) for d in deltas if asks]
 
     keys: ClassVar[tuple[str, ...]] = ()
     """What its file holds besides public facts and answers."""
@@ -243,6 +243,8 @@ class LearnerConformance:
         estimator = self.made(Charged(refuse), **way.parameters)
         labels = [event.label for event in estimator.events(20)]
         assert len(set(labels)) == len(labels)
+        if way in self.ranged():
+            assert f"range of {next(a.name for a in (*self.attributes, self.target) if a.numeric)}" in labels
         cost = estimator.cost(20)
         assert cost is not None
         if "delta" in way.parameters:

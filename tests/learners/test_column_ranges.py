@@ -68,7 +68,21 @@ def test_with_little_known_nothing_is_asked_and_the_more_is_known_the_less_is_pa
     shares = [range_share(known) for known in (50.0, 1e3, 1e5, 1e9)]
     assert shares == sorted(shares, reverse=True)
     assert shares[-1] < 1e-3
-    assert [range_depth(known) for known in (7, 10, 1e9)] == [1, 2, 8]
+    assert [range_depth(known) for known in (7, 10, 15, 30, 60, 1e9)] == [1, 2, 4, 6, 8, 8]
+
+
+@pytest.mark.parametrize("known", [15.0, 30.0, 60.0, 300.0])
+def test_a_window_that_holds_no_row_wins_once_in_e_cubed_at_most(known: float) -> None:
+    """More than 45 of 400 have a chance below 1e-6 where each has one of e^−3."""
+    rows, depth = 1_000, range_depth(known)
+    values = np.linspace(-100, 900, rows)  # wide: nothing is won by a narrow window
+    scores = range_scores(range_counts(WIDE, values, depth), depth, rows, known)
+    generator = np.random.default_rng(3)
+    held = [
+        within_window(WIDE, depth, int(np.argmax(scores + generator.exponential(rows / known, len(scores))))).bounds()
+        for _ in range(400)
+    ]
+    assert sum(high - low < 250 for low, high in held) <= 45
 
 
 def test_the_range_of_each_column_is_found_and_is_in_the_file() -> None:

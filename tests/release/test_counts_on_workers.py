@@ -23,6 +23,7 @@ from workbench.data import on_workers, read
 from workbench.data.csv.regular_rows import RegularRows
 from workbench.data.on_workers import PartsOnWorkers, Workers
 from workbench.data.read import read_table
+from workbench.data.sources import row_groups
 from workbench.data.table import Table
 from workbench.params import ParameterError, WorkbenchError
 from workbench.release.estimates import estimates_of
@@ -61,24 +62,42 @@ def written(path: Path, rows: int = ROWS) -> Path:
     return path
 
 
-def in_parts(path: Path, count: int, monkeypatch: pytest.MonkeyPatch, *, text: bool) -> tuple[Table, PartsOnWorkers]:
+def in_parts(path: Path, count: int, monkeypatch: pytest.MonkeyPatch, *, form: str) -> tuple[Table, PartsOnWorkers]:
     """Return the rows, and the same in so many parts on workers, which are functions of this process."""
     monkeypatch.setattr(on_workers, "run_tasks_on", here(times=2))
-    table = read_table(path) if text else Table(read_table(path).frame, str(path))
-    assert isinstance(table.stored, RegularRows) is text
-    whole = len(table.stored.body) if isinstance(table.stored, RegularRows) else int(table.frame.estimated_size())
+    table = read_table(path)
+    if form == "parquet":
+        packed = path.with_suffix("")
+        packed.mkdir(exist_ok=True)
+        monkeypatch.setattr(row_groups, "PIECE", 1)
+        files, size = min(count, 2), -(-table.rows // count)  # the second of two files has the rest
+        for k in range(files):
+            frame = table.frame[k * size : table.rows if k + 1 == files else size]
+            frame.write_parquet(packed / f"{k}.parquet", row_group_size=size)
+        table = read_table(packed)
+        assert isinstance(table.stored, row_groups.RowsOfGroups)
+        whole = 1
+    elif form == "cells":
+        table = Table(table.frame, str(path))
+        whole = int(table.frame.estimated_size())
+    else:
+        assert isinstance(table.stored, RegularRows)
+        whole = len(table.stored.files[0][0])
     monkeypatch.setattr(on_workers, "PART_BYTES", -(-whole // count))
     found = PartsOnWorkers(table, WORKERS)
     assert len(found) == count
     return table, found
 
 
-@pytest.mark.parametrize("text", [True, False])
-@pytest.mark.parametrize("count", [1, 2, 7])
+@pytest.mark.parametrize(
+    ("form", "count"), [*((form, count) for form in ("text", "cells") for count in (1, 2, 7)), ("parquet", 3)]
+)
 def test_sums_are_those_of_one_machine_integer_by_integer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, text: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, form: str
 ) -> None:
-    table, away = in_parts(written(tmp_path / "a.csv"), count, monkeypatch, text=text)
+    path = written(tmp_path / "a.csv")
+    _, away = in_parts(path, count, monkeypatch, form=form)
+    table = read_table(path)
     asked = queries(20_000)
     here_, there = Counted(asked), Counted(asked)
     here_.read(table, CancelToken())
@@ -98,14 +117,14 @@ def test_sums_are_those_of_one_machine_integer_by_integer(
 
 
 @pytest.mark.parametrize(("every", "again"), [(True, 0), (False, 0), (False, 1)])
-@pytest.mark.parametrize("count", [1, 7])
+@pytest.mark.parametrize(("count", "form"), [(1, "text"), (7, "text"), (3, "parquet")])
 def test_workers_make_the_marks_of_one_machine_without_the_ledgers_key(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, every: bool, again: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, form: str, every: bool, again: int
 ) -> None:
     monkeypatch.setattr(identity, "_EVERY_ROW", 1 << 20 if every else 100)
     if again:  # too few rows have low ranks
         monkeypatch.setattr(sketch._Kept, "few", lambda kept, rows: True)
-    table, away = in_parts(written(tmp_path / "a.csv"), count, monkeypatch, text=True)
+    table, away = in_parts(written(tmp_path / "a.csv"), count, monkeypatch, form=form)
     key = bytes(range(100, 132))
     sent: list[bytes] = []
     run = on_workers.run_tasks_on
@@ -119,9 +138,10 @@ def test_workers_make_the_marks_of_one_machine_without_the_ledgers_key(
     there = identity.identify(table, key)
     assert len(sent) == 1 + again  # they are known from then on
     assert not any(key in what for what in sent)
-    assert not any(cell.encode() in what for cell in table.frame["size"] for what in sent)
+    assert not any(cell.encode() in what for cell in table.stored.load()["size"] for what in sent)  # type: ignore[union-attr]
     here_ = identity.identify(read_table(tmp_path / "a.csv"), key)
-    assert (there.content, there.file) == (here_.content, here_.file)
+    assert there.content == here_.content
+    assert (there.file == here_.file) is (form == "text")  # of the bytes of another file
     assert there.sketches.encode() == here_.sketches.encode()
     assert there.columns.encode(key) == here_.columns.encode(key)
     assert not here_.columns.empty
@@ -136,9 +156,12 @@ def work(kind: str) -> Any:
     return synthesis_work(PLAN, Decimal(4), ROWS, "csv", SynthesisParameters(method="mst", rows=40))
 
 
+@pytest.mark.parametrize("form", ["text", "parquet"])
 @pytest.mark.parametrize("kind", ["statistics", "synthetic"])
-def test_a_release_counts_on_workers_and_draws_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    table, _ = in_parts(written(tmp_path / "a.csv"), 3, monkeypatch, text=True)
+def test_a_release_counts_on_workers_and_draws_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, form: str
+) -> None:
+    table, _ = in_parts(written(tmp_path / "a.csv"), 3, monkeypatch, form=form)
     passes: list[str] = []
     monkeypatch.setattr(on_workers, "run_tasks_on", here(before=passes.append))
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
@@ -222,22 +245,25 @@ def test_a_kill_costs_time_of_a_worker_and_nothing_else_of_a_scheduler(
         assert killed
 
 
+@pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_estimates_are_those_of_one_machine_and_nothing_is_read_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
+    monkeypatch.setattr(on_workers, "run_tasks_on", here(times=2))
+    out = tmp_path / f"out.{form}"
     table = read_table(written(tmp_path / "a.csv"))
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
-        release_prepared(prepare_rows(PLAN, table, destination(tmp_path / "out.csv")), ledger)
+        release_prepared(prepare_rows(PLAN, table, destination(out)), ledger)
     monkeypatch.setattr(read, "IN_PARTS_FROM", 1 << 30)
-    whole = verified_release(tmp_path / "out.csv")
+    whole = verified_release(out)
     monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
-    found = verified_release(tmp_path / "out.csv")
+    found = verified_release(out)
     assert found.table.in_parts > whole.table.in_parts
     asked: dict[str, Any] = {"names": ["city", "size"], "confidence": 0.9}
     expected = plain_estimates(*estimates_of(whole, **asked))
     assert plain_estimates(*estimates_of(found, **asked)) == expected
-    for count in (1, 2, 7):
-        in_parts(tmp_path / "out.csv", count, monkeypatch, text=True)
+    for size in (1 << 20, 1 << 12, 1 << 10) if form == "csv" else (1,):
+        monkeypatch.setattr(on_workers, "PART_BYTES", size)
         assert plain_estimates(*estimates_of(found, **asked, workers=WORKERS)) == expected
     assert all((found.cells(name) == whole.cells(name)).all() for name in whole.protected)  # of which pairs are made
     assert found.table.in_parts

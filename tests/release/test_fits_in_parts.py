@@ -105,7 +105,7 @@ def test_the_model_is_that_of_rows_in_memory(
     chosen: Learner, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path / "a.csv")
-    table, _ = in_parts(path, count, monkeypatch, text=True)
+    table, _ = in_parts(path, count, monkeypatch, form="text")
     expected = in_memory(chosen, Table(table.stored.load(), str(path)))  # type: ignore[union-attr]
     sliced = Table(Sliced(table.stored.load(), 41), str(path))  # type: ignore[arg-type, union-attr]
     assert of_parts(chosen, sliced, None) == expected
@@ -114,7 +114,7 @@ def test_the_model_is_that_of_rows_in_memory(
 
 
 def test_columns_are_chosen_from_parts_as_from_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table, _ = in_parts(written(tmp_path / "a.csv"), 7, monkeypatch, text=True)
+    table, _ = in_parts(written(tmp_path / "a.csv"), 7, monkeypatch, form="text")
     for name, more in (("linear-regression", {"columns": 1}), ("naive-bayes", {"noise_limit": 1e-6})):
         chosen = learners.learner(name)
         found = of_parts(chosen, table, WORKERS, **more)
@@ -127,11 +127,23 @@ def test_the_learners_of_sums_are_those_that_are_promised() -> None:
     assert {each.name for each in SUMS} == promised | {"boosted-trees", "standardize"}
 
 
+def test_row_groups_give_the_model_of_rows_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path / "a.csv")
+    table, _ = in_parts(path, 3, monkeypatch, form="parquet")
+    for name in ("naive-bayes", "linear-regression"):
+        chosen = learners.learner(name)
+        expected = in_memory(chosen, Table(pl.read_csv(path, infer_schema=False), str(path)))
+        assert of_parts(chosen, table, None) == expected
+        assert of_parts(chosen, table, WORKERS) == expected
+    assert table.in_parts
+
+
+@pytest.mark.parametrize("form", ["text", "parquet"])
 @pytest.mark.parametrize("workers", [None, WORKERS])
 def test_a_release_from_parts_reads_after_the_charge_and_never_the_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: Any
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: Any, form: str
 ) -> None:
-    table, _ = in_parts(written(tmp_path / "a.csv"), 7, monkeypatch, text=True)
+    table, _ = in_parts(written(tmp_path / "a.csv"), 3, monkeypatch, form=form)
     bayes = learners.learner("naive-bayes")
     wanted = FitTask(bayes, bayes.parameters(epsilon=1.0), PLAN, "ill", table, tmp_path / "model", workers=workers)
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
@@ -148,7 +160,7 @@ def test_a_bad_value_of_a_part_is_named_and_nothing_stays_charged(
     lines = path.read_text().splitlines()
     lines[201] = lines[201].replace(lines[201].split(",")[1], "huge")
     path.write_text("\n".join(lines) + "\n")
-    table, _ = in_parts(path, 7, monkeypatch, text=True)
+    table, _ = in_parts(path, 7, monkeypatch, form="text")
     bayes = learners.learner("naive-bayes")
     for workers in (None, WORKERS):
         wanted = FitTask(bayes, bayes.parameters(epsilon=1.0), PLAN, "ill", table, tmp_path / "model", workers=workers)

@@ -6,6 +6,7 @@ import copy
 import hashlib
 import json
 import random
+import re
 import shutil
 from collections.abc import Iterator
 from decimal import Decimal
@@ -262,6 +263,20 @@ def test_a_model_whose_file_states_other_facts_than_its_card_is_not_believed(mod
         file.write_bytes(original)
     assert verify_release(models / name) == []
     assert card["files"] == {MODEL: hashlib.sha256(original).hexdigest()}
+
+
+@pytest.mark.parametrize("content", ["null", "[]", "3", "{}", '{"format": "x"}'])
+@pytest.mark.parametrize("name", [NAIVE_BAYES.name, ON_RELEASE])
+def test_a_file_that_holds_no_model_is_named_in_a_sentence(
+    models: Path, tmp_path: Path, name: str, content: str
+) -> None:
+    folder = Path(shutil.copytree(models / name, tmp_path / "forged"))
+    (folder / MODEL).write_text(content, "utf-8")
+    card = json.loads((folder / CARD).read_text("utf-8"))
+    files = {MODEL: hashlib.sha256(content.encode()).hexdigest()}
+    (folder / CARD).write_text(json.dumps(changed(card, ("files",), files)), "utf-8")
+    [problem] = verify_release(folder)
+    assert re.search("not a model|the key '.*' (is missing|has a value of the wrong type)", problem), problem
 
 
 def test_a_card_that_was_forged_throughout_is_not_believed_either(models: Path) -> None:

@@ -273,6 +273,7 @@ with Ledger.open(Path({str(path)!r})) as ledger, mock.patch.object(recover, "sti
 
 LONG = """
 import sys
+import time
 from pathlib import Path
 sys.path.insert(0, {folder!r})
 import test_paused_runs as t
@@ -283,6 +284,8 @@ checkpoint.INTERVAL = 0.1
 def hear(event):
     if isinstance(event, Progress) and "steps" in event.label:
         print(int(event.done), flush=True)
+        if 2 * event.done > event.total:
+            time.sleep(600)  # on a busy machine the kill comes late, and never after the end
 with Ledger.open(Path({ledger!r})) as ledger:
     t.release(ledger, Path({target!r}), plan=t.long({epochs}), emit=hear, checkpoints=t.at(ledger))
 """

@@ -429,6 +429,35 @@ raise SystemExit(main(sys.argv[1:]))
 MOMENTS = 8
 
 
+def begun(folder: Path, output: Path, address: str, **more: Any) -> subprocess.Popen[bytes]:
+    """Start the command that draws the table of a folder on a cluster."""
+    words = ["sanitize", "a.csv", "--plan", "plan.toml", "-o", str(output / "out.csv"), "--engine", "dask"]
+    words += ["--scheduler", address, "--ledger", str(output / "ledger.sqlite")]
+    own = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen([sys.executable, "-c", COMMAND, *words], cwd=folder, env=own, **more)
+
+
+@NO_DASK[0]
+@NO_DASK[1]
+def test_a_command_that_is_told_to_end_says_that_it_can_go_on_at_no_second_charge(
+    tmp_path: Path, cluster: Cluster
+) -> None:
+    frame = written(tmp_path / "a.csv", 20_000)
+    (tmp_path / "plan.toml").write_text(plan_of().to_toml())
+    with begun(tmp_path, tmp_path, cluster.address, stderr=subprocess.PIPE) as process:
+        until(lambda: drawn_files(tmp_path) and charges(tmp_path) == [("charged", 60.0)], "a draw")
+        process.terminate()
+        assert process.stderr is not None
+        said = process.stderr.read().decode()
+    assert process.returncode == CancelledError.exit_code
+    stated = "epsilon = 60 stays charged; the same command goes on with it, and nothing more is charged"
+    assert f"cancelled without a release; {stated}" in said
+    assert drawn_files(tmp_path)
+    assert begun(tmp_path, tmp_path, cluster.address).wait() == 0
+    assert same_rows(as_read(tmp_path / "out.csv"), frame)
+    assert charges(tmp_path) == [("charged", 60.0)]
+
+
 @pytest.mark.slow
 @NO_DASK[0]
 @NO_DASK[1]
@@ -438,17 +467,11 @@ def test_a_command_that_is_killed_at_any_moment_goes_on(tmp_path: Path, cluster:
     (tmp_path / "plan.toml").write_text(plan_of().to_toml())
     ends: list[tuple[bool, bool]] = []
 
-    def begun(folder: Path) -> subprocess.Popen[bytes]:
-        words = ["sanitize", "a.csv", "--plan", "plan.toml", "-o", str(folder / "out.csv"), "--engine", "dask"]
-        words += ["--scheduler", cluster.address, "--ledger", str(folder / "ledger.sqlite")]
-        own = {**os.environ, "PYTHONPATH": str(ROOT)}
-        return subprocess.Popen([sys.executable, "-c", COMMAND, *words], cwd=tmp_path, env=own)
-
     folders = [tmp_path / f"{number}" for number in range(MOMENTS)]
     for folder in folders:
         folder.mkdir()
     for number, folder in enumerate(folders):
-        process = begun(folder)
+        process = begun(tmp_path, folder, cluster.address)
         until(lambda process=process, folder=folder: drawn_files(folder) or process.poll() is not None, "a draw")
         time.sleep(number * 0.05)
         process.kill()
@@ -456,7 +479,7 @@ def test_a_command_that_is_killed_at_any_moment_goes_on(tmp_path: Path, cluster:
         paid = (folder / "ledger.sqlite").exists() and [c for c in charges(folder) if c[0] == "charged"]
         ends.append((bool(paid), (folder / "out.csv").exists()))
         if not ends[-1][1]:
-            assert begun(folder).wait() == 0
+            assert begun(tmp_path, folder, cluster.address).wait() == 0
         assert same_rows(as_read(folder / "out.csv"), frame)
         assert verify_release(folder / "out.csv") == []
         assert [c for c in charges(folder) if c[0] != "void"] == [("charged", 60.0)]

@@ -29,7 +29,7 @@ def add_data(parser: argparse.ArgumentParser, *, required: bool = True, more: st
     many = None if required else "?"
     stated = (
         "CSV or TSV (also packed: gz, zst, bz2, xz, zip), Parquet (a file or a folder), Feather, JSON Lines, Excel, "
-        f"ODS, SPSS, Stata or SAS file, or sample:NAME{more}"
+        f"ODS, SPSS, Stata or SAS file, by its path or address (https, s3, gs, abfs), or sample:NAME{more}"
     )
     parser.add_argument("data", metavar="DATA", nargs=many, help=stated)
     add_reading(parser)

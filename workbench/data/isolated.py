@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
@@ -72,7 +72,13 @@ class Isolated:
     facts: FileFacts
 
 
-def isolated(file: SourceFile, format_name: str, module: str, unpacked: IO[bytes] | None = None) -> Isolated:
+def isolated(
+    file: SourceFile,
+    format_name: str,
+    module: str,
+    unpacked: IO[bytes] | None = None,
+    asked: Mapping[str, Any] | None = None,
+) -> Isolated:
     """Return what the function ``opened`` of ``module`` makes of a file, in a process of its own.
 
     Args:
@@ -80,6 +86,7 @@ def isolated(file: SourceFile, format_name: str, module: str, unpacked: IO[bytes
         format_name: what a person calls a file of its format.
         module: where the function is.
         unpacked: where bytes go that were packed; ``None`` for a format that packs none.
+        asked: what else ``opened`` is told.
 
     Raises:
         InputError: as for :func:`read_isolated`.
@@ -100,6 +107,7 @@ def isolated(file: SourceFile, format_name: str, module: str, unpacked: IO[bytes
             **file.options.to_plain(),
             "replace_invalid": file.replace_invalid,
             "planned": list(file.names or ()),
+            **(asked or {}),
         },
     }
     with child_of(_MODULE) as child, watched(child, reading, file.cancel):

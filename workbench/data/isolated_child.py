@@ -137,7 +137,7 @@ def _answer(request: dict[str, Any], out: BinaryIO) -> None:
     if frame.height != rows or frame.columns != columns:
         raise damaged
     for name, dtype in frame.schema.items():
-        _check_kind(name, dtype)  # before anything is sent
+        check_kind(name, dtype)  # before anything is sent
     send(out, TYPES, json.dumps([word_of(dtype) if found.typed else "" for dtype in frame.dtypes]).encode())
     frame.columns = [str(k) for k in range(frame.width)]  # a name such as * or ^a$ would be a pattern
     texts = [_as_text(name, dtype) for name, dtype in frame.schema.items()]
@@ -183,7 +183,8 @@ def check_shape(rows: int, columns: list[str]) -> None:
         raise RefusedError("the table has no rows", "", "give a file with rows")
 
 
-def _check_kind(name: str, kind: pl.DataType) -> None:
+def check_kind(name: str, kind: pl.DataType) -> None:
+    """Raise :class:`RefusedError` for a column of values that are no cells."""
     import polars as pl
 
     if kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Duration):

@@ -1,8 +1,8 @@
 """The parts of a table, read by the workers of a Dask cluster: what is made of each comes back, and no row.
 
-A part of a file of text is a range of its bytes: workers read it by the path of the file, and refuse other bytes than
-those that this computer read. Of a packed file the bytes are sent to them; of everything else, which is read whole
-here, the cells.
+A part of a file of text is a range of its bytes, one of Parquet some row groups and what the file says of all of them:
+workers read them by the path of the file, and refuse other bytes than those that this computer read. Of a packed file
+the bytes are sent to them; of everything else, which is read whole here, the cells.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import polars as pl
 
 from workbench.data.csv.encoding import FileBytes
-from workbench.data.csv.regular_rows import Cut, Reading, RegularRows
+from workbench.data.remote import is_remote, ranges_of
+from workbench.data.rows_in_parts import Piece, PieceReader, Rows
 from workbench.data.table import Table
 from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
 from workbench.processes.dask_address import CONTINUE, FORMS, file_option, scheduler_named
@@ -125,21 +126,21 @@ class _Part:
     Attributes:
         number: of the part.
         rows_before: how many rows come before them.
-        frame: their cells; or ``None`` where they are read from text.
-        cut: where the text is.
-        path: the file that has the text; ``None`` where it is sent.
-        start: where in the file the text begins.
-        text: the text that is sent.
-        digest: SHA-256 of the text.
+        frame: their cells; or ``None`` where they are read from bytes.
+        how: how they are.
+        path: the file that has the bytes; ``None`` where they are sent.
+        ranges: where in the file they are.
+        texts: the bytes that are sent.
+        digest: SHA-256 of all the bytes.
     """
 
     number: int
     rows_before: int
     frame: pl.DataFrame | None = None
-    cut: Cut | None = None
+    how: Any = None
     path: str | None = None
-    start: int = 0
-    text: bytes = b""
+    ranges: tuple[tuple[int, int], ...] = ()
+    texts: tuple[bytes, ...] = ()
     digest: bytes = b""
 
 
@@ -158,14 +159,16 @@ class PartsOnWorkers(Sequence[_Part]):
         """
         stored = table.stored
         self._workers = workers
-        self._reading: Reading | None = None
-        self._cuts: list[Cut] = []
+        self._reading: PieceReader | None = None
+        self._pieces: list[Piece] = []
         self._digests: dict[int, bytes] = {}
-        if isinstance(stored, RegularRows) and isinstance(stored.body, FileBytes):
-            self._body, self._reading, self._cuts = stored.body, stored.reading, list(stored.cuts(PART_BYTES))
-            self._path = str(Path(table.source).resolve())
-            self._place = self._body.place_in(self._path)
-            self._frame, self._count = None, len(self._cuts)
+        self._files: list[tuple[FileBytes, str, int | None]] = []
+        if isinstance(stored, Rows) and stored.files:
+            self._reading, self._pieces = stored.reading, list(stored.pieces(PART_BYTES))
+            for body, named in stored.files:
+                path = named if body.remote else str(Path(named).resolve())
+                self._files.append((body, path, body.place_in(path)))
+            self._frame, self._count = None, len(self._pieces)
         else:
             self._frame = table.frame
             self._rows = max(1, PART_BYTES * table.rows // max(1, int(self._frame.estimated_size())))
@@ -187,15 +190,16 @@ class PartsOnWorkers(Sequence[_Part]):
         if self._frame is not None:
             before = number * self._rows
             return _Part(number, before, self._frame.slice(before, self._rows))
-        cut = self._cuts[number]
-        text = b""
-        if self._place is None or number not in self._digests:
-            text = self._body[cut.start : cut.stop].tobytes()
-            self._digests.setdefault(number, hashlib.sha256(text).digest())
-        part = _Part(number, cut.rows_before, None, cut, digest=self._digests[number])
-        if self._place is None:
-            return replace(part, text=text)
-        return replace(part, path=self._path, start=self._place + cut.start)
+        piece = self._pieces[number]
+        body, path, place = self._files[piece.file]
+        texts: tuple[bytes, ...] = ()
+        if place is None or number not in self._digests:
+            texts = tuple(body[start:stop].tobytes() for start, stop in piece.ranges)
+            self._digests.setdefault(number, _digest(texts))
+        part = _Part(number, piece.rows_before, None, piece.how, digest=self._digests[number])
+        if place is None:
+            return replace(part, texts=texts)
+        return replace(part, path=path, ranges=tuple((place + start, place + stop) for start, stop in piece.ranges))
 
     def hand_over(self, emit: Emit, cancel: CancelToken) -> None:
         """Let somebody else wait for the parts from now on."""
@@ -207,8 +211,8 @@ class PartsOnWorkers(Sequence[_Part]):
 
     def require_unchanged(self) -> None:
         """Raise :class:`InputError` where somebody wrote to the file since it was opened."""
-        if self._frame is None:
-            self._body.require_unchanged()
+        for body, _, _ in self._files:
+            body.require_unchanged()
 
     def each(
         self,
@@ -306,31 +310,42 @@ class _Sent:
     work: Callable[[Any, Table], Any]
     shared: Any
     beside: Table
-    reading: Reading | None
+    reading: PieceReader | None
 
 
 def _there(sent: _Sent, part: _Part) -> Any:
     frame = part.frame
     if frame is None:
-        assert part.cut is not None
         assert sent.reading is not None
-        frame = sent.reading.frame(_text_of(part, sent.beside.source), part.cut.records).slice(part.cut.header)
+        frame = sent.reading.rows(part.how, _texts_of(part, sent.beside.source))
     return sent.work(sent.shared, sent.beside.replaced(frame=frame, rows_before=part.rows_before))
 
 
-def _text_of(part: _Part, source: str) -> bytes:
-    assert part.cut is not None
-    text, size = part.text, part.cut.stop - part.cut.start
-    if part.path is not None:
+def _texts_of(part: _Part, source: str) -> tuple[bytes, ...]:
+    texts = part.texts
+    if part.path is not None and is_remote(part.path):
+        texts = ranges_of(part.path, part.ranges)
+    elif part.path is not None:
         try:
             with open(part.path, "rb") as file:
-                file.seek(part.start)
-                text = file.read(size)
+                texts = tuple(_range(file, start, stop) for start, stop in part.ranges)
         except OSError as error:
             reason = (error.strerror or "it is not there").lower()
             hint = "mount it on every worker under the same path"
             raise InputError(f"a worker cannot read the file: {reason}", part.path, hint) from None
-    if hashlib.sha256(text).digest() != part.digest:
+    if _digest(texts) != part.digest:
         hint = "give all of them the same file under the same path, and write to it no more"
         raise InputError("a worker reads other bytes in this file than this computer", source, hint)
-    return text
+    return texts
+
+
+def _range(file: IO[bytes], start: int, stop: int) -> bytes:
+    file.seek(start)
+    return file.read(stop - start)
+
+
+def _digest(texts: Sequence[bytes]) -> bytes:
+    digest = hashlib.sha256()
+    for text in texts:
+        digest.update(text)
+    return digest.digest()

@@ -47,11 +47,11 @@ _TEXTS: tuple[tuple[bytes, str, str], ...] = (
 """The same of files of text, letters of either case."""
 
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]{1,30}):/{1,3}[^/\\]", re.IGNORECASE)
-_ON_THE_WEB = ("http", "https", "ftp", "ftps", "sftp", "s3", "gs", "az", "abfs", "hdfs")
+_ON_THE_WEB = ("ftp", "ftps", "sftp", "az", "hdfs")
 
 
 def refuse_address(source: str) -> None:
-    """Raise :class:`InputError` where ``source`` is a URL: only files are read.
+    """Raise :class:`InputError` where ``source`` is the URL of something that cannot be fetched.
 
     A file of such a name can still be read as ``./NAME``.
     """
@@ -61,11 +61,7 @@ def refuse_address(source: str) -> None:
     scheme = found.group(1).lower()
     if scheme == "file":
         raise InputError("this is a file: address, not a path", source, "name the file by its path", code="address")
-    hint = (
-        "download the file and name it: what is read must not change between two passes"
-        if scheme in _ON_THE_WEB
-        else "export the table as CSV and name that file"
-    )
+    hint = "download the file and name it" if scheme in _ON_THE_WEB else "export the table as CSV and name that file"
     raise InputError("this is an address, and only files are read", source, hint, code="address")
 
 

@@ -17,6 +17,7 @@ from workbench.data.csv.options import ReadOptions
 from workbench.data.databases.access import read_database
 from workbench.data.databases.address import address_of
 from workbench.data.other_formats import refuse_address, refuse_other_formats
+from workbench.data.remote import fetched, is_remote
 from workbench.data.sources.catalogue import folder_source, source_of
 from workbench.data.sources.compressed import COMPRESSED, kind_of
 from workbench.data.sources.source import HEAD, SourceFile
@@ -65,8 +66,8 @@ def read_table(
     """Read a table with every cell as the text that is in the file.
 
     Args:
-        path: a file, or a folder of Parquet files; ``sample:NAME`` for a bundled sample; or the address of a table in a
-            database, such as ``sqlite:///FILE?table=T``.
+        path: a file, or a folder of Parquet files; ``sample:NAME`` for a bundled sample; the address of a file, such as
+            ``s3://BUCKET/FILE``; or that of a table in a database, such as ``sqlite:///FILE?table=T``.
         options: what a person stated about how it is read; it overrides the guess.
         names: column names that a plan expects: a first row that holds them is the header.
         cancel: checked several times per second.
@@ -85,21 +86,35 @@ def read_table(
     if address is not None:
         table = read_database(address, cancel)
         return table if options is None else dataclasses.replace(table, missing_marks=options.missing)
+    if is_remote(source):
+        with fetched(source, cancel) as kept:
+            return _read_file(kept, source, options, names, cancel, replace_invalid)
     refuse_address(source)
-    file = Path(path)
+    return _read_file(Path(path), source, options, names, cancel, replace_invalid)
+
+
+def _read_file(
+    file: Path,
+    source: str,
+    options: ReadOptions | None,
+    names: Sequence[str] | None,
+    cancel: CancelToken,
+    replace_invalid: bool,
+) -> Table:
+    """Return the table of a file or folder, which a person calls ``source``."""
     options = options or ReadOptions()
     folder = folder_source(file)
     if folder is not None:
         found, files = folder
-        views = [_open(each, str(each)) for each in files]
+        views = _open_all(files)
         view: AnyBytes = np.empty(0, np.uint8)
     else:
         views = [view := _open(file, source)]
         stated = options.delimiter is not None
-        found = source_of(file, view[:HEAD].tobytes(), stated=stated)
+        found = source_of(Path(source), view[:HEAD].tobytes(), stated=stated)
         refuse_other_formats(view, source, found, stated=stated)
     size = sum(len(each) for each in views)
-    opened = SourceFile(file, source, view, size, options, names, replace_invalid, cancel)
+    opened = SourceFile(file, source, view, views, size, options, names, replace_invalid, cancel)
     with digesting(views, cancel) as digest:
         table = found.read(opened)
         facts = dataclasses.replace(table.facts, options=found.options)
@@ -132,6 +147,8 @@ def _options_of(source: str, *, text: bool) -> tuple[str, tuple[str, ...]]:
     if address_of(source) is not None:
         return "a table of a database", ("missing",)
     file, every = Path(source), tuple(ReadOptions.declared())
+    if is_remote(source):
+        return "", every
     folder = folder_source(file)
     try:
         if folder is None and not file.is_file():  # to open a pipe would wait for its writer
@@ -150,10 +167,20 @@ def _head(file: Path) -> bytes:
         return stream.read(HEAD)
 
 
-def _open(file: Path, source: str) -> AnyBytes:
+_MOST_OPEN = 500
+"""Files of a folder that are open at a time, where each stays open; more of them are read whole."""
+
+
+def _open_all(files: Sequence[Path]) -> list[AnyBytes]:
+    """Return the bytes of the files of a folder: if they are large together, those of none are in memory."""
+    large = sum(each.stat().st_size for each in files if each.exists()) > IN_PARTS_FROM and len(files) <= _MOST_OPEN
+    return [_open(each, str(each), 0 if large else IN_PARTS_FROM) for each in files]
+
+
+def _open(file: Path, source: str, most: int | None = None) -> AnyBytes:
     """Return the bytes of ``file``, or raise an error that says why it cannot be read.
 
-    Those of a large file are read piece by piece, where they are used.
+    Those of a large file, which has more than ``most``, are read piece by piece, where they are used.
     """
     try:
         if file.is_dir():
@@ -164,8 +191,8 @@ def _open(file: Path, source: str) -> AnyBytes:
             raise InputError("this is not a regular file", source, "copy its content into a file first")
         if file.stat().st_size == 0:
             raise InputError("the file is empty", source, "give a file with rows")
-        if file.stat().st_size > IN_PARTS_FROM:
-            return FileBytes(os.open(file, os.O_RDONLY | getattr(os, "O_BINARY", 0)), source)
+        if file.stat().st_size > (IN_PARTS_FROM if most is None else most):
+            return FileBytes(os.open(file, os.O_RDONLY | getattr(os, "O_BINARY", 0)), source, remote=is_remote(source))
         return np.fromfile(file, np.uint8)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,9 @@ from numpy.typing import NDArray
 
 from workbench.params import InputError
 from workbench.signals.cancel import NEVER, CancelToken
+
+if TYPE_CHECKING:
+    from workbench.data.csv.encoding import FileBytes
 
 Index = NDArray[np.int64]
 S = TypeVar("S")
@@ -33,15 +36,47 @@ _SHARE_OF_FREE = 0.6
 """Share of the free memory that a table which is read whole may take."""
 
 
+@dataclass(frozen=True)
+class Piece:
+    """Some rows of a file, and the bytes from which another process makes them.
+
+    Attributes:
+        file: which of the files they are in.
+        ranges: of its bytes: the first one, and the one behind the last.
+        rows_before: how many rows of the table come before them.
+        how: what a :class:`PieceReader` needs to know beside the bytes.
+    """
+
+    file: int
+    ranges: tuple[tuple[int, int], ...]
+    rows_before: int
+    how: Any
+
+
+class PieceReader(Protocol):
+    """Makes rows of the bytes of pieces; it can be sent to another process."""
+
+    def rows(self, how: Any, texts: Sequence[bytes]) -> pl.DataFrame:
+        """Return the rows of a piece, of whose ranges ``texts`` are the bytes."""
+
+
 class Rows(ABC):
     """Rows of text cells that are not in memory.
 
     Attributes:
         columns: the names of their columns.
+        files: what another process reads the rows from, and how a person names each; none where it cannot.
+        reading: how it reads them.
     """
 
     height: int
     columns: tuple[str, ...]
+    files: tuple[tuple[FileBytes, str], ...] = ()
+    reading: PieceReader
+
+    def pieces(self, size: int) -> Iterator[Piece]:
+        """Yield pieces of about ``size`` bytes of text, in order; they are for rows that have files."""
+        raise NotImplementedError(size)
 
     @abstractmethod
     def load(self) -> pl.DataFrame:

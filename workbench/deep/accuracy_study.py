@@ -15,12 +15,13 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
+from workbench.deep.adaptive_clipping import AdaptiveNorm
 from workbench.deep.devices import one_thread
 from workbench.deep.factors import FLAT, MOST_SINGLE
 from workbench.deep.features import TrainingData
 from workbench.deep.model import TrainedModel
 from workbench.deep.networks import Network
-from workbench.deep.plan import CPU, DpSgdPlan
+from workbench.deep.plan import CPU, DpSgdPlan, NormRule
 from workbench.deep.preparation import engine_for, prepared_rows
 from workbench.deep.private_step import PrivateStep, flattened, study_steps
 from workbench.deep.probe_step import HalvingClippedSum
@@ -45,6 +46,7 @@ class SeededTraining:
         width: inputs of a row.
         classes: how many there are.
         event: sample rate, noise where there is any, and how many steps are taken.
+        norm: how the clipping norm moves, at this event's noise.
     """
 
     plan: DpSgdPlan
@@ -52,6 +54,7 @@ class SeededTraining:
     width: int
     classes: int
     event: PoissonGaussian
+    norm: NormRule | None = None
 
     def run(
         self, stage: str, inputs: Tensor, targets: Tensor, *, seed: int, before_step: Callable[[int], None]
@@ -67,12 +70,15 @@ class SeededTraining:
             self.plan.physical_batch,
             lambda event: None,
         )
+        batch = self.event.sample_rate * len(targets)
+        norm = None if self.norm is None or stage == PLAIN else AdaptiveNorm(self.norm, clip, batch)
         mechanism = PrivateStep.of(
-            study_steps(self.event, seed),
+            study_steps(self.event, seed, None if norm is None else norm.rule.noise),
             rows=len(targets),
-            batch=self.event.sample_rate * len(targets),
+            batch=batch,
             clip=self.plan.clip,
             clipped_sum=lambda _: sums,
+            norm=norm,
         )
         if stage != NOISY:
             mechanism = replace(mechanism, noise=None)
@@ -128,7 +134,8 @@ def where_it_went(
     held, kept = order[: len(order) // HELD_OUT], order[len(order) // HELD_OUT :]
     architecture = plan.architecture
     targets = torch.from_numpy(y)
-    training = SeededTraining(plan, architecture, data.features.width, len(data.features.classes), schedule.event)
+    width, classes = data.features.width, len(data.features.classes)
+    training = SeededTraining(plan, architecture, width, classes, schedule.event, schedule.norm)
     stages = []
     with one_thread():  # as the run itself
         inputs = prepared_rows(architecture, X, "cpu", emit=emit, cancel=cancel)
@@ -171,8 +178,9 @@ def trained_again(
     values = {**card["parameters"], "noise": stated["noise_multiplier"], "epsilon": None, "device": CPU}
     plan = DpSgdPlan.from_plain({key: value for key, value in values.items() if value is not None})
     features, network = model.features, model.network
-    event = replace(plan.schedule(len(y)).event, steps=stated["steps"])
-    training = SeededTraining(plan, network, features.width, len(features.classes), event)
+    schedule = plan.schedule(len(y))
+    event = replace(schedule.event, steps=stated["steps"])
+    training = SeededTraining(plan, network, features.width, len(features.classes), event, schedule.norm)
 
     def step(taken: int) -> None:
         cancel.check()

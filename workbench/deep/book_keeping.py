@@ -88,15 +88,25 @@ def cut_patches(image: Tensor, kernel: Sequence[int], stride: Sequence[int], dil
 
 
 def embedding(layer: nn.Module, inputs: Tensor, gradient: Tensor) -> RowGradients:
-    """Each word's vector receives the sum of the gradients at its places."""
+    """Each word's vector receives the sum of the gradients at its places: the words of a row, and these sums.
+
+    Returns:
+        ``weight`` (b, t, d) and ``words`` (b, t), of t places and vectors of d numbers: each word of a row has one sum,
+        and the places that this leaves have sums of 0. So no row has a gradient of all words' vectors in memory, and a
+        sum over b rows adds b numbers at most, as its bound on rounding assumes.
+    """
     assert isinstance(layer, nn.Embedding)
-    words = inputs.reshape(len(inputs), -1)
-    g = gradient.reshape(*words.shape, gradient.shape[-1])
+    words, order = inputs.reshape(len(inputs), -1).long().sort(1)
+    g = gradient.reshape(*words.shape, gradient.shape[-1]).take_along_dim(order.unsqueeze(-1), 1)
     if layer.padding_idx is not None:
         g = g * (words != layer.padding_idx).unsqueeze(-1)
-    weight = g.new_zeros(len(words), *layer.weight.shape)
-    weight.scatter_add_(1, words.unsqueeze(-1).expand_as(g), g)
-    return {"weight": weight}
+    first = torch.zeros_like(words)
+    first[:, 1:] = words[:, 1:] != words[:, :-1]
+    place = first.cumsum(1)
+    return {
+        "weight": torch.zeros_like(g).scatter_add_(1, place.unsqueeze(-1).expand_as(g), g),
+        "words": torch.zeros_like(words).scatter_(1, place, words),
+    }
 
 
 def layer_norm(layer: nn.Module, inputs: Tensor, gradient: Tensor) -> RowGradients:
@@ -179,10 +189,8 @@ class BookKeepingClippedSum(BoundEngine):
     """Keeps the inputs of the layers and the gradients of their outputs; norms and sums follow from these.
 
     Rows' gradients exist for one layer and as many rows as fit into 64 MB; those of linear layers at one position
-    never exist. Single precision, clipped at a bound that its rounding needs (:mod:`workbench.deep.factors`).
-
-    Attributes:
-        clipping: how rows are clipped: at a norm a little below C.
+    and of embeddings never exist. Single precision, clipped at a bound that its rounding needs
+    (:mod:`workbench.deep.factors`).
     """
 
     def _bind(self, network: nn.Module, clip: float, rule: str) -> None:
@@ -284,6 +292,8 @@ class BookKeepingClippedSum(BoundEngine):
         return total
 
     def _portions(self, layer: KeptLayer, rows: int) -> list[slice]:
+        if type(layer.module) is nn.Embedding:
+            return [slice(0, rows)]  # its sums are no larger than the gradient that they are made of
         return chunks(rows, max(1, _NUMBERS_AT_ONCE // numbers(layer)))
 
     def _of_rows(self, layer: KeptLayer, x: Tensor, g: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
@@ -294,7 +304,8 @@ class BookKeepingClippedSum(BoundEngine):
         precision = torch.float32 if numbers(layer) <= _MOST_TERMS else torch.float64
         squares = [
             torch.linalg.vector_norm(in_memory(w).flatten(1), dim=1, dtype=precision).square_()
-            for w in gradients.values()
+            for name, w in gradients.items()
+            if name in layer.parameters
         ]
         return (squares[0] if len(squares) == 1 else torch.stack(squares).sum(0)).float(), gradients
 
@@ -319,6 +330,12 @@ class BookKeepingClippedSum(BoundEngine):
             total[places[name]] = 0
         for part in self._portions(layer, len(x)):
             found = gradients if gradients is not None else self._of_rows(layer, x[part], g[part])[1]
+            if "words" in found:
+                w = found["weight"]
+                w = torch.where(used[:, None, None], w, 0.0) if used is not None else w
+                there = total[places["weight"]].view(-1, w.shape[-1])
+                there.index_add_(0, found["words"].flatten(), (w * factor[:, None, None]).flatten(0, 1))
+                continue
             for name, w in found.items():
                 dense = in_memory(w)
                 flat = dense.flatten(1)

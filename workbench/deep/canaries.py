@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from workbench.deep.adaptive_clipping import norm_of
 from workbench.deep.plan import DpSgdPlan, Schedule
 from workbench.deep.preparation import engine_for
 from workbench.deep.private_step import PrivateStep
@@ -85,6 +86,7 @@ def step_of(schedule: Schedule, steps: Steps) -> PrivateStep:
         batch=schedule.batch,
         clip=schedule.clip,
         clipped_sum=lambda clip: engine_for(module, clip, IN_ONE_RUN),
+        norm=norm_of(schedule),
     )
 
 
@@ -125,7 +127,7 @@ def audit_step(
         cancel.check()
         ask = noise.ask(cost)
         there = (ask.coins.words(IN_ONE_RUN) & np.uint64(1)).astype(bool)
-        mechanism = made(schedule, ask.steps(schedule.event.label))
+        mechanism = made(schedule, ask.steps(schedule.event.label, count_noise=schedule.count_noise))
         found, square = _one_run(mechanism, schedule, there)
         evidence.append(found)
         present.append(there)

@@ -54,6 +54,7 @@ class RunState:
         seconds: spent on the steps.
         physical_batch: rows in memory at once; fewer than planned after memory was short.
         records: the private metrics.
+        clip: the clipping norm of the next step; ``None`` in checkpoints of former versions, where it stays.
     """
 
     step: int
@@ -62,6 +63,7 @@ class RunState:
     seconds: float
     physical_batch: int
     records: tuple[Record, ...] = ()
+    clip: float | None = None
 
     def tensors(self) -> bytes:
         """Return parameters and optimiser as the content of a safetensors file."""
@@ -76,6 +78,7 @@ class RunState:
             "step": self.step,
             "seconds": self.seconds,
             "physical_batch": self.physical_batch,
+            "clip": self.clip,
             "records": [asdict(record) for record in self.records],
         }
 
@@ -98,6 +101,7 @@ class RunState:
                 seconds=float(facts["seconds"]),
                 physical_batch=int(facts["physical_batch"]),
                 records=tuple(Record(**record) for record in facts["records"]),
+                clip=None if facts.get("clip") is None else float(facts["clip"]),
             )
         except (SafetensorError, KeyError, TypeError, ValueError):
             raise InputError("the checkpoint is damaged", where, "put back a whole copy") from None

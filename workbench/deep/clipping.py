@@ -14,11 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value, vmap
 
-from workbench.deep.factors import FLAT, Clipping
+from workbench.deep.factors import FLAT, Clipping, DoublePrecision, SinglePrecision
 from workbench.params import ParameterError
-
-_ROUNDING = 1 - 2.0**-40
-"""Keeps a clipped gradient at most C also after the rounding of its own scaling, in double precision."""
 
 _AT_ONCE = 2**18
 """Numbers that are copied into double precision at once (2 MB): the copy stays in the cache and the peak low."""
@@ -53,6 +50,10 @@ class ClippedSum(Protocol):
             targets: class codes, shape (b,); −1 is an empty row, which contributes nothing.
             measure: whether loss and accuracy are wanted, too.
         """
+        ...
+
+    def clip_at(self, clip: float) -> None:
+        """Clip at another norm C from now on."""
         ...
 
 
@@ -106,7 +107,13 @@ def nothing() -> None:
 
 
 class BoundEngine(ABC):
-    """An engine that is bound to a network."""
+    """An engine that is bound to a network.
+
+    Attributes:
+        clipping: how rows are clipped: at a norm a little below C.
+    """
+
+    clipping: SinglePrecision | DoublePrecision
 
     def __init__(
         self,
@@ -134,8 +141,16 @@ class BoundEngine(ABC):
         self._bind(network, clip, rule)
 
     @abstractmethod
+    def __call__(self, inputs: Tensor, targets: Tensor, *, measure: bool = True) -> StepSums:
+        """Return the sums of a batch, as :class:`ClippedSum` says."""
+
+    def clip_at(self, clip: float) -> None:
+        """Clip at another norm C from now on."""
+        self.clipping = self.clipping.at(clip)
+
+    @abstractmethod
     def _bind(self, network: Any, clip: float, rule: str) -> None:
-        """Make what does not depend on the rows."""
+        """Make what does not depend on the rows, and :attr:`clipping`."""
 
 
 class PerRowClippedSum(BoundEngine):
@@ -146,7 +161,7 @@ class PerRowClippedSum(BoundEngine):
     """
 
     def _bind(self, network: nn.Module, clip: float, rule: str) -> None:
-        self._clipping = Clipping(rule, clip * _ROUNDING)
+        self.clipping = DoublePrecision(rule, clip)
         self._layers = _by_layer(network)
         of_row = grad_and_value(self._loss_of_row, has_aux=True)
         # Recurrent layers are fused by the library, in a form that knows no single rows.
@@ -159,7 +174,8 @@ class PerRowClippedSum(BoundEngine):
 
         def chunk(part: slice) -> StepSums:
             gradients, (losses, right) = self._gradients(parameters, inputs[part], targets[part])
-            total = clipped_sum(list(gradients.values()), self._clipping, self._watch, self._layers)
+            rule = self.clipping.of(len(losses))
+            total = clipped_sum(list(gradients.values()), rule, self._watch, self._layers)
             present = int((targets[part] >= 0).sum())
             return StepSums(total, present, float(losses.sum(dtype=torch.float64)), int(right.sum()))
 

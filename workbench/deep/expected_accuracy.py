@@ -237,10 +237,11 @@ class _Simulation:
 
     def _training(self, size: _Size, steps: int) -> SeededTraining:
         # σC on a sum of B rows: on a sum of b rows the mean has the same noise with σC·b/B.
-        noise = self.schedule.event.noise_multiplier * size.batch / self.schedule.batch
-        event = PoissonGaussian(size.batch / size.rows, noise, steps)
-        width, classes = self.features.width, len(self.features.classes)
-        return SeededTraining(self.plan, self.plan.architecture, width, classes, event)
+        times = size.batch / self.schedule.batch
+        event = PoissonGaussian(size.batch / size.rows, self.schedule.event.noise_multiplier * times, steps)
+        width, classes, norm = self.features.width, len(self.features.classes), self.schedule.norm
+        norm = None if norm is None else replace(norm, noise=norm.noise * times)
+        return SeededTraining(self.plan, self.plan.architecture, width, classes, event, norm)
 
     def _seconds_of(self, size: _Size) -> float:
         """Return how long a step takes: a few are taken, until the time for that is over."""

@@ -46,6 +46,9 @@ STABILITY = 0.01
 LEAST_SINGLE, MOST_SINGLE = 1e-6, 1e6
 """Clipping norms at which single precision neither loses small squares nor overflows."""
 
+_ROUNDING = 1 - 2.0**-40
+"""Keeps a clipped gradient at most C also after the rounding of its own scaling, in double precision."""
+
 _UNIT = 2.0**-24
 _LEAST_NORMAL = 2.0**-126
 
@@ -87,6 +90,22 @@ def bound_in_single(clip: float, terms: int, rows: int) -> float:
     return clip / ((1 + 2 * gamma(terms + 16)) * (1 + 2 * rows * gamma(rows + 4)))
 
 
+class DoublePrecision:
+    """The clipping of an engine that computes norms and sums in double precision."""
+
+    def __init__(self, rule: str, clip: float) -> None:
+        """Make the rule; the arguments are those of :class:`Clipping`."""
+        self._whole = Clipping(rule, clip * _ROUNDING)
+
+    def of(self, rows: int) -> Clipping:
+        """Return the rule for ``rows`` rows in one sum."""
+        return self._whole
+
+    def at(self, clip: float) -> DoublePrecision:
+        """Return the same rule at another norm."""
+        return DoublePrecision(self._whole.rule, clip)
+
+
 class SinglePrecision:
     """The clipping of an engine that computes in single precision: the bound depends on the rows that are summed.
 
@@ -105,6 +124,10 @@ class SinglePrecision:
             found = Clipping(self._whole.rule, bound_in_single(self._whole.bound, self._terms, rows))
             self._known[rows] = found
         return found
+
+    def at(self, clip: float) -> SinglePrecision:
+        """Return the same rule at another norm."""
+        return SinglePrecision(self._whole.rule, clip, self._terms)
 
 
 @dataclass(frozen=True)

@@ -320,11 +320,7 @@ def fits(network: nn.Module) -> bool:
 
 
 class ImageClippedSum(BoundEngine):
-    """Clipped sums of a network for which :func:`fits` holds, in single precision.
-
-    Attributes:
-        clipping: how rows are clipped: at a norm a little below C.
-    """
+    """Clipped sums of a network for which :func:`fits` holds, in single precision."""
 
     def _bind(self, network: nn.Sequential, clip: float, rule: str) -> None:
         parsed = _parsed(network)

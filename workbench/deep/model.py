@@ -168,6 +168,7 @@ def facts(training: Training) -> dict[str, Any]:
         "sampling": SAMPLING,
         "steps": training.steps,
         "stopped": training.stopped,
+        **({} if training.schedule.norm is None else {"last_clip": training.clip}),
     }
 
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from workbench.deep.compiled import as_written
 from workbench.params import ParameterError
 from workbench.privacy.entropy import Entropy
-from workbench.work.ask import Steps
+from workbench.work.ask import COUNT, Steps
 
 LAYERS = 1024
 TAIL = 4.038849846109504
@@ -187,7 +187,7 @@ class GaussianNoise:
     They end at 12.5 standard deviations (mass beyond: 1e-35). Each step that was taken is given noise once.
 
     Attributes:
-        scale: standard deviation, the noise multiplier of the steps times the clipping norm: σC.
+        scale: standard deviation, the noise multiplier of the steps times the clipping norm that it began with: σC.
     """
 
     def __init__(self, steps: Steps, clip: float) -> None:
@@ -199,7 +199,7 @@ class GaussianNoise:
         self.scale = steps.noise_multiplier * clip
         if not 0 < self.scale < float("inf"):
             raise ParameterError(f"the noise scale {self.scale} is not a number above 0")
-        self._steps = steps
+        self._steps, self._first, self._times = steps, clip, 1.0
         self._source = Ziggurat(self.scale, steps.noise)
         self._block = np.empty(_BLOCK)
         self._used = _BLOCK
@@ -251,13 +251,28 @@ class GaussianNoise:
         else:
             self._used = end
             drawn = self._block[start:end]  # nobody reads these numbers again
-        _added(values, drawn, 1.0 / over, out)
+        _added(values, drawn, self._times, 1.0 / over, out)
+
+    def clip_at(self, clip: float) -> None:
+        """Make noise for sums that a row moves by at most ``clip`` from now on."""
+        self._times = clip / self._first
+
+    def on_count(self, value: float) -> float:
+        """Return ``value``, a count of terms ±1/2, with noise.
+
+        Raises:
+            UndeclaredError: the steps declare no count, or this step's had its noise.
+        """
+        self._steps.give_noise(COUNT)
+        spread = self._steps.count_noise
+        assert spread is not None
+        return float(value + spread * (self._draw(1)[0] / self.scale))
 
 
 @as_written
-def _added(values: NDArray[Any], drawn: NDArray[np.float64], times: float, out: NDArray[Any]) -> None:
-    """Write (values + drawn)·times into ``out``; all three have one length."""
+def _added(values: NDArray[Any], drawn: NDArray[np.float64], scale: float, times: float, out: NDArray[Any]) -> None:
+    """Write (values + drawn·scale)·times into ``out``; all three have one length."""
     if not len(values) == len(drawn) == len(out):
         raise ValueError("values and what is to be written have different lengths")
     for i in range(len(out)):
-        out[i] = (values[i] + drawn[i]) * times
+        out[i] = (values[i] + drawn[i] * scale) * times

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from workbench.deep import image_kernel, table_kernel
 from workbench.deep.book_keeping import BookKeepingClippedSum, known_layers
-from workbench.deep.clipping import ClippedSum, PerRowClippedSum, nothing
+from workbench.deep.clipping import BoundEngine, ClippedSum, PerRowClippedSum, nothing
 from workbench.deep.factors import FLAT, LEAST_SINGLE, MOST_SINGLE
 from workbench.deep.feature_cache import BLOCK, FeatureCache
 from workbench.deep.mixing_layers import require_rows_for_themselves, require_separate_rows, without_chance
@@ -109,9 +109,9 @@ def engine_for(
     raise AssertionError("the plain engine serves every network")
 
 
-def _candidates(network: nn.Module, clip: float) -> list[Callable[..., ClippedSum]]:
+def _candidates(network: nn.Module, clip: float) -> list[Callable[..., BoundEngine]]:
     """Return the engines whose conditions ``network`` meets, the fastest first."""
-    found: list[Callable[..., ClippedSum]] = []
+    found: list[Callable[..., BoundEngine]] = []
     single = all(p.dtype == torch.float32 for p in network.parameters()) and LEAST_SINGLE <= clip <= MOST_SINGLE
     on_cpu = all(p.device.type == "cpu" for p in network.parameters())
     if single and on_cpu and table_kernel.is_logistic(network):
@@ -125,13 +125,13 @@ def _candidates(network: nn.Module, clip: float) -> list[Callable[..., ClippedSu
     return [*found, PerRowClippedSum]
 
 
-def _agrees(engine: ClippedSum, network: nn.Module, clip: float, rule: str, example: Tensor) -> bool:
+def _agrees(engine: BoundEngine, network: nn.Module, clip: float, rule: str, example: Tensor) -> bool:
     """Return whether ``engine`` gives on generated rows what the plain engine gives."""
     rows = example[:_ROWS_TRIED]
     targets = torch.arange(len(rows), device=rows.device) % 2
     try:
         with without_chance(network):  # dropout would make the two differ
-            bound = engine.clipping.of(len(rows)).bound if hasattr(engine, "clipping") else clip
+            bound = engine.clipping.of(len(rows)).bound
             plain = PerRowClippedSum(network, bound, len(rows), rule=rule)(rows, targets).total
             fast = engine(rows, targets).total.double()
     except (RuntimeError, AssertionError, TypeError):

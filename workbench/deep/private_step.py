@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from workbench.deep.adaptive_clipping import AdaptiveNorm
 from workbench.deep.clipping import ClippedSum, StepSums, ignore_phase, sums_of
 from workbench.deep.noise import GaussianNoise
 from workbench.deep.poisson import PoissonSampler
@@ -51,10 +53,10 @@ def flattened(network: nn.Module) -> Tensor:
     return flat
 
 
-def study_steps(event: PoissonGaussian, seed: int = 0) -> Steps:
+def study_steps(event: PoissonGaussian, seed: int = 0, count_noise: float | None = None) -> Steps:
     """Return the steps of ``event`` with seeded batches and noise, of which nothing can be released."""
     study = Study(np.random.default_rng(seed + 1), SeededEntropy(seed))
-    return study.ask(Cost(exact(0), exact(0), event)).steps(event.label)
+    return study.ask(Cost(exact(0), exact(0), event)).steps(event.label, count_noise=count_noise)
 
 
 @dataclass(eq=False)
@@ -68,6 +70,7 @@ class PrivateStep:
         noise: is added to a sum; ``None`` in studies of what clipping alone does.
         batch: expected rows of a batch, by which a sum is divided.
         enter: receives the name of each phase of a step as it begins.
+        norm: moves the clipping norm after each step; ``None`` where it stays.
     """
 
     steps: Steps
@@ -76,6 +79,7 @@ class PrivateStep:
     noise: GaussianNoise | None
     batch: float
     enter: Callable[[str], None] = ignore_phase
+    norm: AdaptiveNorm | None = None
     _kept: tuple[Tensor, Any, Tensor, Any] | None = field(default=None, init=False, repr=False)
     """A total, its gradient, and both as arrays: an engine has one total, or a new one for each step."""
 
@@ -89,6 +93,7 @@ class PrivateStep:
         clip: float,
         clipped_sum: Callable[[float], ClippedSum],
         enter: Callable[[str], None] = ignore_phase,
+        norm: AdaptiveNorm | None = None,
     ) -> PrivateStep:
         """Make the parts.
 
@@ -99,9 +104,13 @@ class PrivateStep:
             clip: the clipping norm C.
             clipped_sum: makes the engine for a clipping norm.
             enter: receives the name of each phase of a step as it begins.
+            norm: moves the clipping norm, from the one that it has; the steps then declare a count.
         """
         sampler = PoissonSampler(rows, steps.sample_rate, steps.coins)
-        return cls(steps, sampler, clipped_sum(clip), GaussianNoise(steps, clip), batch, enter)
+        made = cls(steps, sampler, clipped_sum(clip), GaussianNoise(steps, clip), batch, enter, norm)
+        if norm is not None:
+            made._clip_at(norm.clip)
+        return made
 
     def step(self, inputs: Tensor, targets: Tensor, *, measure: bool = True) -> tuple[Tensor, StepSums]:
         """Return (Σ clipped + N(0, σ²C²))/batch, shape (P,), and the private sums; an empty batch is noise only.
@@ -114,9 +123,23 @@ class PrivateStep:
         self.steps.take()
         self.enter("batch")
         rows = self.sampler.draw()
-        sums = sums_of(self.clipped_sum, inputs, targets, rows, measure=measure, enter=self.enter)
+        with nullcontext() if self.norm is None else self.norm.listening():
+            sums = sums_of(self.clipped_sum, inputs, targets, rows, measure=measure, enter=self.enter)
         self.enter("step")
-        return self.noisy(sums.total), sums
+        gradient = self.noisy(sums.total)
+        if self.norm is not None:
+            present = targets[torch.from_numpy(rows).to(targets.device)] >= 0
+            self._follow(self.norm, self.norm.counted(present))
+        return gradient, sums
+
+    def _follow(self, norm: AdaptiveNorm, count: float) -> None:
+        """Move the clipping norm by a count, with noise where there is any."""
+        self._clip_at(norm.follow(count if self.noise is None else self.noise.on_count(count)))
+
+    def _clip_at(self, clip: float) -> None:
+        self.clipped_sum.clip_at(clip)
+        if self.noise is not None:
+            self.noise.clip_at(clip)
 
     def noisy(self, total: Tensor) -> Tensor:
         """Return (total + noise)/batch, in single precision, where ``total`` is; the noise is the processor's."""

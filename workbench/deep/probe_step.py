@@ -51,6 +51,7 @@ class HalvingClippedSum:
         self.physical_batch = physical_batch
         self._make = make
         self._emit = emit
+        self._clip: float | None = None
         self._engine = make(physical_batch)
 
     def __call__(self, inputs: Tensor, targets: Tensor, *, measure: bool = True) -> StepSums:
@@ -88,6 +89,13 @@ class HalvingClippedSum:
     def renew(self) -> None:
         """Give back the memory that the engine keeps, by making it anew."""
         self._engine = self._make(self.physical_batch)
+        if self._clip is not None:
+            self._engine.clip_at(self._clip)
+
+    def clip_at(self, clip: float) -> None:
+        """Clip at another norm C from now on."""
+        self._clip = clip
+        self._engine.clip_at(clip)
 
     def lower(self, rows: int, why: str) -> None:
         """Hold at most ``rows`` rows at once from now on, and say ``why``."""

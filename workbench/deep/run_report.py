@@ -55,6 +55,7 @@ class RunReport:
         forecast: what was predicted of its memory before it began.
         corrected: the same with what a step on made-up rows took, and then the first step of the run.
         first_step: the measured peak when the first step was done; ``None`` before that.
+        clip: the clipping norm of the step; the schedule's if not given.
     """
 
     schedule: Schedule
@@ -64,6 +65,7 @@ class RunReport:
     forecast: MemoryForecast
     corrected: MemoryForecast
     first_step: int | None = None
+    clip: float = 0.0
     _records: list[Record] = field(default_factory=list)
     _rows: int = 0
     _loss: float = 0.0
@@ -74,7 +76,7 @@ class RunReport:
 
     def on_norms(self, squares: Tensor) -> None:
         """Take the squared norms (b, K) of the rows of a step, layer by layer; private."""
-        self._norms.append(squares.sum(1).sqrt())
+        self._norms.append(squares.sum(1).sqrt() / (self.clip or self.schedule.clip))
 
     @property
     def records(self) -> tuple[Record, ...]:
@@ -153,7 +155,7 @@ class RunReport:
             self.emit(Metric("loss", step, loss))
             self.emit(Metric("accuracy", step, accuracy))
         if self._norms:
-            ratios = torch.cat(self._norms).double().cpu() / self.schedule.clip
+            ratios = torch.cat(self._norms).double().cpu()
             ratios = ratios[ratios > 0]  # an empty row has no gradient
             bins = torch.bucketize(ratios, torch.tensor(NORM_EDGES, dtype=torch.float64))
             counts = torch.bincount(bins, minlength=len(NORM_EDGES) + 1)

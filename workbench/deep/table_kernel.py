@@ -259,11 +259,7 @@ def logistic(
 
 
 class TableEngine(BoundEngine):
-    """Clipped sums of chains of linear layers, on the processor, in single precision.
-
-    Attributes:
-        clipping: how rows are clipped: at a norm a little below C.
-    """
+    """Clipped sums of chains of linear layers, on the processor, in single precision."""
 
     def _bind(self, network: nn.Sequential, clip: float, rule: str) -> None:
         self._linear = [layer for layer in network if isinstance(layer, nn.Linear)]

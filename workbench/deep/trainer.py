@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from workbench.deep.adaptive_clipping import norm_of
 from workbench.deep.checkpoint import Checkpoints, Keeper, RunState, restore
 from workbench.deep.devices import computing_on, device_of, finish_on
 from workbench.deep.factors import NORMS
@@ -54,6 +55,7 @@ class Training:
         seconds: of the steps, without reading and accounting.
         device: where it ran.
         releasable: whether all its randomness was cryptographic.
+        clip: the clipping norm after the last step.
         randomness: where the noise came from, and what of it is not known to be tested, for the card.
     """
 
@@ -72,6 +74,7 @@ class Training:
     seconds: float
     device: str
     releasable: bool
+    clip: float
     randomness: str = GAUSSIAN_SENTENCE
 
 
@@ -133,7 +136,8 @@ def train(
     with computing_on(device):
         run = _Run(plan, data, schedule, device, emit, options)
         ask = noise.ask(run.whole)
-        steps = ask.steps(schedule.event.label, 0 if options.keep is None else options.keep.counted)
+        taken = 0 if options.keep is None else options.keep.counted
+        steps = ask.steps(schedule.event.label, taken, schedule.count_noise)
         ask.finish()
         run.take(steps, cancel)
     return run.result(steps)
@@ -157,6 +161,7 @@ class _Run:
         self.parameters = flattened(self.module)
         self.update = UPDATES[plan.optimizer](plan.lr, plan.momentum)
         self.former = None if options.keep is None else options.keep.state
+        self.norm = norm_of(schedule, None if self.former is None else self.former.clip)
         example = example_of(self.network, features, device)
         if device != CPU:
             emit(Notice("info", ON_GPU))
@@ -211,6 +216,7 @@ class _Run:
             clip=schedule.clip,
             clipped_sum=lambda clip: self.sums,
             enter=report.enter,
+            norm=self.norm,
         )
         self.started = self.options.clock() - self._begin_report()
         checkpoints = Checkpoints(
@@ -263,6 +269,7 @@ class _Run:
     def _measures(self, step: int) -> bool:
         """Return whether loss, accuracy and norms of a step are computed, and let the report receive the norms."""
         measure = not self.options.quiet and step % max(1, self.schedule.steps // MEASURED) == 0
+        self.report.clip = self._clip()
         NORMS.on_norms = self.report.on_norms if measure else None
         return measure
 
@@ -279,7 +286,11 @@ class _Run:
             seconds=self.options.clock() - self.started,
             physical_batch=self.sums.physical_batch,
             records=self.report.records,
+            clip=self._clip(),
         )
+
+    def _clip(self) -> float:
+        return self.schedule.clip if self.norm is None else self.norm.clip
 
     def _counted(self, steps: Steps) -> int:
         """Return how many steps count as taken: where they are counted, never fewer than were claimed."""
@@ -306,5 +317,6 @@ class _Run:
             seconds=self.seconds,
             device=self.device,
             releasable=steps.releasable,
+            clip=self._clip(),
             randomness=GAUSSIAN_SENTENCE if self.device == CPU else f"{GAUSSIAN_SENTENCE} {ON_GPU}",
         )

@@ -91,8 +91,14 @@ class UserNetwork(Network):
         return sum(p.numel() for p in self.build(inputs, classes).parameters())
 
     def held_by_row(self, inputs: int, classes: int) -> int:
-        """Return the numbers that a step holds for each row: all layers' outputs four times, and a row's gradient."""
+        """Return the numbers that a step holds for each row: all layers' outputs four times, and a row's gradient.
+
+        Of embeddings a row's gradient is no larger than their output, if each layer of the network is a known one.
+        """
         import torch
+        from torch import nn
+
+        from workbench.deep.book_keeping import known_layers
 
         module, seen = self.build(inputs, classes), [0]
 
@@ -103,7 +109,9 @@ class UserNetwork(Network):
             layer.register_forward_hook(count)
         with torch.no_grad():
             module(torch.zeros(1, inputs))
-        return 4 * seen[0] + sum(p.numel() for p in module.parameters())
+        known = known_layers(module)
+        made = [m for m in module.modules() if not (known and type(m) is nn.Embedding)]
+        return 4 * seen[0] + sum(p.numel() for m in made for p in m.parameters(recurse=False))
 
     def rows_at_once(self) -> int:
         """Return what bounds no physical batch: which engine it has is not known before it runs."""

@@ -445,7 +445,8 @@ class PrivateEstimator(Fitted, Generic[Released]):
         columns = checked_columns(X, setting.attributes)
         if not self.empty_rows:
             goal, columns = goal[filled], columns[filled]
-        setting = _ranged(ask, setting, lambda: _range_counts(setting, columns[filled] if self.empty_rows else columns))
+        here = filled if self.empty_rows else slice(None)
+        setting = _ranged(ask, setting, lambda: _range_counts(setting, columns[here], goal[here]))
         model = self._learn(ask, setting, columns, goal)
         self._finish(ask)
         self.model_ = model
@@ -565,12 +566,13 @@ def _filled_rows(setting: FitSetting[Any], columns: list[Any]) -> tuple[NDArray[
 
 
 def _range_counts_of_part(setting: FitSetting[Any], columns: list[Any]) -> NDArray[np.int64]:
-    return _range_counts(setting, _filled_rows(setting, columns)[0])
+    return _range_counts(setting, *_filled_rows(setting, columns))
 
 
-def _range_counts(setting: FitSetting[Any], X: NDArray[np.float64]) -> NDArray[np.int64]:
+def _range_counts(setting: FitSetting[Any], X: NDArray[np.float64], y: NDArray[Any]) -> NDArray[np.int64]:
     """Return how many of the rows, none of them empty, lie in each cell of each column whose range is chosen (c, w)."""
-    return np.stack([range_counts(setting.attributes[j], X[:, j], setting.range_depth) for j in setting.range_columns])
+    facts, columns, depth = (*setting.attributes, setting.target), (*X.T, y), setting.range_depth
+    return np.stack([range_counts(facts[j], columns[j], depth) for j in setting.range_columns])
 
 
 def _ranged(ask: Ask, setting: Any, counts: Callable[[], NDArray[np.int64]]) -> Any:

@@ -228,10 +228,9 @@ class BestModel(Model[Setting]):
         candidate = setting.candidates[chosen]
         best = candidate.learner.estimator.from_plain(plain)
         facts = best.setting
-        same = (facts.declared or facts.attributes, facts.target, facts.rows, facts.parameters, best.noise)
-        if same != (
-            setting.attributes,
-            setting.target,
+        known = facts.declared or (*facts.attributes, facts.target)
+        if (known, facts.rows, facts.parameters, best.noise) != (
+            (*setting.attributes, setting.target),
             setting.rows - setting.held,
             setting.parameters_of(candidate),
             values["noise"],

@@ -29,7 +29,7 @@ _QUARTERS = 4
 
 # Chosen on diabetes with round and with wide bounds, of which `tests/benchmarks/results/wide_bounds.md` shows more.
 _MOST_SHARE, _SHARE = 0.2, 2.8  # of ε: as much over the root of n·ε for each column
-_GAP = 0.4
+_GAP, _SURE = 0.85, 3.0  # of n, by which the best window is ahead of an empty one; and of noises, in 1/ε
 _WORTH, _WORTH_OF_NOISE = 0.08, 2.5  # of n, for half the width; never more than so much over n·ε of the choice
 
 
@@ -39,8 +39,19 @@ def range_share(known: float) -> float:
 
 
 def range_depth(known: float) -> int:
-    """Return how often the bounds may be halved, where n·ε is ``known`` for the choice of one range; 0: not at all."""
-    return max(0, min(DEEPEST, math.floor(_GAP * min(known, 1e3) / math.log(2)) - 3))
+    """Return how often the bounds may be halved, where n·ε is ``known`` for the choice of one range; 0: not at all.
+
+    So often that neither what narrowness is worth nor the largest noise takes an empty window for the best one.
+    """
+
+    def lead(depth: int) -> float:
+        return depth * _worth(known) + (math.log(len(windows(depth))) + _SURE) / known
+
+    return max(depth for depth in range(DEEPEST + 1) if depth == 0 or lead(depth) <= _GAP)
+
+
+def _worth(known: float) -> float:
+    return min(_WORTH, _WORTH_OF_NOISE / known)
 
 
 @lru_cache(maxsize=DEEPEST + 1)
@@ -76,7 +87,7 @@ def range_scores(counts: NDArray[np.int64], depth: int, rows: int, known: float)
     """
     k, first, end = windows(depth).T
     below = np.concatenate([[0], np.cumsum(counts)])
-    worth = int(rows * min(_WORTH, _WORTH_OF_NOISE / known))
+    worth = int(rows * _worth(known))
     return [int(v) for v in below[end] - below[first] + k * worth]
 
 

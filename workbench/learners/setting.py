@@ -24,6 +24,10 @@ NOISES = ("released", "study", "none")
 
 _MOST_ROWS = 2**49
 _SHARE_DIGITS = 12
+
+# n·ε from which models of numbers choose the target's range, and for each range from which they choose all; chosen on
+# Boston, diabetes progression and Friedman 1.
+_TARGET_FROM, _COLUMNS_OF_NUMBERS_FROM = 1e3, 100.0
 _EXACT_DIGITS = 100
 
 Chosen = TypeVar("Chosen", bound=Parameters)
@@ -100,9 +104,11 @@ class FitSetting(Generic[Chosen]):
         rows: public n.
         private: whether there is noise.
         version: of the format of the model's file, which says by which rules the model follows from its answers.
-        ranges: the windows that were chosen (:mod:`workbench.learners.ranges`); ``attributes`` have them as bounds.
-        declared: then the attributes as they were declared.
-        ranges_since: the first format in which the range of each column of numbers is chosen first; 0: in none.
+        ranges: the windows that were chosen (:mod:`workbench.learners.ranges`); ``attributes`` and ``target`` have them
+            as bounds.
+        declared: then the attributes as they were declared, and the target after them.
+        ranges_since: the first format in which the range of each column of numbers, and of such a target, is chosen
+            first; 0: in none.
     """
 
     attributes: tuple[Attribute, ...]
@@ -134,12 +140,29 @@ class FitSetting(Generic[Chosen]):
         return Budget(exact(self._given), Decimal(0) if given is None else exact(given))
 
     @cached_property
+    def _rangeable(self) -> tuple[int, ...]:
+        """The places of the columns whose ranges would be chosen, where the target is the last one."""
+        if getattr(self.parameters, "ranges", DECLARED) != FOUND or not 0 < self.ranges_since <= self.version:
+            return ()
+        columns, known = tuple(j for j, a in enumerate(self.attributes) if a.numeric), self.rows * self._given
+        if not self.target.numeric:
+            return columns
+        every = (*columns, len(self.attributes))
+        if known >= _COLUMNS_OF_NUMBERS_FROM * (len(every) + 1):
+            return every
+        return every[-1:] if known >= _TARGET_FROM else ()
+
+    @property
+    def _range_weights(self) -> list[float]:
+        # A wrong range of the target spoils the model, that of a column only this column.
+        return [2.0 if j == len(self.attributes) else 1.0 for j in self._rangeable]
+
+    @cached_property
     def _divided(self) -> tuple[Decimal, Decimal]:
         """ε or ρ of the ranges and of all else; they sum to the whole exactly."""
         amount = self.whole.amount
-        found, columns = 0.0, sum(a.numeric for a in self.attributes)
-        wanted = getattr(self.parameters, "ranges", DECLARED) == FOUND and 0 < self.ranges_since <= self.version
-        if wanted and columns:
+        found, columns = 0.0, sum(self._range_weights)
+        if columns:
             known = self.rows * self._given / columns
             found = range_share(known)
             if range_depth(known * found) < 1:  # noise would choose
@@ -159,13 +182,13 @@ class FitSetting(Generic[Chosen]):
         """The share of the query of each range, by its label; none where they are not chosen."""
         if not self.private or not self._divided[0]:
             return {}
-        labels = [f"range of {a.name}" for a in self.attributes if a.numeric]
-        return dict(zip(labels, split_epsilon(self._divided[0], [1.0] * len(labels)), strict=True))
+        labels = [f"range of {(*self.attributes, self.target)[j].name}" for j in self._rangeable]
+        return dict(zip(labels, split_epsilon(self._divided[0], self._range_weights), strict=True))
 
     @cached_property
     def range_columns(self) -> tuple[int, ...]:
-        """The places of the columns whose ranges are chosen."""
-        return tuple(j for j, a in enumerate(self.attributes) if a.numeric) if self.ranged else ()
+        """The places of the columns whose ranges are chosen, where the target is the last one."""
+        return self._rangeable if self.ranged else ()
 
     @cached_property
     def range_known(self) -> float:
@@ -187,7 +210,7 @@ class FitSetting(Generic[Chosen]):
         return {label: [window] for label, window in zip(self.ranged, self.ranges, strict=True)} if self.ranges else {}
 
     def with_ranges(self, answers: Mapping[str, Sequence[int]]) -> Self:
-        """Return the facts of a fit whose ranges were chosen: the attributes have them as bounds.
+        """Return the facts of a fit whose ranges were chosen: attributes and target have them as bounds.
 
         Raises:
             ParameterError: an answer is no window.
@@ -198,8 +221,9 @@ class FitSetting(Generic[Chosen]):
         for label, window in zip(self.ranged, chosen, strict=True):
             if not 0 <= window < len(windows(self.range_depth)):
                 raise ParameterError(f"the answer {window} is none of the ranges", label)
-        inner = narrowed(self.attributes, self.range_columns, self.range_depth, chosen)
-        return replace(self, attributes=inner, ranges=chosen, declared=self.attributes)
+        facts = (*self.attributes, self.target)
+        *inner, target = narrowed(facts, self.range_columns, self.range_depth, chosen)
+        return replace(self, attributes=tuple(inner), target=target, ranges=chosen, declared=facts)
 
     @cached_property
     def shares(self) -> dict[str, Decimal]:
@@ -268,14 +292,15 @@ class FitSetting(Generic[Chosen]):
 
     def to_plain(self, learner: str, noise: str) -> dict[str, Any]:
         """Return the head of a model's file as JSON holds it."""
+        *attributes, target = self.declared or (*self.attributes, self.target)
         return {
             "learner": learner,
             "format": self.version,
             "noise": noise,
             "rows": self.rows,
             "parameters": self.parameters.to_plain(),
-            "attributes": [a.to_plain() for a in self.declared or self.attributes],
-            "target": self.target.to_plain(),
+            "attributes": [a.to_plain() for a in attributes],
+            "target": target.to_plain(),
         }
 
     @classmethod

@@ -67,6 +67,14 @@ def unscaled(heights: NDArray[np.float64], lower: float, upper: float) -> NDArra
     return np.asarray(np.clip(lower * (1 - share) + upper * share, lower, upper))
 
 
+def heights(places: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return z·w (n, k) for rows z (n, m), ``weights`` (m + 1, k) having the offsets first; each row by itself."""
+    out = np.repeat(weights[:1], len(places), axis=0)
+    for j in range(places.shape[1]):
+        out += places[:, j, None] * weights[j + 1]
+    return out
+
+
 def parts_of(values: NDArray[np.float64], lower: float, upper: float, parts: int) -> NDArray[np.int64]:
     """Return in which of so many equal parts of the public bounds each value lies, 0 … ``parts`` − 1; no NaN."""
     place = (scaled(values, lower, upper) + 1) / 2

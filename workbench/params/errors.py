@@ -120,6 +120,7 @@ EXTRAS = {
     "distributed": ("Dask", "dist"),
     "dask": ("Dask", "dist"),
     "pandas": ("pandas", "api"),
+    "fsspec": ("fsspec", "remote"),
     "fastexcel": ("fastexcel", "formats"),
     "pyreadstat": ("pyreadstat", "formats"),
 }

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from workbench import learners
 from workbench.data.schema import Attribute
 from workbench.learners import Learner, corrected, learner
-from workbench.learners.checks import checked_schema
+from workbench.learners.checks import checked_schema, plain_part
 from workbench.params import InputError, ParameterError, WorkbenchError
 from workbench.params.codec import read_json
 from workbench.privacy.accounting.event import Cost, exact
@@ -62,11 +62,15 @@ def learned(card: dict[str, Any], folder: Path) -> Any:
         InputError: the file cannot be read.
         ParameterError: it is not one of such a model of this version.
     """
+    chosen = learner(card["model"])
+    return (corrected(chosen) if MADE_FROM in card else chosen.estimator).from_plain(_values(folder))
+
+
+def _values(folder: Path) -> dict[str, Any]:
     values = read_json(folder / MODEL, "model")
     if not isinstance(values, dict):
         raise InputError("this is not a model", str(folder / MODEL), "give the folder as it was released")
-    chosen = learner(card["model"])
-    return (corrected(chosen) if MADE_FROM in card else chosen.estimator).from_plain(values)
+    return values
 
 
 # -- what a card says against itself -----------------------------------------------------------------------------------
@@ -131,7 +135,7 @@ def _of_queries(card: dict[str, Any], inputs: list[Attribute], folder: Path) -> 
     if parameters.to_plain() != card["parameters"]:
         yield "the parameters on the card are not all of those that the model has"
     estimator = chosen.private(inputs[:-1], inputs[-1], parameters, uncharged())
-    estimator.version = read_json(folder / MODEL, "model")["format"]  # by the rules of its format: see _of_answers
+    estimator.version = plain_part(_values(folder), "format", int)  # by the rules of its format: see _of_answers
     events = queries_of(stated)
     asked = [(e.label, amount_of(e)) for e in events]
     if not _agree(asked, _expected(chosen, estimator, card["rows"], len(asked))):
@@ -181,6 +185,7 @@ def _of_steps(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
         if not _same(stated.get(key), value):
             given = str(stated.get(key))[:60]
             yield f"the card says {key} = {given!r}, its parameters and rows give {str(value)[:60]!r}"
+    yield from _norm_moved(stated, schedule)
     yield from _ended(stated, schedule, plan)
     cost = _claimed(card, schedule, stated)
     if cost is None:
@@ -217,6 +222,12 @@ def _schedule(plan: DpSgdPlan, stated: dict[str, Any], rows: int, people: int) -
         own = replace(plan, noise=stated["noise_multiplier"], epsilon=None).schedule(rows, people)
         return replace(own, cap=None if plan.epsilon is None else exact(plan.epsilon))
     return plan.schedule(rows, people)
+
+
+def _norm_moved(stated: dict[str, Any], schedule: Schedule) -> Iterator[str]:
+    """Yield where the last clipping norm is missing, or is that of a run whose norm stays."""
+    if ("last_clip" in stated) != (schedule.norm is not None):
+        yield "the card says that the clipping norm moved, and its parameters do not, or the other way round"
 
 
 def _ended(stated: dict[str, Any], schedule: Schedule, plan: DpSgdPlan) -> Iterator[str]:

@@ -248,12 +248,13 @@ class Ask:
 
     # -- trainings ----------------------------------------------------------------------------------------------------
 
-    def steps(self, label: str, taken: int = 0) -> Steps:
+    def steps(self, label: str, taken: int = 0, count_noise: float | None = None) -> Steps:
         """Return the steps of DP-SGD that an event declares.
 
         Args:
             label: of the event.
             taken: steps that count as taken by earlier parts of the training.
+            count_noise: standard deviation of the noise on a count of unclipped rows, where each step asks for one.
 
         Raises:
             UndeclaredError: the event was not declared, was served before, or has not so many steps; or there is no
@@ -265,8 +266,9 @@ class Ask:
         if not isinstance(event, PoissonGaussian):
             raise UndeclaredError(f"{label!r} is not declared as the steps of a training")
         if self.releasable:
-            return Steps(event, ChaCha20Entropy(), ChaCha20Entropy(), taken)
-        return Steps(event, self.coins, cast("Entropy", self._noise), taken)  # a study's noise is random bits, too
+            return Steps(event, ChaCha20Entropy(), ChaCha20Entropy(), taken, count_noise)
+        # A study's noise is random bits, too.
+        return Steps(event, self.coins, cast("Entropy", self._noise), taken, count_noise)
 
     # -- the rest -----------------------------------------------------------------------------------------------------
 
@@ -419,26 +421,39 @@ class DrawsElsewhere:
             raise UndeclaredError("not every part of the rows has its draw")
 
 
+SUM, COUNT = "sum", "count"
+"""What a step of DP-SGD answers."""
+
+
 class Steps:
     """The steps of DP-SGD that one event declares: the only source of their sampling and their noise.
 
     A step is taken before anything of it is drawn. Fewer steps than declared are an early stop, which costs those that
-    were taken; one more is refused.
+    were taken; one more is refused. A step answers with a sum and, where it was asked for, a count of terms ±1/2; the
+    sum then has so much more noise that both together are the Gaussian that the event declares.
 
     Attributes:
         coins: random bits of the batches.
         noise: random bits of the noise.
     """
 
-    def __init__(self, event: PoissonGaussian, coins: Entropy, noise: Entropy, taken: int = 0) -> None:
+    def __init__(
+        self, event: PoissonGaussian, coins: Entropy, noise: Entropy, taken: int = 0, count_noise: float | None = None
+    ) -> None:
         """Begin after ``taken`` steps.
 
         Raises:
             UndeclaredError: these are more than the event has.
+            ParameterError: a count with so little noise leaves nothing to the sums.
         """
         if not 0 <= taken <= event.steps:
             raise UndeclaredError(f"{event.label!r} is declared with {event.steps} steps, and {taken} were taken")
-        self._event, self._taken, self._noisy = event, taken, taken
+        self._event, self._taken = event, taken
+        self._answered = {SUM: taken} if count_noise is None else {SUM: taken, COUNT: taken}
+        self._multipliers = (
+            event.noise_multiplier if count_noise is None else event.beside_count(count_noise),
+            count_noise,
+        )
         self.coins, self.noise = coins, noise
 
     def __reduce__(self) -> str:
@@ -453,7 +468,12 @@ class Steps:
     @property
     def noise_multiplier(self) -> float:
         """The standard deviation of the noise on a sum, divided by the clipping norm."""
-        return self._event.noise_multiplier
+        return self._multipliers[0]
+
+    @property
+    def count_noise(self) -> float | None:
+        """The standard deviation of the noise on a count of terms ±1/2; ``None`` where no count is declared."""
+        return self._multipliers[1]
 
     @property
     def taken(self) -> int:
@@ -481,17 +501,20 @@ class Steps:
         self._taken += 1
         return self._taken
 
-    def give_noise(self) -> None:
-        """Record that the step that was taken gets its noise now.
+    def give_noise(self, answer: str = SUM) -> None:
+        """Record that an answer of the step that was taken, :data:`SUM` or :data:`COUNT`, gets its noise now.
 
         Raises:
-            UndeclaredError: it had noise already: a second one, averaged with the first, would show more of the rows.
+            UndeclaredError: no count was declared; or it had noise already: a second one, averaged with the first,
+                would show more of the rows.
         """
-        if self._noisy >= self._taken:
+        if answer not in self._answered:
+            raise UndeclaredError(f"{self._event.label!r} is declared without a {answer}")
+        if self._answered[answer] >= self._taken:
             raise UndeclaredError(
                 f"step {self._taken} of {self._event.label!r} has its noise: it is drawn once for each step taken"
             )
-        self._noisy = self._taken
+        self._answered[answer] = self._taken
 
 
 def declared(event: CostEvent) -> Iterator[Declared]:

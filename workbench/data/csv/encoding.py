@@ -9,11 +9,13 @@ import threading
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.csv.legacy_encodings import SEVERAL_BYTES, likely
+from workbench.data.private_file import path_of
 from workbench.params import InputError
 from workbench.params.remedies import state_option
 from workbench.signals.cancel import CancelToken
@@ -29,14 +31,15 @@ class FileBytes:
     A file that another program cuts short is an error here; of a mapped one the system would kill the process.
     """
 
-    def __init__(self, file: int, source: str) -> None:
+    def __init__(self, file: int, source: str, *, remote: bool = False) -> None:
         """Take a file.
 
         Args:
             file: its open descriptor, which is closed when the bytes are no longer used.
             source: the name a person uses for it.
+            remote: whether that is an address at which others fetch the same bytes.
         """
-        self._file = file
+        self._file, self.remote = file, remote
         self._source, self._lock = source, threading.Lock()
         weakref.finalize(self._lock, os.close, self._file)  # all ranges of the file share the lock
         self._found = self._state()
@@ -81,11 +84,18 @@ class FileBytes:
 
     def place_in(self, path: str) -> int | None:
         """Return where these bytes begin in the file called ``path``; ``None`` where it is not the file they are of."""
+        if self.remote:
+            return self._first
         try:
             same = os.path.samestat(os.fstat(self._file), os.stat(path))
         except (OSError, ValueError):
             return None
         return self._first if same else None
+
+    @property
+    def path(self) -> Path | None:
+        """Where other processes open this very file while it is in use; ``None`` where there is no such place."""
+        return path_of(self._file)
 
     def require_unchanged(self) -> None:
         """Raise :class:`InputError` if somebody wrote to the file since it was opened."""

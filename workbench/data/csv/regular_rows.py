@@ -11,7 +11,7 @@ import polars as pl
 
 from workbench.data.csv.encoding import AnyBytes, FileBytes
 from workbench.data.csv.precheck import Shape
-from workbench.data.rows_in_parts import Index, Part, Rows, require_memory
+from workbench.data.rows_in_parts import Index, Part, Piece, Rows, require_memory
 from workbench.params import InputError
 
 PIECE = 1 << 23
@@ -63,6 +63,10 @@ class Reading:
             raise pl.exceptions.ComputeError("another number of records")
         return frame.select(pl.all().replace("", None)) if self.quote is not None else frame
 
+    def rows(self, how: Cut, texts: Sequence[bytes]) -> pl.DataFrame:
+        """Return the rows of a cut."""
+        return self.frame(texts[0], how.records).slice(how.header)
+
 
 @dataclass(frozen=True)
 class Cut:
@@ -86,6 +90,8 @@ class Cut:
 class RegularRows(Rows):
     """The rows of a regular text."""
 
+    reading: Reading
+
     def __init__(
         self,
         body: AnyBytes,
@@ -102,6 +108,7 @@ class RegularRows(Rows):
         mark = quote if shape.quoted else None
         self.reading = Reading(self.columns, delimiter or "\x1f", mark, source, isinstance(body, FileBytes))
         self.height = shape.records - self._header
+        self.files = ((body, source),) if isinstance(body, FileBytes) else ()
 
     @property
     def one_column(self) -> bool:
@@ -133,7 +140,12 @@ class RegularRows(Rows):
         text = self._body[cut.start : cut.stop].tobytes()
         if isinstance(self._body, FileBytes):
             self._body.require_unchanged()
-        return self._parsed(text, cut.records).slice(cut.header)
+        return self.reading.rows(cut, (text,))
+
+    def pieces(self, size: int) -> Iterator[Piece]:
+        """Yield the cuts of about that size as other processes read them."""
+        for cut in self.cuts(size):
+            yield Piece(0, ((cut.start, cut.stop),), cut.rows_before, cut)
 
     def at(self, index: Index) -> pl.DataFrame:
         """Return some rows, of which only the surroundings are read."""
@@ -171,11 +183,6 @@ class RegularRows(Rows):
             count = min(last * stride, self._shape.records) - before
             yield Cut(int(starts[first]), int(starts[last]), count, header, max(before - self._header, 0))
             first = last
-
-    @property
-    def body(self) -> AnyBytes:
-        """The text."""
-        return self._body
 
     @property
     def _parsed(self) -> Callable[[bytes, int], pl.DataFrame]:

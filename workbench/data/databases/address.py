@@ -12,7 +12,7 @@ from workbench.params import InputError, ParameterError
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
 _DIALECTS = ("sqlite", "postgresql", "postgres", "mysql", "mariadb", "oracle", "mssql")
-_ON_THE_WEB = ("http", "https", "ftp", "ftps", "sftp", "s3", "gs", "az", "abfs", "hdfs", "file")
+_ON_THE_WEB = ("http", "https", "ftp", "ftps", "sftp", "s3", "gs", "az", "abfs", "abfss", "hdfs", "file")
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]{1,30}):/(/?)(.*)", re.IGNORECASE | re.DOTALL)
 """With one slash it has been a ``Path``, which keeps no two in a row."""
 _SECRET = re.compile(r"passw|pwd|secret|token", re.IGNORECASE)

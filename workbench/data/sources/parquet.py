@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import bisect
+import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
+import polars as pl
+
+from workbench.data.csv.encoding import FileBytes
 from workbench.data.isolated import read_isolated
-from workbench.data.opened import Opened, RefusedError
+from workbench.data.isolated_child import check_kind, check_shape
+from workbench.data.opened import Opened, RefusedError, Unpacked
+from workbench.data.sources.row_groups import read_groups
 from workbench.data.sources.source import Source, SourceFile
 from workbench.data.table import Table
 
-if TYPE_CHECKING:
-    import polars as pl
-
 ENDINGS = (".parquet", ".pq")
+_STEP = 1 << 18
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -35,19 +40,29 @@ def parts_of(folder: Path) -> list[Path]:
     return found
 
 
-def opened(path: Path, options: dict[str, Any]) -> Opened:
-    """Return what a file or folder holds according to its own metadata, and how to read its cells."""
-    import polars as pl
+def opened(path: Path, options: dict[str, Any]) -> Opened | Unpacked:
+    """Return what a file or folder holds according to its own metadata, and how to read its cells.
 
-    if not path.is_dir():
-        rows, columns = _shape(path)
-        return Opened(rows, columns, lambda: _read(path))
-    files = parts_of(path)
-    keys = [_keys(path, file) for file in files]
-    shapes = [_shape(file) for file in files]
-    first = shapes[0][1]
-    for file, (_, columns), its in zip(files, shapes, keys, strict=True):
-        if set(columns) != set(first) or list(its) != list(keys[0]):
+    Args:
+        path: the file or folder.
+        options: ``outline`` asks for what the metadata say alone; ``rows`` (the first, and how many) or ``chosen`` (the
+            numbers of some) for rows of a file, with its ``columns`` and the ``keys`` that its folders state.
+    """
+    if "chosen" in options:
+        keys, chosen = options["keys"], options["chosen"]
+        return Opened(
+            len(chosen), [*options["columns"], *keys], lambda: _chosen(path, options["columns"], keys, chosen)
+        )
+    if "rows" in options:
+        keys, (start, count) = options["keys"], options["rows"]
+        return Opened(count, [*options["columns"], *keys], lambda: _read(path, options["columns"], keys, start, count))
+    folder = path.is_dir()
+    files = parts_of(path) if folder else [path]
+    keys = [_keys(path, file) if folder else {} for file in files]
+    schemas = [_scan(file).collect_schema() for file in files]
+    first = list(schemas[0])
+    for file, schema, its in zip(files, schemas, keys, strict=True):
+        if set(schema) != set(first) or list(its) != list(keys[0]):
             raise RefusedError(
                 f"the files {files[0].relative_to(path)} and {file.relative_to(path)} have different columns",
                 "",
@@ -58,33 +73,75 @@ def opened(path: Path, options: dict[str, Any]) -> Opened:
         raise RefusedError(
             "the column is in the files and in the names of their folders", f"column {both[0]}", "rename one of them"
         )
-
-    def read() -> pl.DataFrame:
-        frames = [
-            _read(file)[first].with_columns(pl.lit(value, pl.String).alias(name) for name, value in its.items())
-            for file, its in zip(files, keys, strict=True)
-        ]
-        for name in first:
-            if len({frame.schema[name] for frame in frames}) > 1:
-                raise RefusedError(
-                    "the column has different types in the files of the folder", f"column {name}", "write it with one"
-                )
-        return pl.concat(frames)
-
-    return Opened(sum(rows for rows, _ in shapes), [*first, *keys[0]], read)
+    for name in first:
+        if len({schema[name] for schema in schemas}) > 1:
+            raise RefusedError(
+                "the column has different types in the files of the folder", f"column {name}", "write it with one"
+            )
+    if options.get("outline"):
+        return _outline(files, keys, schemas[0])
+    return Opened(
+        sum(_rows(file) for file in files),
+        [*first, *keys[0]],
+        lambda: pl.concat([_read(file, first, its) for file, its in zip(files, keys, strict=True)]),
+    )
 
 
-def _shape(path: Path) -> tuple[int, list[str]]:
-    import polars as pl
+def _outline(files: list[Path], keys: list[dict[str, str | None]], schema: pl.Schema) -> Unpacked:
+    """Return as JSON the columns and their types, and of each file its row groups.
 
-    lazy = pl.scan_parquet(path.resolve(), glob=False, hive_partitioning=False)
-    return int(lazy.select(pl.len()).collect().item()), list(lazy.collect_schema())
+    Of a group: how many rows, the bytes of their values, and where these are in the file.
+    """
+    from pyarrow.parquet import read_metadata
+
+    from workbench.data.columns.source_types import word_of
+
+    found, rows = [], 0
+    for file, its in zip(files, keys, strict=True):
+        said = read_metadata(file)
+        rows += said.num_rows
+        groups = [said.row_group(k) for k in range(said.num_row_groups)]
+        places = [[group.num_rows, group.total_byte_size, *_place(group)] for group in groups]
+        found.append({"path": str(file), "keys": its, "groups": places})
+    check_shape(rows, [*schema, *keys[0]])
+    for name, kind in schema.items():
+        check_kind(name, kind)
+    types = [*map(word_of, schema.dtypes()), *("String" for _ in keys[0])]
+    said = {"columns": list(schema), "keys": list(keys[0]), "types": types, "files": found}
+    return Unpacked(iter([json.dumps(said).encode()]), {})
 
 
-def _read(path: Path) -> pl.DataFrame:
-    import polars as pl
+def _place(group: Any) -> tuple[int, int]:
+    columns = [group.column(k) for k in range(group.num_columns)]
+    starts = [column.dictionary_page_offset or column.data_page_offset for column in columns]
+    stops = [start + column.total_compressed_size for start, column in zip(starts, columns, strict=True)]
+    return min(starts), max(stops)
 
-    return pl.read_parquet(path.resolve(), glob=False, hive_partitioning=False)
+
+def _scan(path: Path) -> pl.LazyFrame:
+    return pl.scan_parquet(path, glob=False, hive_partitioning=False)
+
+
+def _rows(path: Path) -> int:
+    return int(_scan(path).select(pl.len()).collect().item())
+
+
+def _read(
+    path: Path, columns: list[str], keys: dict[str, str | None], start: int = 0, count: int | None = None
+) -> pl.DataFrame:
+    frame = _scan(path).slice(start, count).collect()
+    frame = frame if frame.columns == columns else frame[columns]  # by a name such as * it would find all
+    return frame.with_columns(pl.lit(value, pl.String).alias(name) for name, value in keys.items())
+
+
+def _chosen(path: Path, columns: list[str], keys: dict[str, str | None], chosen: list[int]) -> pl.DataFrame:
+    found, k = [], 0
+    while k < len(chosen):
+        start = chosen[k] // _STEP * _STEP
+        stop = bisect.bisect_left(chosen, start + _STEP)
+        found.append(_read(path, columns, keys, start, _STEP)[[row - start for row in chosen[k:stop]]])
+        k = stop
+    return pl.concat(found)
 
 
 def _keys(folder: Path, file: Path) -> dict[str, str | None]:
@@ -94,7 +151,9 @@ def _keys(folder: Path, file: Path) -> dict[str, str | None]:
 
 
 def read(file: SourceFile) -> Table:
-    """Return the table of a Parquet file, or of a folder of them."""
+    """Return the table of a Parquet file, or of a folder of them; the rows of large ones are read in parts."""
+    if all(isinstance(view, FileBytes) for view in file.views):
+        return read_groups(file)
     return read_isolated(file, PARQUET.name, __name__)
 
 

@@ -26,6 +26,7 @@ class SourceFile:
         path: where it is; ``None`` of what was packed in another file.
         source: the name a person uses for it.
         view: its bytes; none of a folder.
+        views: those of each file of a folder, or of it alone.
         size: how many there are, in all files of a folder.
         options: what a person stated.
         names: column names that a plan expects.
@@ -36,6 +37,7 @@ class SourceFile:
     path: Path | None
     source: str
     view: AnyBytes
+    views: Sequence[AnyBytes]
     size: int
     options: ReadOptions
     names: Sequence[str] | None

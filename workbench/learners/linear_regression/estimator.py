@@ -3,7 +3,10 @@
 *Adaptive*, the default, asks two things (zero-out neighbours, noise on whole numbers):
 
 * which columns to use, one round of report-noisy-max each (:mod:`workbench.learners.selection`), unless all are used;
-* the sums of products over these columns and the target.
+* the sums of products over these columns and the target;
+* with a δ the same once more, with half of the rest, over the columns turned to the axes of the first sums and scaled
+  by their spread there, and what the first line leaves of the target: columns that nearly hang together lie in the
+  noise of the first sums, and stand out of that of the second.
 
 *Functional* asks for the coefficients of the loss over all columns (Zhang et al. 2012). The model is the columns and
 the noisy whole numbers; its coefficients follow from them (:mod:`workbench.learners.linear_regression.solve`).
@@ -40,7 +43,7 @@ from workbench.learners.base import Answers, Model, SummingEstimator, Total
 from workbench.learners.checks import places_part
 from workbench.learners.encoding import grid_of
 from workbench.learners.linear_regression.corrected import CorrectedLinearRegression
-from workbench.learners.linear_regression.solve import former_line, functional_line, ridge_line
+from workbench.learners.linear_regression.solve import Turn, former_line, functional_line, turn
 from workbench.learners.selection import choose, line_sums, losses_of
 from workbench.learners.setting import (
     FitSetting,
@@ -168,7 +171,8 @@ _NORM_SHARE = 0.1
 _FORMER_COLUMNS_RATE, _FORMER_NORM_SHARE = 0.06, 0.3  # of files of format 1
 _UP = 1 + 2.0**-40
 
-SUMS = "sums"
+SUMS, REFINED = "sums", "sums of turned columns"
+_REFINED_SHARE = 0.5
 
 _LEAST_KNOWN = 100
 """With less n·ε than this every column would be lost in noise, and none is used."""
@@ -213,11 +217,21 @@ class Setting(FitSetting[LinearRegressionParameters]):
         """The queries that choose a column."""
         return [f"choice of column {i + 1}" for i in range(self.used if self.selects else 0)]
 
+    @cached_property
+    def refines(self) -> bool:
+        """Whether the sums are asked for twice: with a δ, as in L1 turned columns have larger norms."""
+        return self.gaussian and self.used > 1 and self.version >= self.ranges_since and not self.functional
+
     @property
     def weights(self) -> dict[str, float]:
         """Each query with its weight in the split of ε."""
         part = self.parameters.selection_share if self.selects else 0.0
-        return {**dict.fromkeys(self.choices, part / max(self.used, 1)), SUMS: 1 - part}
+        again = {REFINED: (1 - part) * _REFINED_SHARE} if self.refines else {}
+        return {
+            **dict.fromkeys(self.choices, part / max(self.used, 1)),
+            SUMS: 1 - part - sum(again.values()),
+            **again,
+        }
 
     @cached_property
     def limit(self) -> float:
@@ -231,12 +245,14 @@ class Setting(FitSetting[LinearRegressionParameters]):
 
     def lengths(self) -> dict[str, int]:
         """Return how many whole numbers the file holds: the choices are in the names of the columns."""
-        return {SUMS: largest_norm(self.used + 1)}
+        return dict.fromkeys((SUMS, REFINED) if self.refines else (SUMS,), largest_norm(self.used + 1))
 
     @cached_property
     def size(self) -> int:
         """K of the sums."""
-        return grid_of(self.rows, self.limit, self.part(SUMS).strength if self.private else math.inf)
+        if not self.private:
+            return grid_of(self.rows, self.limit)
+        return grid_of(self.rows, self.limit, min(self.part(label).strength for label in self.lengths()))
 
     @cached_property
     def sensitivity(self) -> int:
@@ -245,10 +261,14 @@ class Setting(FitSetting[LinearRegressionParameters]):
             return math.isqrt(functional_squares(self.used + 1) * self.size**4 - 1) + 1
         return math.floor(self.limit * self.size**2)
 
-    @cached_property
-    def deviation(self) -> float:
-        """Standard deviation of the noise of each sum, in units of one."""
-        return self.noise_deviation(SUMS, self.sensitivity) / self.size**2
+    def deviation(self, label: str) -> float:
+        """Return the standard deviation of the noise of each sum of a query, in units of one."""
+        return self.noise_deviation(label, self.sensitivity) / self.size**2
+
+    def found(self, answers: Answers, label: str) -> Turn:
+        """Return the line of the sums of a query, and what is asked of the rows after it."""
+        sums = gram(answers[label], self.used + 1, self.size, functional=False)
+        return turn(sums, self.rows, self.deviation(label), self.parameters.ridge)
 
 
 class LinearRegressionModel(Model[Setting]):
@@ -268,13 +288,15 @@ class LinearRegressionModel(Model[Setting]):
         super().__init__(setting, noise, answers)
         self.chosen = tuple(chosen)
         self.answer = tuple(answers[SUMS])
-        strength = setting.parameters.ridge
-        found = gram(answers[SUMS], len(chosen) + 1, setting.size, functional=setting.functional)
-        if setting.functional:
-            self.line_ = functional_line(found, setting.deviation, strength)
-        else:
-            line = ridge_line if setting.version > 1 else former_line
-            self.line_ = line(found, setting.rows, setting.deviation, strength)
+        if setting.functional or setting.version == 1:
+            found = gram(answers[SUMS], len(chosen) + 1, setting.size, functional=setting.functional)
+            known = setting.deviation(SUMS), setting.parameters.ridge
+            self.line_ = (
+                functional_line(found, *known) if setting.functional else former_line(found, setting.rows, *known)
+            )
+            return
+        first = setting.found(answers, SUMS)
+        self.line_ = first.corrected(setting.found(answers, REFINED).line) if setting.refines else first.line
 
     @property
     def columns_used(self) -> tuple[str, ...]:
@@ -311,11 +333,14 @@ def _line_sums(setting: Setting, rows: Rows) -> list[int]:
     return line_sums(*rows)
 
 
-def _sums(setting: Setting, rows: Rows, chosen: Sequence[int]) -> list[int]:
-    """Return the sums that the line is computed from."""
-    encoded, heights = rows
-    ones = np.full((len(heights), 1), setting.size, dtype=np.int64)
-    used = np.column_stack([ones, encoded[:, list(chosen)], heights])
+def _sums(setting: Setting, rows: Rows, chosen: Sequence[int], first: Turn | None = None) -> list[int]:
+    """Return the sums that the line is computed from, or that it is corrected by."""
+    encoded, goal = rows
+    ones = np.full((len(goal), 1), setting.size, dtype=np.int64)
+    used = np.column_stack([ones, encoded[:, list(chosen)], goal])
+    if first is not None:
+        turned = first.rows(used[:, 1:-1] / setting.size, goal / setting.size)
+        used = np.column_stack([ones, np.trunc(turned * setting.size).astype(np.int64)])
     return (
         coefficients(used)
         if setting.functional
@@ -337,6 +362,9 @@ class LinearRegression(SummingEstimator[LinearRegressionModel]):
         if setting.selects:
             chosen = choose(losses_of(total(_line_sums), setting.size), setting.choices, ask)
         answers = {SUMS: ask(SUMS, total(_sums, chosen).tolist(), setting.sensitivity)}
+        if setting.refines:
+            first = setting.found(answers, SUMS)
+            answers[REFINED] = ask(REFINED, total(_sums, chosen, first).tolist(), setting.sensitivity)
         return LinearRegressionModel(setting, self.noise.name, answers, chosen)
 
 

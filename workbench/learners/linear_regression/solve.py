@@ -7,9 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.learners.sums import heights
+
 _PRIOR_MEAN = 0.1  # variance of a column's mean about the centre of its bounds, in half-ranges²
 _FLAT = 1e-9
 _USUAL_SLOPE = 0.4  # half-ranges of the target for one of a column
+_SPREAD, _MOST = 1 / 3, 2.0
+REACH = 0.5
+"""Half-ranges of the target at which what a first line leaves is cut off."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +32,38 @@ class Line:
     slopes: NDArray[np.float64]
 
     def at(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the prediction for rows (n, m), within [−1, 1]."""
-        return np.clip(self.height + (columns - self.centre) @ self.slopes, -1.0, 1.0)
+        """Return the prediction for rows (n, m), within [−1, 1]; each row's by itself, whatever is beside it."""
+        weights = np.concatenate([[self.height - self.centre @ self.slopes], self.slopes])
+        return np.clip(heights(columns, weights[:, None])[:, 0], -1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What a first line and its moments make of the rows: columns that do not hang together, and what is still wrong.
+
+    Attributes:
+        line: the first line.
+        axes: the weights of each new column (m, m): about 0, with a deviation of :data:`_SPREAD` as far as it is known.
+    """
+
+    line: Line
+    axes: NDArray[np.float64]
+
+    def rows(self, columns: NDArray[np.float64], goal: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the new columns of rows (n, m), and what is wrong with goals (n,) in units of :data:`REACH`, in ±1."""
+        weights = np.vstack([-self.line.centre @ self.axes, self.axes])
+        wrong = (goal - self.line.at(columns)) / REACH
+        return np.clip(np.column_stack([heights(columns, weights), wrong]), -1.0, 1.0)
+
+    def corrected(self, found: Line) -> Line:
+        """Return the first line with that of the new rows added."""
+        height = self.line.height + REACH * (found.height - float(found.centre @ found.slopes))
+        return Line(self.line.centre, height, self.line.slopes + REACH * (self.axes @ found.slopes))
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Noisy moments about the means, a row; see :func:`ridge_line` for what they are computed from.
+    """Noisy moments about the means, a row; see :func:`turn` for what they are computed from.
 
     Attributes:
         centre: means of the columns (m,).
@@ -61,8 +91,8 @@ class Moments:
         return cls(centre, height, covariance, gram[1:-1, -1] / weight - centre * height, noise)
 
 
-def ridge_line(gram: NDArray[np.float64], rows: int, deviation: float, strength: float) -> Line:
-    """Return the ridge regression whose penalty in each direction follows from the known noise.
+def turn(gram: NDArray[np.float64], rows: int, deviation: float, strength: float) -> Turn:
+    """Return the ridge regression whose penalty in each direction follows from the known noise, and its axes.
 
     With r as the deviation of the noise of a moment, noise alone has eigenvalues between −2·r·√m and 2·r·√m (Wigner).
     An eigenvalue λ of the columns' covariance that is above r·√m = e shows itself as λ + e²/λ (Benaych-Georges &
@@ -85,7 +115,8 @@ def ridge_line(gram: NDArray[np.float64], rows: int, deviation: float, strength:
     clear = (values + np.sqrt(np.maximum(values**2 - 4 * hidden**2, 0.0))) / 2
     values = np.maximum(np.where(values > 2 * hidden, clear, hidden), _FLAT)
     penalty = strength * r * r * (m + 1 / _USUAL_SLOPE**2) / values
-    return Line(found.centre, found.height, vectors @ ((vectors.T @ found.with_target) / (values + penalty)))
+    slopes = vectors @ ((vectors.T @ found.with_target) / (values + penalty))
+    return Turn(Line(found.centre, found.height, slopes), vectors * np.minimum(_SPREAD / np.sqrt(values), _MOST))
 
 
 def former_line(gram: NDArray[np.float64], rows: int, deviation: float, strength: float) -> Line:

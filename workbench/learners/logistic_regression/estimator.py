@@ -38,7 +38,6 @@ from workbench.learners.logistic_regression.sums import (
     class_sums,
     discriminant,
     gradient_sum,
-    heights,
     improved,
     probabilities,
     read_sums,
@@ -46,6 +45,7 @@ from workbench.learners.logistic_regression.sums import (
 )
 from workbench.learners.selection import choose
 from workbench.learners.setting import FitSetting, how_many, privacy_budget, ranges_of_columns, ridge_strength
+from workbench.learners.sums import heights
 from workbench.learners.tasks import CLASSIFICATION
 from workbench.params import ParameterError, Parameters, choice
 from workbench.work.ask import Ask

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.learners.denoise import class_means, class_sizes
-from workbench.learners.sums import l1_norms, within_limit
+from workbench.learners.sums import heights, l1_norms, within_limit
 
 Doubles = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -39,14 +39,6 @@ _BLOCK = 1 << 20  # numbers held at a time
 def _exponentials() -> Doubles:
     """Return e^(−i/2^14) for i up to 30·2^14."""
     return np.exp(-np.arange(_FAR * _FINE + 1) / _FINE)
-
-
-def heights(places: Doubles, weights: Doubles) -> Doubles:
-    """Return the height of each class (n, k) for z·w, ``weights`` (m + 1, k) having the offsets first."""
-    out = np.repeat(weights[:1], len(places), axis=0)
-    for j in range(places.shape[1]):
-        out += places[:, j, None] * weights[j + 1]
-    return out
 
 
 def probabilities(heights_: Doubles) -> Doubles:

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 
+from workbench.params import ParameterError
+
 RELATION = "zero-out"
 
 
@@ -60,6 +62,32 @@ class PoissonGaussian:
     noise_multiplier: float
     steps: int
     label: str = ""
+
+    def beside_count(self, count_noise: float) -> float:
+        """Return σ_Δ, the noise multiplier of the sums where each step counts its unclipped rows, too.
+
+        A row moves the sum by C and the count, whose terms are ±1/2, by 1/2: with N(0, count_noise²) on the count both
+        are one Gaussian of multiplier σ if 1/σ_Δ² + 1/(2·count_noise)² = 1/σ² (Andrew et al. 2021, Theorem 1).
+
+        Raises:
+            ParameterError: the count alone tells as much as a step may.
+        """
+        left = 1 - (self.noise_multiplier / (2 * count_noise)) ** 2 if count_noise > 0 else 0.0
+        if not left > _LEAST_LEFT:
+            raise ParameterError(
+                f"unclipped_num_std = {count_noise:g} is too little noise beside a noise multiplier of "
+                f"{self.noise_multiplier:.3g}",
+                hint=f"give more than {self.noise_multiplier / 2:.3g}, such as {2 * self.noise_multiplier:.3g}",
+                field="unclipped_num_std",
+            )
+        return self.noise_multiplier / math.sqrt(left) * _UP
+
+
+_LEAST_LEFT = 1e-6
+"""Share of a step's 1/σ² that a count must leave to the sum."""
+
+_UP = 1 + 2.0**-40
+"""Far above what rounding takes from a multiplier."""
 
 
 @dataclass(frozen=True, slots=True)

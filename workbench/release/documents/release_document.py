@@ -53,6 +53,10 @@ _FAR = 50.0
 _TRAINING = {
     "noise_multiplier": "Noise multiplier σ",
     "clip": "Clipping norm C",
+    "target_unclipped_quantile": "Share of rows that the norm follows",
+    "clipbound_learning_rate": "Pace of the norm",
+    "unclipped_num_std": "Standard deviation of the noise on the count of unclipped rows",
+    "last_clip": "Clipping norm after the last step",
     "noise_standard_deviation": "Standard deviation of the noise",
     "sample_rate": "Sample rate",
     "steps": "Steps",

@@ -1,0 +1,80 @@
+"""A clipping norm that follows a private quantile of the gradients' norms (Andrew, Thakkar, Ramaswamy & McMahan 2021).
+
+Each step counts the rows that it did not clip. A row counts +1/2 if its gradient is within the norm C, −1/2 if not, and
+0 if it is empty: one row moves the count by 1/2. With noise the count gives the share of rows within C, and C moves
+towards the norm at which the wished share γ is: C ← C·exp(−η(share − γ)). Counts are metered together with the sums
+(:meth:`workbench.privacy.accounting.event.PoissonGaussian.beside_count`), so that a step costs what it costs without
+them; the norms that follow are post-processing, and public.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from workbench.deep.factors import LEAST_SINGLE, MOST_SINGLE, NORMS, norms_listener
+from workbench.deep.plan import NormRule, Schedule
+
+
+@dataclass(eq=False)
+class AdaptiveNorm:
+    """The norm of the next step.
+
+    Attributes:
+        rule: which quantile it follows, and how fast.
+        clip: the norm C.
+        batch: expected rows of a batch (public).
+    """
+
+    rule: NormRule
+    clip: float
+    batch: float
+    _heard: list[Tensor] = field(default_factory=list, init=False, repr=False)
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Take the norms of the rows that are clipped meanwhile; who listened before hears them, too."""
+        former = norms_listener()
+        self._heard = []
+
+        def hear(squares: Tensor) -> None:
+            self._heard.append(squares.sum(1))
+            if former is not None:
+                former(squares)
+
+        NORMS.on_norms = hear
+        try:
+            yield
+        finally:
+            NORMS.on_norms = former
+
+    def counted(self, present: Tensor) -> float:
+        """Return Σ ±1/2 over the rows (b,) of the batch whose norms were heard; of ``present`` alone, which is private.
+
+        Where memory was short and a batch was computed again, its last norms count: each row once.
+        """
+        if not len(present):
+            return 0.0
+        squares = torch.cat(self._heard)[-len(present) :].to(present.device)
+        assert len(squares) == len(present), "an engine does not say the norm of each row"
+        within = squares.double() <= self.clip**2  # a norm that is no number is not
+        return float((within & present).sum()) - 0.5 * float(present.sum())
+
+    def follow(self, count: float) -> float:
+        """Return the next norm, from a count with noise."""
+        share = count / self.batch + 0.5
+        moved = self.clip * math.exp(-self.rule.rate * (share - self.rule.quantile))
+        self.clip = min(max(moved, LEAST_SINGLE), MOST_SINGLE)
+        return self.clip
+
+
+def norm_of(schedule: Schedule, clip: float | None = None) -> AdaptiveNorm | None:
+    """Return what moves the norm of a run, from ``clip`` where it goes on; ``None`` where the norm stays."""
+    if schedule.norm is None:
+        return None
+    return AdaptiveNorm(schedule.norm, schedule.clip if clip is None else clip, schedule.batch)
