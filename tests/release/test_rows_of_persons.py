@@ -42,7 +42,7 @@ def table_of(who: list[str | None]) -> Table:
 
 def chances(table: Table) -> list[float]:
     """The exact chance of each number from 1 to ``MOST``, as the release draws it."""
-    rows = _rows_of_persons(planned(OPEN, ASKED).rows_of(table), ASKED, CancelToken())
+    rows = _rows_of_persons(planned(OPEN, ASKED).rows_of(table, counted=True), ASKED, CancelToken())
     share = simple(SHARE)
     segments = Segments.of(rows, 1, MOST, share)
     weights = Weights(share, EPSILON)
@@ -91,8 +91,17 @@ def test_rows_that_are_counted_without_a_limit_of_their_persons_are_found() -> N
 
 def test_every_number_of_rows_is_that_of_a_person_and_a_row_without_a_name_is_none() -> None:
     table = table_of(["a", "b", "a", None, " a ", "", "b", "c", "d", "d", "d", "d", "d"])
-    rows = _rows_of_persons(planned(OPEN, ASKED).rows_of(table), ASKED, CancelToken())
+    rows = _rows_of_persons(planned(OPEN, ASKED).rows_of(table, counted=True), ASKED, CancelToken())
     assert rows.tolist() == [1, 2, 3, MOST]  # d has five
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_how_many_rows_a_person_has_stands_nowhere_unless_it_is_asked_for(most: int) -> None:
+    plan = Plan(epsilon=1.0, unit="who", rows_per_person=most, invalid="replace", columns=OPEN.columns)
+    rows = plan.rows_of(table_of(list("aaabbbccd")))
+    assert rows.column("who").null_count() == 9
+    # Rows that are read so once more are persons of their own, and nobody's row takes the place of another one's.
+    assert plan.rows_of(rows).column("x").to_list() == rows.column("x").to_list()
 
 
 def test_a_table_in_parts_has_the_same_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +113,7 @@ def test_a_table_in_parts_has_the_same_numbers(tmp_path: Path, monkeypatch: pyte
     pl.DataFrame({"who": who, "x": ["1"] * 398}).write_csv(tmp_path / "t.csv")
     asked, table = Asked(person="who"), read_table(str(tmp_path / "t.csv"))
     assert table.in_parts
-    rows = _rows_of_persons(planned(OPEN, asked).rows_of(table), asked, CancelToken())
+    rows = _rows_of_persons(planned(OPEN, asked).rows_of(table, counted=True), asked, CancelToken())
     assert rows.tolist() == [9] * 5 + [10] * 35
 
 
@@ -127,7 +136,7 @@ def lower_bound(ask_of: Any, many: int) -> LowerBound:
     plan, sides = planned(OPEN, ASKED), []
     work = values_work(plan, ASKED, Decimal(str(EPSILON)), Decimal(0), 5, "csv")
     for side, who in enumerate((["a"] * 4 + ["b"], [None] * 4 + ["b"])):
-        table = plan.rows_of(table_of(who))
+        table = plan.rows_of(table_of(who), counted=True)
         asks = (ask_of(work.events, 2 * draw + side) for draw in range(many))
         drawn = [work.ask(table, ask, ignore, CancelToken()).rows for ask in asks]
         sides.append(np.array([[rows] for rows in drawn], dtype=np.float64))

@@ -10,8 +10,8 @@ hers, and on nobody else's. If all rows of a person become empty, each is then a
 for any keys the two tables that are read differ in her kept rows, which are k at most. The keys are drawn alike
 whatever the table says and whatever its order.
 
-**How many rows she has** stands in that column of her kept row, where one is kept; whose it is stands in none. If she
-is emptied, that row changes alone, as before.
+**How many rows she has** stands in that column of her kept row where that is asked for and one is kept; else the
+column is empty. If she is emptied, that row changes alone, as before. Nobody but who asks can read it.
 
 **One row of a person.** If one row alone becomes empty, another row of the same person may take its place: two rows
 change. That is covered by the cost of k ≥ 2 rows, and not by that of one (``Release.unit`` of the ledger).
@@ -35,14 +35,12 @@ _MERGED = 1 << 21
 """Rows that wait before they are compared with those kept so far, at least: to compare few with many is slow."""
 
 _Rows = NDArray[np.int32]
-"""Of each row: −1 where it is emptied; where one row of each person is kept, how many its person has; else 0."""
+"""Of each row: −1 where it is emptied; where the rows of persons are counted, how many its person has; else 0."""
 _EMPTIED, _MANY = -1, np.iinfo(np.int32).max
 
 
-def of_persons(table: Table, person: str, most: int, coins: Entropy) -> Table:
+def of_persons(table: Table, person: str, most: int, coins: Entropy, *, counted: bool = False) -> Table:
     """Return the table with at most ``most`` rows of each person; the others are empty, and the column ``person`` is.
-
-    Where ``most`` is 1, that column of a kept row holds how many rows its person has.
 
     A table that is read in parts is read once more for that, when its rows are first used: memory is taken for
     the kept rows of all persons (their texts in that column, and three numbers a row), and four bytes for each row.
@@ -52,18 +50,27 @@ def of_persons(table: Table, person: str, most: int, coins: Entropy) -> Table:
         person: the column that identifies a person.
         most: k.
         coins: the keys; of a study, seeded ones.
+        counted: whether that column of a kept row holds how many rows its person has; then ``most`` is 1.
 
     Raises:
         InputError: there is no such column.
     """
     table.require([person])
     if isinstance(table.stored, pl.DataFrame):
-        return table.replaced(frame=_emptied(table.stored, person, _chosen([_ids(table, person)], most, coins)))
-    return table.replaced(frame=_OfPersons(table, table.stored, person, most, coins))
+        return table.replaced(
+            frame=_emptied(table.stored, person, _chosen([_ids(table, person)], most, coins, counted))
+        )
+    return table.replaced(frame=_OfPersons(table, table.stored, person, most, coins, counted))
 
 
 def as_planned(
-    table: Table, *, replaces_invalid: bool, person: str | None, most: int, coins: Entropy | None = None
+    table: Table,
+    *,
+    replaces_invalid: bool,
+    person: str | None,
+    most: int,
+    coins: Entropy | None = None,
+    counted: bool = False,
 ) -> Table:
     """Return a table as a plan reads it: invalid values replaced, and the rows of each person bounded, if it says so.
 
@@ -73,21 +80,24 @@ def as_planned(
         person: the column that identifies a person; ``None`` where no row is emptied.
         most: rows of each person that are kept.
         coins: choose them; by default the operating system's, and seeded ones in a study.
+        counted: as of :func:`of_persons`.
     """
     rows = table.with_invalid_replaced() if replaces_invalid else table
-    return rows if person is None else of_persons(rows, person, most, coins or OsEntropy())
+    return rows if person is None else of_persons(rows, person, most, coins or OsEntropy(), counted=counted)
 
 
 class _OfPersons(Rows):
     """Rows that are read in parts, those beyond the kept ones empty."""
 
-    def __init__(self, table: Table, rows: Rows, person: str, most: int, coins: Entropy) -> None:
-        self._table, self._rows, self._person, self._most, self._coins = table, rows, person, most, coins
+    def __init__(self, table: Table, rows: Rows, person: str, most: int, coins: Entropy, counted: bool) -> None:
+        self._table, self._rows, self._person = table, rows, person
+        self._most, self._coins, self._counted = most, coins, counted
         self.height, self.columns = rows.height, rows.columns
 
     @cached_property
     def _chosen(self) -> _Rows:
-        return _chosen((_ids(part, self._person) for part in self._table.parts()), self._most, self._coins)
+        ids = (_ids(part, self._person) for part in self._table.parts())
+        return _chosen(ids, self._most, self._coins, self._counted)
 
     def load(self) -> pl.DataFrame:
         """Return all rows."""
@@ -113,7 +123,7 @@ def _ids(table: Table, person: str) -> pl.Series:
     return cells.set(cells == "", None)
 
 
-def _chosen(ids: Iterable[pl.Series], most: int, coins: Entropy) -> _Rows:
+def _chosen(ids: Iterable[pl.Series], most: int, coins: Entropy, counted: bool) -> _Rows:
     """Return what becomes of each row, shape (n,), of the persons of rows in parts."""
     kept = pl.DataFrame(schema={"person": pl.String, "key": pl.UInt64, "row": pl.Int64, "rows": pl.Int64})
     waiting, named, rows = [kept], [np.zeros(0, dtype=np.bool_)], 0
@@ -134,7 +144,7 @@ def _chosen(ids: Iterable[pl.Series], most: int, coins: Entropy) -> _Rows:
             waiting = [_lowest(waiting, most)]
     chosen = np.where(np.concatenate(named), np.int32(_EMPTIED), np.int32(0))
     last = _lowest(waiting, most)
-    chosen[last["row"].to_numpy()] = np.minimum(last["rows"].to_numpy(), _MANY) if most == 1 else 0
+    chosen[last["row"].to_numpy()] = np.minimum(last["rows"].to_numpy(), _MANY) if counted else 0
     return chosen
 
 

@@ -189,6 +189,7 @@ def values_work(plan: Plan, asked: Asked, epsilon: Decimal, delta: Decimal, rows
         files=files,
         check=lambda table, cancel: None,  # a cell counts for one value or for none, whatever it says
         answers=lambda method: _answers(method, least, [*numbers], asked),
+        counts_persons=persons is not None,
     )
 
 
