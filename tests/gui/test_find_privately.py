@@ -123,6 +123,26 @@ def test_how_many_rows_of_a_person_to_keep_is_found_where_the_plan_names_her(tow
     assert towns.session.plan.column("age").bounds_origin == "released"
 
 
+def test_what_was_found_and_undone_is_taken_again_at_no_cost(towns, press, question, idle, qtbot, tmp_path):
+    select(towns, "town", "age")
+    typed = [("found_epsilon", "2"), ("found_delta", "1e-6")]
+    find(towns, press, question, qtbot, typed)
+    idle(towns)
+    found = towns.session.plan
+    towns.session.undo_stack.undo()
+    assert towns.session.plan.column("town").domain is None
+    select(towns, "town", "age")
+    question("confirm_yes", [("found_output", str(tmp_path / "again.csv")), *typed])
+    press(towns, "find_privately")
+    last = question("confirm_copy")
+    qtbot.waitUntil(lambda: towns.session.plan == found, timeout=PATIENCE)
+    idle(towns)
+    assert "is free" in last[0][0]
+    assert not (tmp_path / "again.csv").exists()
+    with Ledger.open() as book:
+        assert book.account(towns.session.account.dataset).used == (Decimal(2), Decimal("0.000001"))
+
+
 def test_a_refusal_offers_a_higher_cap_and_charges_nothing(towns, press, question, idle, qtbot):
     with Ledger.open() as book:
         book.set_cap(towns.session.account.dataset, Decimal("0.5"))
