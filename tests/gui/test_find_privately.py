@@ -143,6 +143,32 @@ def test_what_was_found_and_undone_is_taken_again_at_no_cost(towns, press, quest
         assert book.account(towns.session.account.dataset).used == (Decimal(2), Decimal("0.000001"))
 
 
+def test_a_question_about_a_table_that_is_replaced_goes_away(towns, press, idle, qtbot, tmp_path):
+    """Else what was asked of one table would be looked at, and charged, in another one of the same columns."""
+    (tmp_path / "other.csv").write_text("who,town,age\n" + "q,Rome,5\n" * 300, "utf-8")
+    select(towns, "age")
+    asked = []
+
+    def replace():
+        box = QApplication.activeModalWidget()
+        asked.append(box)
+        box.finished.connect(lambda: asked.append("gone"))
+        box.findChild(QLineEdit, "found_output").setText(str(tmp_path / "found.csv"))
+        towns.session.table_changed.connect(lambda: QTimer.singleShot(0, late))
+        open_table(towns.session, towns.jobs, str(tmp_path / "other.csv"))
+
+    def late():
+        if asked[-1] != "gone":
+            qtbot.mouseClick(asked[0].findChild(QPushButton, "confirm_no"), Qt.MouseButton.LeftButton)
+            asked.append("had to be closed")
+
+    QTimer.singleShot(0, replace)
+    press(towns, "find_privately")
+    idle(towns)
+    assert asked[1:] == ["gone"]
+    assert towns.session.opened.title == "other.csv"
+
+
 def test_a_refusal_offers_a_higher_cap_and_charges_nothing(towns, press, question, idle, qtbot):
     with Ledger.open() as book:
         book.set_cap(towns.session.account.dataset, Decimal("0.5"))

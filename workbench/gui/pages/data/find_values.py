@@ -240,7 +240,8 @@ class FindValues:
         entry = FindEntry(session, self._jobs, wanted)
         about = [tr(ABOUT[key], columns=listed(names, 4)) for key in ABOUT if (names := getattr(wanted, key))]
         text = " ".join([*about, tr(PAID)])
-        if choose(self._page, tr(TITLE), text, {"yes": tr("Find…")}, entry=entry) != "yes":
+        verbs, moot = {"yes": tr("Find…")}, session.table_changed
+        if choose(self._page, tr(TITLE), text, verbs, entry=entry, moot=moot) != "yes":
             return
         chosen = entry.chosen()
         plan = plan_of(session.plan, chosen.request)  # type: ignore[arg-type]
