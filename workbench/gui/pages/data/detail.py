@@ -291,7 +291,7 @@ def _further_facts(column: DraftColumn) -> tuple[str, ...]:
 # -- the chosen attribute ---------------------------------------------------------------------------------------------
 
 
-HEIGHT = 264
+HEIGHT = 280
 PICTURE, LEAST_PICTURE = 260, 200
 ALL_OF_THEM = tr_later("edits apply to all selected columns")
 DECLARE_VALUES = tr_later(
