@@ -141,6 +141,36 @@ def test_code_runs_only_where_it_is_trusted_and_the_card_says_so(
     assert run("predict", data, "--model", "net", "--trust-code", "-o", "told.csv").code == 0
 
 
+def test_a_network_with_frozen_weights_is_released_with_them_verified_and_applied(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from safetensors.numpy import load_file
+
+    from workbench.deep import networks
+
+    monkeypatch.setattr(networks, "TRUSTED", {})
+    monkeypatch.setattr("sys.path", [*__import__("sys").path])
+    (folder / "held_code.py").write_text(
+        "from torch import nn\n"
+        "def made(inputs, classes):\n"
+        "    base = nn.Linear(inputs, 9).requires_grad_(False)\n"
+        "    return nn.Sequential(nn.Flatten(), base, nn.Tanh(), nn.Linear(9, classes))\n",
+        "utf-8",
+    )
+    words = ("train-images-idx3-ubyte", "--network", "held_code:made", "--epsilon", "8", *PLAN, *LEDGER)
+    done = run("dpsgd", *words, "--trust-code", "-o", "net")
+    assert done.code == 0, done
+    assert "frozen weights are taken as public, and the file holds them: the layer 1 (Linear)" in done.err
+    card = read_card(folder / "net")
+    assert "frozen weights are taken as public" in card["training"]["architecture"]["remarks"][0]
+    assert "frozen weights are public: not learned from private rows" in card["outside_guarantee"][0]
+    held = {name: w.shape for name, w in load_file(folder / "net" / "model.safetensors").items()}
+    assert held["1.1.weight"] == (9, 8 * 8)
+    networks.TRUSTED.clear()
+    assert run("verify", "net", *LEDGER).code == 0
+    assert run("predict", words[0], "--model", "net", "--trust-code", "-o", "told.csv").code == 0
+
+
 def test_kept_features_are_shown_and_removed(folder: Path, run: Run) -> None:
     words = ("--network", "scatter-linear", "--epsilon", "1", *PLAN, *LEDGER)
     assert run("dpsgd", "train-images-idx3-ubyte", *words, "-o", "net").code == 0

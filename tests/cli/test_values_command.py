@@ -14,6 +14,9 @@ from workbench import api
 from workbench.params import CheckFailedError
 from workbench.privacy.central.threshold import threshold
 from workbench.release import values_work
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.records import PERSON
+from workbench.release.ledger.summary import summary
 from workbench.release.values_work import released_values
 
 WORDS = "values towns.csv --category town --number age --epsilon 1 --delta 1e-9 -o found.csv --ledger ledger.sqlite"
@@ -71,3 +74,53 @@ def test_what_was_changed_after_its_release_gives_no_plan(towns: Path, run: Run)
         released_values(Path("found.csv"))
     assert "not what its certificate says" in run(*PLAN.split()).error(5)
     run("plan", "towns.csv", "--epsilon", "1", "--values", "towns.csv", "-o", "p.toml").error()
+
+
+# -- rows of a person --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def visits(folder: Path) -> Path:
+    """300 persons: most with three rows at most, a few with forty."""
+    lines = [f"p{n},{20 + n % 60}\n" for n in range(300) for _ in range(40 if n < 3 else 1 + n % 3)]
+    (folder / "visits.csv").write_text("who,age\n" + "".join(lines), "utf-8")
+    return folder
+
+
+PERSONS = "values visits.csv --person who --number age --epsilon 8 -o found.csv --ledger l.sqlite"
+
+
+def test_the_whole_way_from_the_rows_to_a_release_by_the_person(visits: Path, run: Run) -> None:
+    assert run(*PERSONS.split()).code == 0
+    stated = json.loads(Path("found.csv.certificate.json").read_text("utf-8"))
+    assert (stated["guarantee"]["unit"], stated["guarantee"]["epsilon"]) == ("who", "8")
+    assert [query["label"] for query in stated["queries"]] == ["scales of age", "rows of each who"]
+    assert run("verify", "found.csv", "--ledger", "l.sqlite").code == 0
+    assert run("plan", "visits.csv", "--epsilon", "1", "--values", "found.csv", "-o", "p.toml").code == 0
+    plan = (visits / "p.toml").read_text("utf-8")
+    assert 'unit = "who"' in plan
+    assert "rows_per_person = 3\n" in plan
+    assert ", as is rows_per_person" in plan
+    assert run("plan", "--confirm", "p.toml").code == 0
+    run("ledger", "cap", "visits.csv", "--epsilon", "20", "--ledger", "l.sqlite")
+    made = run("sanitize", "visits.csv", "--plan", "p.toml", "-o", "rows.csv", "--ledger", "l.sqlite", "--json")
+    assert made.code == 0
+    assert json.loads(made.out)["epsilon_charged"] == 3
+    with Ledger.open(visits / "l.sqlite") as book:  # one sum, of persons: 8 for what was found, 3 for the rows
+        (account,) = summary(book)["accounts"]
+    assert (account["unit"], account["spent_epsilon"]) == (PERSON, 11.0)
+
+
+def test_what_a_person_states_goes_before_what_was_found(visits: Path, run: Run) -> None:
+    assert run(*PERSONS.split()).code == 0
+    frame = pd.read_csv("visits.csv")
+    made = api.plan(frame, epsilon=1, values="found.csv")
+    assert (made.unit, made.rows_per_person, made.invalid) == ("who", 3, "replace")
+    assert api.plan(frame, epsilon=1, values="found.csv", rows_per_person=2).rows_per_person == 2
+    stated = "plan visits.csv --epsilon 1 --values found.csv --rows-per-person 5 -o p.toml"
+    assert run(*stated.split()).code == 0
+    assert "rows_per_person = 5\n" in (visits / "p.toml").read_text("utf-8")
+    plan = api.plan(epsilon=1, drop=["who", "age"])
+    with pytest.warns(UserWarning, match="this result"):
+        again = api.publish(frame, plan=plan, kind="values", epsilon=3, person="who", most_rows=8)
+    assert again["count"].tolist() == [3]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import struct
+import threading
+import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,8 +16,9 @@ import pytest
 
 from workbench.data.images.image_set import ImageSet
 from workbench.data.images.read import ImageOptions, is_image_set, of_class_folders, read_images
-from workbench.params import InputError
+from workbench.params import CancelledError, InputError
 from workbench.release.ledger.identity import identify
+from workbench.signals.cancel import CancelToken
 
 ROWS = 40
 KEY = bytes(32)
@@ -233,3 +236,34 @@ def test_the_real_sets_are_read(shared_data: Path) -> None:
     assert objects.frame["class"].to_list()[:4] == ["cat", "ship", "ship", "airplane"]
     flowers = read_images(shared_data / "flowers12" / "flowers12_jpg.zip", ImageOptions(image_size=16), part="test")
     assert (flowers.rows, len(flowers.classes), flowers.shape.height) == (240, 12, 16)
+
+
+def large(folder: Path, form: str) -> Path:
+    """Write a set whose reading takes several seconds, unless it is stopped."""
+    images, codes = np.zeros((800_000, 16, 16), np.uint8), np.zeros(800_000, np.uint8)
+    if form == "npz":
+        np.savez_compressed(folder / "x.npz", x=images, y=codes)
+        return folder / "x.npz"
+    if form == "bin.gz":
+        (folder / "data_batch_1.bin.gz").write_bytes(gzip.compress(bytes(3073 * 100_000), 1))
+        return folder / "data_batch_1.bin.gz"
+    for kind, array in (("labels-idx1", codes), ("images-idx3", images)):
+        data = idx(array)
+        (folder / f"train-{kind}-{form}").write_bytes(gzip.compress(data, 1) if form.endswith(".gz") else data)
+    return folder / f"train-images-idx3-{form}"
+
+
+@pytest.mark.parametrize("form", ["ubyte", "ubyte.gz", "bin.gz", "npz"])
+def test_a_reading_that_is_cancelled_ends_within_a_second(tmp_path: Path, form: str) -> None:
+    """It is stopped as it begins, and twice later, while it unpacks or while the images are marked."""
+    file = large(tmp_path, form)
+    for wait in (0.05, 0.3, 0.9):
+        cancel = CancelToken()
+        timer = threading.Timer(wait, cancel.cancel)
+        began = time.monotonic()
+        timer.start()
+        with pytest.raises(CancelledError):
+            read_images(file, cancel=cancel)
+        took = time.monotonic() - began - wait
+        timer.join()
+        assert took < 1, f"{wait} s"

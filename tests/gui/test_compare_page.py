@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 
 import pytest
 from comparisons import (
@@ -255,6 +256,28 @@ def test_a_line_is_attacked_on_request_and_only_then(compare, press, idle, qtbot
     idle(compare)
     assert shown(compare, "Membership")[0] != "–", "without privacy it is the same at every ε"
     assert "without privacy" in compare.page.runs.index(0, 5).data(Qt.ItemDataRole.ToolTipRole)
+
+
+def test_an_attack_that_runs_says_so_and_is_cancelled_by_its_button(compare, press, idle, qtbot, monkeypatch):
+    def slow(_once, _emit, cancel):
+        try:
+            cancel.rest(60)
+        finally:
+            time.sleep(0.4)  # work that ends a moment after it was asked to
+
+    monkeypatch.setattr("workbench.studies.membership.repeated", slow)
+    button, note = compare.findChild(QPushButton, "compare_attack"), compare.page._note
+    click_cell(compare, qtbot, 2, at=1)
+    press(compare, "compare_attack")
+    assert (button.text(), button.isEnabled()) == ("Cancel", True)
+    assert note.text().endswith("Attacking…")
+    qtbot.wait(300)
+    press(compare, "compare_attack")
+    assert (button.text(), button.isEnabled()) == ("Cancelling…", False)
+    idle(compare)
+    assert (button.text(), button.isEnabled()) == ("Attack", True)
+    assert "Attacking…" not in note.text()
+    assert not compare.page.runs.attacked
 
 
 def test_what_cannot_be_trained_again_is_not_attacked(compare, idle, qtbot, tmp_path):

@@ -45,6 +45,23 @@ def test_a_release_is_listed_and_verified_where_it_is_selected(listed, press, id
     assert listed.focusWidget() is listed.findChild(QWidget, "shown_release_verify")
 
 
+def test_a_verification_is_cancelled_and_can_be_asked_for_again(listed, press, idle, qtbot, monkeypatch):
+    with monkeypatch.context() as slow:
+        slow.setattr("workbench.gui.widgets.release_card.faults", lambda _release, cancel: cancel.rest(60))
+        press(listed, "shown_release_verify")
+        result, again = (listed.findChild(QWidget, f"shown_release_{name}") for name in ("result", "verify"))
+        assert result.text() == "Verifying…"
+        assert not again.isEnabled()
+        qtbot.waitUntil(lambda: listed.findChild(QWidget, "job_cancel") is not None)
+        press(listed, "job_cancel")
+        idle(listed)
+    assert (result.text(), again.isEnabled()) == ("", True)
+    assert listed.statusBar().currentMessage().startswith("Cancelled: Verifying")
+    press(listed, "shown_release_verify")
+    idle(listed)
+    assert result.text().startswith("✓ File, certificate and ledger agree")
+
+
 def test_a_file_that_was_moved_is_said_to_be(listed, idle, qtbot):
     path = listed.session.released[-1].files[0][1]
     path.rename(path.with_name("elsewhere.csv"))

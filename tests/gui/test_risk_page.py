@@ -132,6 +132,36 @@ def test_threshold_distance_and_population_are_under_more(hands, tmp_path):
         assert [one.study for one in book.figures()] == ["risk", "risk"]  # of the table, and of the population
 
 
+def test_what_is_typed_and_chosen_is_taken_back_step_by_step(hands):
+    tick(hands, "age")
+    hands.click("risk_fold")
+    hands.type_into("risk_more_threshold", "0.3")
+    choose(hands, "risk_more_distance", "equal")
+    hands.type_into("risk_more_recursive", "2")
+    hands.type_into("risk_fraction", "10")
+    hands.idle()
+    stack, page = hands.window.session.undo_stack, hands.window.page
+    words = [stack.text(at) for at in range(1, stack.count())]
+    assert words == [
+        "change rows above a risk of",
+        "change distance for t",
+        "change recursive (c, ℓ): c",
+        "change sample of the population",
+    ]
+    after, seen = page._state(), figures(hands)
+    for _ in words:
+        stack.undo()
+        hands.idle()
+    assert page._state() == {"population": "", "threshold": "0.2", "recursive": "3", "distance": "auto", "fraction": ""}
+    assert "prosecutor: rows above 20 %" in figures(hands)
+    assert figures(hands)["people"] == "9"
+    for _ in words:
+        stack.redo()
+        hands.idle()
+    assert page._state() == after
+    assert figures(hands) == seen
+
+
 def test_a_search_that_is_stopped_can_be_asked_for_again(hands):
     tick(hands, "age")
     tick(hands, "age")  # nothing is asked any more

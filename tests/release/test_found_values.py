@@ -218,7 +218,7 @@ def test_missing_unreadable_and_overlong_cells_count_for_nothing() -> None:
 def test_a_file_that_holds_something_else_is_refused() -> None:
     text = found.encode([found.Found("g", "x", 40), found.Found("n", lower=0.0, upper=8.0)]).decode()
     assert len(found.decode(text.encode(), "found.csv")) == 2
-    more = ('"n","","5","",""\n', '"n","","","3","2"\n', '"n"\n', '"g","x","4","1","2"\n', '"g","x","many","",""\n')
+    more = ('"n","","0","",""\n', '"n","","","3","2"\n', '"n"\n', '"g","x","4","1","2"\n', '"g","x","many","",""\n')
     for broken in ("", "a,b\n", *(text + line for line in more)):
         with pytest.raises(InputError):
             found.decode(broken.encode(), "found.csv")

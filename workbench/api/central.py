@@ -200,6 +200,7 @@ def publish(
         raise ParameterError(f"releases of the kind {kind!r} have a function of their own", "kind", f"others: {ways}")
     pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
     on: Any = {"engine": engine, "scheduler": scheduler, "scheduler_file": scheduler_file}
+    plan = known.planned(plan, known.asked().from_plain(options))
     handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger, **on)
     made = _published(handed, known, options, epsilon, delta)
     if handed.pays is None:

@@ -93,7 +93,11 @@ class Handed:
     @property
     def rows(self) -> Table:
         """The rows as the plan reads them."""
-        return self.plan.rows_of(self.table, None if self.seed is None else SeededEntropy(self.seed))
+        return self._rows_of()
+
+    def _rows_of(self, *, counted: bool = False) -> Table:
+        coins = None if self.seed is None else SeededEntropy(self.seed)
+        return self.plan.rows_of(self.table, coins, counted=counted)
 
     def to(self, formats: Mapping[str, str], *files: str | Path | None) -> Destination | None:
         """Return where a release goes, which is none of the ``files`` that it is made from; ``None`` of a study."""
@@ -117,7 +121,8 @@ class Handed:
         else:
             own = np.random.SeedSequence(self.seed)
             noise = Study(np.random.default_rng(own), SeededEntropy(own.spawn(1)[0]))
-        return work.run(self.rows, noise.ask(work.cost()), ignore, CancelToken()).whole, {"private": PRIVATE}
+        rows = self._rows_of(counted=work.counts_persons)
+        return work.run(rows, noise.ask(work.cost()), ignore, CancelToken()).whole, {"private": PRIVATE}
 
     def released(self, prepared: Prepared) -> Released:
         """Release what was prepared, charged to who pays."""

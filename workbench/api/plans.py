@@ -12,7 +12,7 @@ import pandas as pd
 
 from workbench.api.datasets import mark_of
 from workbench.api.frames import Place, Shown, cell_text, frame_of, path_of, short
-from workbench.data.columns.found import attributes
+from workbench.data.columns.found import Found, attributes, persons
 from workbench.data.schema import OWN_VALUE, RELEASED, Attribute
 from workbench.params import ParameterError
 from workbench.params.field import IntegerField, did_you_mean, plain_scalar
@@ -120,7 +120,7 @@ def plan(
     mechanism: str | Mapping[str, str] = AUTO,
     missing: Iterable[str] = (),
     invalid: str = REFUSE,
-    rows_per_person: int = 1,
+    rows_per_person: int | None = None,
     unit: str | None = None,
     account: str | None = None,
     recipient: str | None = None,
@@ -148,7 +148,7 @@ def plan(
         mechanism: the local mechanism of every column, or by column; ``auto`` is the advisor's choice.
         missing: columns in which a missing value is one more value; elsewhere it is refused.
         invalid: ``refuse`` or ``replace``: whether a cell that cannot be used is an error or a missing value.
-        rows_per_person: maximum rows per person; multiplies the charge.
+        rows_per_person: maximum rows per person; multiplies the charge. By default 1, or what ``values`` has found.
         unit: the column that identifies a person: of each, ``rows_per_person`` rows are read, chosen at random, and the
             others are emptied. It is left out, and invalid values are replaced.
         account: public name of the account that pays.
@@ -156,7 +156,8 @@ def plan(
         need: the columns of ``frame`` that they need; the others are left out.
         ask: what they will do with it: ``averages``, ``pairs``, ``model:COLUMN``, ``rows``, ``figures``.
         want: figures and how near to the truth they must be, such as ``mean(age) ± 2``.
-        values: the file of a release of values, of which bounds and domains are taken that are not declared here.
+        values: the file of a release of values, of which bounds, domains and rows of a person are taken that are not
+            declared here.
 
     Raises:
         InputError: ``values`` is no such release.
@@ -166,8 +167,12 @@ def plan(
     questions = _questions(recipient, ask, want, target) if recipient or ask or want or need is not None else None
     target = questions.target if questions is not None else target
     wanted = None if need is None else _needed(need, target, frame)
+    found = [] if values is None else released_values(path_of(values))[0]
+    whose = persons(found)
+    if whose is not None and unit in (None, whose[0]):
+        unit, rows_per_person = whose[0], rows_per_person or whose[1]
     dropped = _left_out(_names(drop), wanted, unit, frame)
-    facts = _Facts.of(frame, bounds, domains, kinds, dropped, _names(keep), wanted, values)
+    facts = _Facts.of(frame, bounds, domains, kinds, dropped, _names(keep), wanted, found)
     columns = _columns(facts, target, epsilon, _names(missing), mechanism, questions)
     if questions is not None:
         questions.require_offered(epsilon)
@@ -180,7 +185,7 @@ def plan(
         columns=columns,
         invalid=invalid if unit is None else REPLACE,
         unit=unit,
-        rows_per_person=rows_per_person,
+        rows_per_person=1 if rows_per_person is None else rows_per_person,
         account=mark.account if account is None and mark is not None else account,
         follows=tuple(n for n in facts.pairs if n not in facts.kinds) if frame is None else (),
     )
@@ -231,11 +236,8 @@ def _columns(
     return tuple(columns)
 
 
-def _found(values: Place | None, frame: pd.DataFrame | None, stated: Collection[str]) -> dict[str, Attribute]:
+def _found(found: list[Found], frame: pd.DataFrame | None, stated: Collection[str]) -> dict[str, Attribute]:
     """Return what a release of values has found of columns of ``frame``, or of any, of which nothing is stated."""
-    if values is None:
-        return {}
-    found, _ = released_values(path_of(values))
     named = [str(name) for name in frame.columns] if frame is not None else [line.column for line in found]
     dtypes = {} if frame is None else {str(name): frame[name].dtype for name in frame.columns}
     kinds = {name: kind_of(dtypes.get(name), (0, 1)) for name in named if name not in stated}
@@ -269,7 +271,7 @@ class _Facts:
         dropped: list[str],
         kept: list[str],
         wanted: Collection[str] | None,
-        released: Place | None,
+        released: list[Found],
     ) -> Self:
         pairs, values = _by_column(bounds, "bounds"), _by_column(domains, "domains")
         found = _found(released, frame, {*pairs, *values, *dropped, *kept})

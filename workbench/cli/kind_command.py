@@ -147,7 +147,7 @@ class KindCommand:
         stated = None if kind.own_cost else options.delta
         delta = Decimal(0) if stated is None else exact(DELTA.parse(stated, "--delta"))
         if kind.forecasts and options.forecast:
-            rows, plan = _forecast_rows(options), load_plan(options.plan)
+            rows, plan = _forecast_rows(options), kind.planned(load_plan(options.plan), request)
             work = kind.work_of(plan, request, epsilon, delta, rows, kind.formats[0])
             asked = Asked(request, plan, epsilon, delta, rows, work)
             return {**_forecast_cost(asked), **self.facts(asked, None, context)}
@@ -158,7 +158,7 @@ class KindCommand:
         to = place(options, *files, formats=kind.suffixes())
         named = None if options.plan is None else load_confirmed(options.plan, options.account)
         table = self.table(options, context, named)
-        plan = charged_to(_open_plan(table), options.account) if named is None else named
+        plan = kind.planned(charged_to(_open_plan(table), options.account) if named is None else named, request)
         rows = plan.rows_of(table).rows
         plan = written_like(plan, table, to.format) if kind.formats == TABLES else plan
         work = kind.work_of(plan, request, epsilon, delta, rows, to.format)

@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.cli.command import Command, Context
 from workbench.cli.tables import add_data, add_output, how_to_read, read_data
-from workbench.data.columns.found import attributes
+from workbench.data.columns.found import Found, attributes, persons
 from workbench.data.columns.profile import profile
 from workbench.data.read import SAMPLE_PREFIX
 from workbench.data.reading import reading_of
@@ -38,7 +38,9 @@ _DICTIONARY = (
     "take what is declared in this data dictionary: CSV with the header "
     "name,role,kind,lower,upper,values,missing,date_order, dates as 1990-12-31, values separated by |"
 )
-_VALUES = "take domains and bounds that `workbench values` has released; FILE has its certificate beside it"
+_VALUES = (
+    "take domains, bounds and rows of a person that `workbench values` has released; FILE has its certificate beside it"
+)
 _EXPORT = "write the data dictionary of PLAN to -o; takes no DATA"
 _CONFIRM = "confirm every guess of PLAN as right and public knowledge; takes no DATA"
 _FOR = "who gets the release: anyone (ε up to 1), named (recipients under terms, up to 3) or us (only we, up to 10)"
@@ -100,10 +102,11 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     dictionary = load_dictionary(options.dictionary) if options.dictionary is not None else ()
     table = read_data(options, context)
     columns = profile(table, cancel=context.cancel, emit=context.emit)
-    declared, release_id = _declared(options.data), ""
+    declared, release_id, found = _declared(options.data), "", list[Found]()
     if options.values is not None:
         found, release_id = released_values(options.values, context.cancel)
         declared = (*declared, *attributes(found, {column.name: column.kind for column in columns}))
+    unit, rows_per_person = _persons(options, persons(found))
     roles = {a.name: a.role for a in declared} | {e.name: e.role for e in dictionary if e.role}
     suggested = suggestion(columns, table.rows, roles) if asked and options.need is None else None
     made = draft(
@@ -119,15 +122,16 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         questions=_questions(options, suggested) if asked else None,
         suggested=suggested,
         labelled=table.labelled_domains(),
-        unit=options.unit,
-        rows_per_person=_rows_per_person(options),
+        unit=unit,
+        rows_per_person=rows_per_person,
     )
     _keep_filled(options.output, made.unfilled)
-    taken = f"domains and bounds are those of the release {release_id}" if release_id else ""
+    taken = f"domains, bounds and rows of a person are those of the release {release_id}" if release_id else ""
     notes = [*made.notes, *filter(None, (made.on_target, taken))]
     for note in notes:
         context.emit(Notice("info", note))
-    comment = f'# bounds_origin = "released": found by the release {release_id}\n' if release_id else ""
+    kept = ", as is rows_per_person" if persons(found) is not None and options.rows_per_person is None else ""
+    comment = f'# bounds_origin = "released": found by the release {release_id}{kept}\n' if release_id else ""
     write_output(options.output, f"{comment}{made.toml}".encode())
     if options.from_data:
         context.emit(Notice("warning", "bounds and domains were taken from the rows: every certificate will say so"))
@@ -140,13 +144,17 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     }
 
 
-def _rows_per_person(options: argparse.Namespace) -> int:
-    if options.rows_per_person is None:
-        if options.unit is not None:
-            what = "--unit names the person, and not how many rows of each are read"
-            raise ParameterError(what, hint="add --rows-per-person K")
-        return 1
-    return int(Plan.declared()["rows_per_person"].parse(options.rows_per_person, "--rows-per-person"))
+def _persons(options: argparse.Namespace, found: tuple[str, int] | None) -> tuple[str | None, int]:
+    """Return the column that identifies a person, and rows of each: as stated, else as a release has found them."""
+    if options.rows_per_person is not None:
+        rows = int(Plan.declared()["rows_per_person"].parse(options.rows_per_person, "--rows-per-person"))
+        return options.unit or (found[0] if found is not None else None), rows
+    if found is not None and options.unit in (None, found[0]):
+        return found
+    if options.unit is not None:
+        what = "--unit names the person, and not how many rows of each are read"
+        raise ParameterError(what, hint="add --rows-per-person K")
+    return None, 1
 
 
 def _questions(options: argparse.Namespace, suggested: Suggestion | None) -> Questions:

@@ -10,6 +10,9 @@ hers, and on nobody else's. If all rows of a person become empty, each is then a
 for any keys the two tables that are read differ in her kept rows, which are k at most. The keys are drawn alike
 whatever the table says and whatever its order.
 
+**How many rows she has** stands in that column of her kept row where that is asked for and one is kept; else the
+column is empty. If she is emptied, that row changes alone, as before. Nobody but who asks can read it.
+
 **One row of a person.** If one row alone becomes empty, another row of the same person may take its place: two rows
 change. That is covered by the cost of k ≥ 2 rows, and not by that of one (``Release.unit`` of the ledger).
 """
@@ -31,32 +34,43 @@ from workbench.privacy.entropy import Entropy, OsEntropy
 _MERGED = 1 << 21
 """Rows that wait before they are compared with those kept so far, at least: to compare few with many is slow."""
 
-_Beyond = NDArray[np.bool_]
+_Rows = NDArray[np.int32]
+"""Of each row: −1 where it is emptied; where the rows of persons are counted, how many its person has; else 0."""
+_EMPTIED, _MANY = -1, np.iinfo(np.int32).max
 
 
-def of_persons(table: Table, person: str, most: int, coins: Entropy) -> Table:
+def of_persons(table: Table, person: str, most: int, coins: Entropy, *, counted: bool = False) -> Table:
     """Return the table with at most ``most`` rows of each person; the others are empty, and the column ``person`` is.
 
     A table that is read in parts is read once more for that, when its rows are first used: memory is taken for
-    the kept rows of all persons (their texts in that column, and two numbers a row), and a byte for each row.
+    the kept rows of all persons (their texts in that column, and three numbers a row), and four bytes for each row.
 
     Args:
         table: the rows, as the plan reads them: all of them, not a part.
         person: the column that identifies a person.
         most: k.
         coins: the keys; of a study, seeded ones.
+        counted: whether that column of a kept row holds how many rows its person has; then ``most`` is 1.
 
     Raises:
         InputError: there is no such column.
     """
     table.require([person])
     if isinstance(table.stored, pl.DataFrame):
-        return table.replaced(frame=_emptied(table.stored, person, _beyond([_ids(table, person)], most, coins)))
-    return table.replaced(frame=_OfPersons(table, table.stored, person, most, coins))
+        return table.replaced(
+            frame=_emptied(table.stored, person, _chosen([_ids(table, person)], most, coins, counted))
+        )
+    return table.replaced(frame=_OfPersons(table, table.stored, person, most, coins, counted))
 
 
 def as_planned(
-    table: Table, *, replaces_invalid: bool, person: str | None, most: int, coins: Entropy | None = None
+    table: Table,
+    *,
+    replaces_invalid: bool,
+    person: str | None,
+    most: int,
+    coins: Entropy | None = None,
+    counted: bool = False,
 ) -> Table:
     """Return a table as a plan reads it: invalid values replaced, and the rows of each person bounded, if it says so.
 
@@ -66,21 +80,24 @@ def as_planned(
         person: the column that identifies a person; ``None`` where no row is emptied.
         most: rows of each person that are kept.
         coins: choose them; by default the operating system's, and seeded ones in a study.
+        counted: as of :func:`of_persons`.
     """
     rows = table.with_invalid_replaced() if replaces_invalid else table
-    return rows if person is None else of_persons(rows, person, most, coins or OsEntropy())
+    return rows if person is None else of_persons(rows, person, most, coins or OsEntropy(), counted=counted)
 
 
 class _OfPersons(Rows):
     """Rows that are read in parts, those beyond the kept ones empty."""
 
-    def __init__(self, table: Table, rows: Rows, person: str, most: int, coins: Entropy) -> None:
-        self._table, self._rows, self._person, self._most, self._coins = table, rows, person, most, coins
+    def __init__(self, table: Table, rows: Rows, person: str, most: int, coins: Entropy, counted: bool) -> None:
+        self._table, self._rows, self._person = table, rows, person
+        self._most, self._coins, self._counted = most, coins, counted
         self.height, self.columns = rows.height, rows.columns
 
     @cached_property
-    def _chosen(self) -> _Beyond:
-        return _beyond((_ids(part, self._person) for part in self._table.parts()), self._most, self._coins)
+    def _chosen(self) -> _Rows:
+        ids = (_ids(part, self._person) for part in self._table.parts())
+        return _chosen(ids, self._most, self._coins, self._counted)
 
     def load(self) -> pl.DataFrame:
         """Return all rows."""
@@ -93,8 +110,8 @@ class _OfPersons(Rows):
             yield Part(part.height, self.columns, partial(self._read, part, chosen[done : done + part.height]))
             done += part.height
 
-    def _read(self, part: Rows | pl.DataFrame, beyond: _Beyond) -> pl.DataFrame:
-        return _emptied(part if isinstance(part, pl.DataFrame) else part.load(), self._person, beyond)
+    def _read(self, part: Rows | pl.DataFrame, chosen: _Rows) -> pl.DataFrame:
+        return _emptied(part if isinstance(part, pl.DataFrame) else part.load(), self._person, chosen)
 
 
 def _ids(table: Table, person: str) -> pl.Series:
@@ -106,9 +123,9 @@ def _ids(table: Table, person: str) -> pl.Series:
     return cells.set(cells == "", None)
 
 
-def _beyond(ids: Iterable[pl.Series], most: int, coins: Entropy) -> _Beyond:
-    """Return which rows are not kept, shape (n,), of the persons of rows in parts."""
-    kept = pl.DataFrame(schema={"person": pl.String, "key": pl.UInt64, "row": pl.Int64})
+def _chosen(ids: Iterable[pl.Series], most: int, coins: Entropy, counted: bool) -> _Rows:
+    """Return what becomes of each row, shape (n,), of the persons of rows in parts."""
+    kept = pl.DataFrame(schema={"person": pl.String, "key": pl.UInt64, "row": pl.Int64, "rows": pl.Int64})
     waiting, named, rows = [kept], [np.zeros(0, dtype=np.bool_)], 0
     for cells in ids:
         some = pl.DataFrame(
@@ -116,6 +133,7 @@ def _beyond(ids: Iterable[pl.Series], most: int, coins: Entropy) -> _Beyond:
                 "person": cells,
                 "key": np.array(coins.words(len(cells))),
                 "row": np.arange(rows, rows + len(cells)),
+                "rows": np.ones(len(cells), dtype=np.int64),
             },
             schema=kept.schema,
         )
@@ -124,18 +142,20 @@ def _beyond(ids: Iterable[pl.Series], most: int, coins: Entropy) -> _Beyond:
         rows += len(cells)
         if sum(part.height for part in waiting[1:]) > max(_MERGED, waiting[0].height):
             waiting = [_lowest(waiting, most)]
-    beyond = np.concatenate(named)
-    beyond[_lowest(waiting, most)["row"].to_numpy()] = False
-    return beyond
+    chosen = np.where(np.concatenate(named), np.int32(_EMPTIED), np.int32(0))
+    last = _lowest(waiting, most)
+    chosen[last["row"].to_numpy()] = np.minimum(last["rows"].to_numpy(), _MANY) if counted else 0
+    return chosen
 
 
 def _lowest(parts: list[pl.DataFrame], most: int) -> pl.DataFrame:
-    """Return the rows with the lowest keys of each person."""
+    """Return the rows with the lowest keys of each person; where it is one, ``rows`` counts those it stands for."""
     rank = pl.col("key").rank("ordinal").over("person")
-    return pl.concat(parts).filter(rank <= most)
+    return pl.concat(parts).with_columns(pl.col("rows").sum().over("person")).filter(rank <= most)
 
 
-def _emptied(frame: pl.DataFrame, person: str, beyond: _Beyond) -> pl.DataFrame:
+def _emptied(frame: pl.DataFrame, person: str, chosen: _Rows) -> pl.DataFrame:
     """Return rows with some of them empty; nobody reads any further whose they are."""
-    cells = frame.select(pl.when(pl.Series(beyond)).then(None).otherwise(pl.all()).name.keep())
-    return cells.with_columns(pl.lit(None, dtype=pl.String).alias(person))
+    found = pl.Series(chosen)
+    cells = frame.select(pl.when(found == _EMPTIED).then(None).otherwise(pl.all()).name.keep())
+    return cells.with_columns(pl.when(found > 0).then(found.cast(pl.String)).alias(person))

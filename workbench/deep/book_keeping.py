@@ -17,6 +17,7 @@ from torch.nn import functional
 
 from workbench.deep.clipping import BoundEngine, StepSums, chunks, in_chunks
 from workbench.deep.factors import SinglePrecision, lost_squares
+from workbench.deep.frozen_weights import frozen_names
 from workbench.deep.memory import out_of_memory
 
 RowGradients = dict[str, Tensor]
@@ -350,11 +351,11 @@ class BookKeepingClippedSum(BoundEngine):
 
 
 def known_layers(network: nn.Module) -> bool:
-    """Return whether each parameter of ``network`` is trained and belongs to one layer that has a rule."""
+    """Return whether each parameter of ``network`` belongs to one layer that has a rule and learns as a whole."""
     owners: dict[Tensor, int] = {}
     for layer in network.modules():
         own = list(layer.parameters(recurse=False))
-        if own and rule_of(layer) is None:
+        if own and (rule_of(layer) is None or frozen_names(layer)):
             return False
         for parameter in own:
             owners[parameter] = owners.get(parameter, 0) + 1

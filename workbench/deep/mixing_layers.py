@@ -72,6 +72,8 @@ def converted(network: nn.Module) -> nn.Module:
             with torch.no_grad():
                 made.weight.copy_(scale)
                 made.bias.copy_(shift)
+            made.weight.requires_grad_(scale.requires_grad)
+            made.bias.requires_grad_(shift.requires_grad)
         return made
     for name, child in list(network.named_children()):
         setattr(network, name, converted(child))
@@ -108,6 +110,23 @@ def without_chance(network: nn.Module, kind: type[nn.Module] = nn.modules.dropou
     finally:
         for layer, mode in modes:
             layer.training = mode
+
+
+@contextmanager
+def without_zeros(network: nn.Module) -> Iterator[None]:
+    """Give weights that are zero generated numbers for a while: zeros hide what the layers before them do."""
+    zeros = [(p, p.detach().clone()) for p in network.parameters() if not p.all()]
+    generator = torch.Generator().manual_seed(_SEED)
+    with torch.no_grad():
+        for p, _ in zeros:
+            made = torch.randn(p.shape, generator=generator) / max(1, p[:1].numel()) ** 0.5
+            p.copy_(torch.where(p == 0, made.to(p), p))
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for p, held in zeros:
+                p.copy_(held)
 
 
 def _by_number(network: nn.Module, inputs: Tensor) -> bool:

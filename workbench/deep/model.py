@@ -31,7 +31,6 @@ METRICS = "metrics.csv"
 METRIC_COLUMNS = ("step", "epoch", "loss", "accuracy", "epsilon", "memory_bytes")
 _ROWS_AT_ONCE = 4096
 _NUMBERS_AT_ONCE = 1 << 26
-_MOST_BYTES = 2**31
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,8 +192,10 @@ def _read_weights(path: Path) -> dict[str, NDArray[np.float32]]:
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
+    from workbench.deep.frozen_weights import MOST_BYTES
+
     try:
-        if path.stat().st_size > _MOST_BYTES:
+        if path.stat().st_size > MOST_BYTES:
             raise InputError("the weights are larger than 2 GiB", str(path), "give a model of this version")
         weights: dict[str, NDArray[np.float32]] = load(path.read_bytes())
     except FileNotFoundError:
@@ -209,10 +210,12 @@ def _read_weights(path: Path) -> dict[str, NDArray[np.float32]]:
 
 
 def _check_shapes(model: TrainedModel, path: Path) -> None:
+    from workbench.deep.frozen_weights import weights
+
     module = model.network.build(model.features.width, len(model.features.classes))
-    expected = {name: tuple(p.shape) for name, p in module.named_parameters()}
+    expected = {name: tuple(p.shape) for name, p in weights(module).items()}
     found = {name: w.shape for name, w in model.weights.items()}
     if found != expected or any(w.dtype != np.float32 for w in model.weights.values()):
         raise InputError("the weights are not those of the network on the card", str(path), "give the matching file")
-    if not all(np.isfinite(w).all() for w in model.weights.values()):
+    if not all(np.isfinite(model.weights[name]).all() for name, _ in module.named_parameters()):
         raise InputError("the weights hold numbers that are not finite", str(path), "train with a smaller --lr")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import numpy as np
 import torch
@@ -14,7 +15,13 @@ from workbench.deep.book_keeping import BookKeepingClippedSum, known_layers
 from workbench.deep.clipping import BoundEngine, ClippedSum, PerRowClippedSum, nothing
 from workbench.deep.factors import FLAT, LEAST_SINGLE, MOST_SINGLE
 from workbench.deep.feature_cache import BLOCK, FeatureCache
-from workbench.deep.mixing_layers import require_rows_for_themselves, require_separate_rows, without_chance
+from workbench.deep.frozen_weights import frozen
+from workbench.deep.mixing_layers import (
+    require_rows_for_themselves,
+    require_separate_rows,
+    without_chance,
+    without_zeros,
+)
 from workbench.deep.networks import Network
 from workbench.params import ParameterError
 from workbench.signals.cancel import NEVER, CancelToken
@@ -100,12 +107,13 @@ def engine_for(
     require_separate_rows(network)
     if not any(True for _ in network.parameters()):
         raise ParameterError("the network has no parameters to train", hint="give a network with layers that learn")
-    if example is not None:
-        require_rows_for_themselves(network, example[:_ROWS_TRIED])
-    for made in _candidates(network, clip):
-        engine = made(network, clip, physical_batch, watch, rule)
-        if example is None or isinstance(engine, PerRowClippedSum) or _agrees(engine, network, clip, rule, example):
-            return engine
+    with nullcontext() if example is None else without_zeros(network):
+        if example is not None:
+            require_rows_for_themselves(network, example[:_ROWS_TRIED])
+        for made in _candidates(network, clip):
+            engine = made(network, clip, physical_batch, watch, rule)
+            if example is None or isinstance(engine, PerRowClippedSum) or _agrees(engine, network, clip, rule, example):
+                return engine
     raise AssertionError("the plain engine serves every network")
 
 
@@ -114,11 +122,12 @@ def _candidates(network: nn.Module, clip: float) -> list[Callable[..., BoundEngi
     found: list[Callable[..., BoundEngine]] = []
     single = all(p.dtype == torch.float32 for p in network.parameters()) and LEAST_SINGLE <= clip <= MOST_SINGLE
     on_cpu = all(p.device.type == "cpu" for p in network.parameters())
-    if single and on_cpu and table_kernel.is_logistic(network):
+    compiled = single and on_cpu and not frozen(network)  # their loops take each layer to learn
+    if compiled and table_kernel.is_logistic(network):
         found.append(table_kernel.LogisticClippedSum)
-    if single and on_cpu and table_kernel.fits(network):
+    if compiled and table_kernel.fits(network):
         found.append(table_kernel.TableClippedSum)
-    if single and on_cpu and image_kernel.fits(network):
+    if compiled and image_kernel.fits(network):
         found.append(image_kernel.ImageClippedSum)
     if single and known_layers(network):
         found.append(BookKeepingClippedSum)

@@ -17,6 +17,7 @@ from workbench.deep.checkpoint import Checkpoints, Keeper, RunState, restore
 from workbench.deep.devices import computing_on, device_of, finish_on
 from workbench.deep.factors import NORMS
 from workbench.deep.features import Features, TrainingData
+from workbench.deep.frozen_weights import frozen
 from workbench.deep.memory import MemoryWatch, out_of_memory, predict
 from workbench.deep.networks import Network
 from workbench.deep.noise import GAUSSIAN_SENTENCE, ON_GPU
@@ -42,7 +43,7 @@ class Training:
     Attributes:
         network: the architecture.
         features: the public map from rows to its inputs.
-        weights: its parameters by name.
+        weights: its parameters by name, and its frozen weights as they were before a row was read.
         plan: the plan.
         schedule: the schedule for this table.
         steps: steps run.
@@ -159,6 +160,7 @@ class _Run:
         self.watch = MemoryWatch(device)
         self.module = self.network.build(features.width, len(features.classes)).to(device)
         self.parameters = flattened(self.module)
+        self.frozen = {name: t.cpu().numpy().copy() for name, t in frozen(self.module).items()}
         self.update = UPDATES[plan.optimizer](plan.lr, plan.momentum)
         self.former = None if options.keep is None else options.keep.state
         self.norm = norm_of(schedule, None if self.former is None else self.former.clip)
@@ -304,7 +306,7 @@ class _Run:
         return Training(
             network=self.network,
             features=self.data.features,
-            weights=self._weights(),
+            weights={**self._weights(), **self.frozen},
             plan=self.plan,
             schedule=self.schedule,
             steps=steps.taken,

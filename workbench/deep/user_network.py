@@ -29,7 +29,8 @@ _TRIED = 3
 
 SENTENCE = (
     "the network {name} is code of the person who trained it: the guarantee assumes that its output for a row is a "
-    "function of that row and of the weights alone, which was checked on generated rows only"
+    "function of that row and of the weights alone, which was checked on generated rows only, and that its first and "
+    "frozen weights are public: not learned from private rows"
 )
 
 
@@ -71,6 +72,7 @@ class UserNetwork(Network):
 
     def remarks(self, inputs: int, classes: int) -> tuple[str, ...]:
         """Return what conversion and the mode of a prediction change of the module that the code makes."""
+        from workbench.deep.frozen_weights import freeze, frozen, frozen_names
         from workbench.deep.mixing_layers import dropouts, mixing
 
         made = self._module(inputs, classes)
@@ -80,6 +82,11 @@ class UserNetwork(Network):
             stated.append(stood)
         if dropped:
             stated.append(f"dropout is off, because the network trains in the mode of a prediction: {_listed(dropped)}")
+        freeze(made.float(), self.name)
+        constant = [(name, layer) for name, layer in made.named_modules() if frozen_names(layer)]
+        if constant:
+            count = sum(t.numel() for t in frozen(made).values())
+            stated.append(f"{count} frozen weights are taken as public, and the file holds them: {_listed(constant)}")
         return tuple(stated)
 
     def widths(self, inputs: int, classes: int) -> tuple[int, ...]:
@@ -87,8 +94,14 @@ class UserNetwork(Network):
         return (inputs, classes)
 
     def parameters(self, inputs: int, classes: int) -> int:
-        """Return the number of weights and biases."""
+        """Return the number of weights and biases that learn."""
         return sum(p.numel() for p in self.build(inputs, classes).parameters())
+
+    def frozen_weights(self, inputs: int, classes: int) -> int:
+        """Return the number of weights that do not learn and are held in the file of a model."""
+        from workbench.deep.frozen_weights import frozen
+
+        return sum(t.numel() for t in frozen(self.build(inputs, classes)).values())
 
     def held_by_row(self, inputs: int, classes: int) -> int:
         """Return the numbers that a step holds for each row: all layers' outputs four times, and a row's gradient.
@@ -127,12 +140,14 @@ class UserNetwork(Network):
         """Return the module, its first weights drawn from a public seed; rows (n, inputs) become images before it.
 
         It is in the mode of a prediction for good, and trains in it: a layer that in training mixes rows, or keeps
-        a mean of them, does not do so. Dropout is off.
+        a mean of them, does not do so. Dropout is off. Frozen parameters are buffers.
 
         Raises:
             ParameterError: the factory fails, makes no module, or one that does not give a logit for each class.
         """
         from torch import nn
+
+        from workbench.deep.frozen_weights import freeze
 
         recurrent = (nn.RNN, nn.LSTM, nn.GRU)
         shape = inputs.shape if isinstance(inputs, Pixels) else (int(inputs),)
@@ -141,11 +156,9 @@ class UserNetwork(Network):
             from workbench.deep.mixing_layers import converted
 
             made = converted(made)
-        frozen = next((name for name, p in made.named_parameters() if not p.requires_grad), None)
-        if frozen is not None:
-            raise ParameterError(f"the parameter {frozen} of {self.name} is frozen", hint="let all of them learn")
+        freeze(made.float(), self.name)
         front: list[nn.Module] = [nn.Unflatten(1, shape)] if len(shape) > 1 else []
-        module = nn.Sequential(*front, made.float())
+        module = nn.Sequential(*front, made)
         for layer in module.modules():  # not by eval(), which the code may have replaced
             # The library's own recurrent layers do the same in both modes, and a GPU trains them in this one only.
             layer.training = bool(type(layer) in recurrent and layer.dropout == 0)

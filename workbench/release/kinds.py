@@ -45,6 +45,7 @@ class Kind:
             a command and ``workbench.api.publish(kind=NAME)``, without another line. None has the name of an option
             of every release (``plan``, ``epsilon``, ``output`` and so on).
         work: ``module:function``: (plan, request, ε and δ of one row, number of rows, format) → its Work.
+        plans: ``module:function``: (plan, request) → the plan that it releases by, where that is another one.
         again: ``module:function``: what was asked for, as a certificate says it, and its plan → the :data:`Repeated`
             request; where there is none, the certificate holds the chosen values by their names.
         command: the words of its command, where they are not its name; of two words the first is a command with other
@@ -68,6 +69,7 @@ class Kind:
     note: str = ""
     request: str = ""
     work: str = ""
+    plans: str = ""
     again: str = ""
     command: str = ""
     own_cost: bool = False
@@ -102,6 +104,15 @@ class Kind:
         if not self.again:
             return dict(asked), {}
         found: Repeated = _named(self.again)(asked, plan)
+        return found
+
+    def planned(self, plan: Plan, request: Parameters) -> Plan:
+        """Return the plan by which it releases what is asked for.
+
+        Raises:
+            ParameterError: the request does not fit the plan.
+        """
+        found: Plan = _named(self.plans)(plan, request) if self.plans else plan
         return found
 
     def suffixes(self) -> dict[str, str]:
@@ -174,13 +185,14 @@ KINDS: tuple[Kind, ...] = (
         "values",
         "values and bounds",
         "",
-        "values that nobody declared, and bounds",
+        "values that nobody declared, bounds, and rows of a person",
         any_text=True,
         request="workbench.release.values_work:Asked",
         work="workbench.release.values_work:values_work",
+        plans="workbench.release.values_work:planned",
         before_plan=True,
         delta="chance that a value which one row alone has is published, below 1/rows; needed for --category",
-        help="find the values of a column of names and the bounds of one of numbers, at an epsilon of their own",
+        help="find values of names, bounds of numbers and rows of a person to keep, at an epsilon of their own",
         example="--number age",
     ),
     Kind(

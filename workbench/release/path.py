@@ -245,7 +245,7 @@ def prepare(
     require_confirmed(plan)
     check_columns(plan, table)
     table.require_certain()
-    rows = plan.rows_of(table)
+    rows = plan.rows_of(table, counted=isinstance(work, Work) and work.counts_persons)
     if to.table is not None:
         require_storable(to.table, to.path, plan, rows)
     parts = None if workers is None else PartsOnWorkers(rows, workers)

@@ -1,7 +1,13 @@
-"""Values nobody declared: categories that pass a threshold, and bounds by a private histogram over scales."""
+"""Values nobody declared: categories by a threshold, bounds by a private histogram over scales, rows of a person.
+
+**How many rows of a person to keep** is a private quantile of the numbers of rows that persons have, on the public grid
+1 to K. It is read of one row of each person, which says how many she has (:mod:`workbench.data.persons`): emptying all
+her rows, however many, takes one value away, and costs the ε of one row.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,17 +17,19 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from workbench.data.columns.found import LONGEST, SCALES, Found, bounds, decode, encode, scales
 from workbench.data.columns.missing import marked, missing_cells
 from workbench.data.columns.values import doubles
 from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
-from workbench.params import InputError, ParameterError, Parameters, texts
+from workbench.params import InputError, ParameterError, Parameters, integer, real, text, texts
 from workbench.privacy.accounting.event import ApproximateDp, PureDp, divided
+from workbench.privacy.central.quantile_choice import Held, simple
 from workbench.privacy.central.threshold import least_with_tail, threshold
 from workbench.release.verify_any import verified
-from workbench.sanitize.plan import Plan
+from workbench.sanitize.plan import REPLACE, Column, Plan
 from workbench.signals import Progress
 from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit
@@ -41,11 +49,15 @@ RULE = (
     "either sign) with every cell whose noisy count is at least the least one of its column, and 0 in place of an end "
     "that is less than a sixteenth of the other; a few rows may lie outside."
 )
+RULE_OF_PERSONS = (
+    "Of each person one row is read, whatever is asked for. How many rows of each are to be kept is drawn from 1 to a "
+    "public most, by the exponential mechanism, near the least number that the stated share of persons do not exceed."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked(Parameters):
-    """What a person chooses: columns of names, and columns of numbers."""
+    """What a person chooses: columns of names, columns of numbers, and the column that identifies a person."""
 
     category: tuple[str, ...] | None = texts(
         default=None, shortest=1, repeated=True, symbol="COL", help="find the values of COL; may be repeated"
@@ -53,19 +65,50 @@ class Asked(Parameters):
     number: tuple[str, ...] | None = texts(
         default=None, shortest=1, repeated=True, symbol="COL", help="find bounds of COL; may be repeated"
     )
+    person: str | None = text(
+        default=None,
+        symbol="COL",
+        help="find how many rows of each person to keep; COL identifies her. Then ε is for all her rows",
+    )
+    share: float = real(
+        default=0.95, at_least=0.01, upto=0.999, help="with --person: the share of persons who have no more rows"
+    )
+    most_rows: int = integer(
+        default=100, at_least=2, upto=10_000, help="with --person: the most rows that are looked for, a public number"
+    )
 
     def __post_init__(self) -> None:
         """Check the values, then that something is asked for, and once."""
         super().__post_init__()
         if not self.columns:
-            raise ParameterError("no column was named", hint="name one: --category COL or --number COL")
+            raise ParameterError("no column was named", hint="name one: --category COL, --number COL or --person COL")
+        if self.person is None and (self.share, self.most_rows) != (type(self).share, type(self).most_rows):
+            raise ParameterError("share and most_rows are of persons, and no column says whose a row is", "person")
+        if self.person is not None and self.person in self.columns[:-1]:
+            raise ParameterError(f"the column {self.person!r} says whose a row is", hint="find nothing else of it")
         for name in set(self.category or ()).intersection(self.number or ()):
             raise ParameterError(f"the column {name!r} is to have values and bounds", hint="choose one of the two")
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that are read."""
-        return (*(self.category or ()), *(self.number or ()))
+        return (*(self.category or ()), *(self.number or ()), *([self.person] if self.person else []))
+
+
+def planned(plan: Plan, asked: Asked) -> Plan:
+    """Return the plan by which values are found: where the person is named, one row of each is read.
+
+    Raises:
+        ParameterError: the plan has no such column.
+    """
+    if asked.person is None:
+        return plan
+    plan.column(asked.person)
+    columns = tuple(
+        Column(name=c.name, action="drop") if c.name == asked.person or c.action == "keep" else c for c in plan.columns
+    )
+    changes: dict[str, Any] = {"unit": asked.person, "rows_per_person": 1, "invalid": REPLACE}
+    return dataclasses.replace(plan, columns=columns, **changes)
 
 
 def released_values(path: Path, cancel: CancelToken = NEVER) -> tuple[list[Found], str]:
@@ -83,7 +126,7 @@ def released_values(path: Path, cancel: CancelToken = NEVER) -> tuple[list[Found
 
 @dataclass(frozen=True)
 class Answers:
-    """The noisy counts of the values that passed, and of all cells of the grid, by column.
+    """The noisy counts of the values that passed, and of all cells of the grid, by column; rows of a person to keep.
 
     ``least`` is the noisy count from which on a cell is within the bounds: no more than a way to read the counts, and a
     certificate may have another one than is chosen today.
@@ -92,27 +135,36 @@ class Answers:
     values: Mapping[str, Mapping[str, int]]
     cells: Mapping[str, Sequence[int]]
     least: Mapping[str, int]
+    rows: int | None = None
 
 
 def values_work(plan: Plan, asked: Asked, epsilon: Decimal, delta: Decimal, rows: int, file_format: str) -> Work:
     """Return the release of what is asked for; reads no row.
 
     Raises:
-        ParameterError: the plan has no such column; or values are asked for without a δ, or a δ is given for bounds.
+        ParameterError: the plan has no such column, or is not :func:`planned` for persons; or values are asked for
+            without a δ, or a δ is given without them.
     """
     for name in asked.columns:
         plan.column(name)
-    found, numbers = events_of(asked, epsilon, delta)
+    if asked.person is not None and (plan.unit, plan.rows_per_person) != (asked.person, 1):
+        raise ParameterError("the plan does not read one row of each person", "unit", f"name {asked.person!r} as unit")
+    found, numbers, persons = events_of(asked, epsilon, delta)
     least = {name: threshold(event.epsilon, event.delta) for name, event in found.items()}
     held = {name: least_with_tail(event.epsilon, _EMPTY_TAKEN / SCALES) for name, event in numbers.items()}
 
     def ask_all(table: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> Answers:
         values, cells = _counts(table, asked, cancel)
         emit(Progress(0, len(asked.columns), "rows counted"))
+        rows = None
+        if persons is not None:
+            held_by = Held.of(_rows_of_persons(table, asked, cancel))
+            (rows,) = ask.quantiles(persons.label, [held_by], 1, asked.most_rows, [simple(asked.share)])[0]
         return Answers(
             {name: ask.occurring(event.label, values[name]) for name, event in found.items()},
             {name: ask(event.label, cells[name].tolist(), 1) for name, event in numbers.items()},
             held,
+            rows,
         )
 
     def files(answers: Answers, cancel: CancelToken) -> Made:
@@ -124,22 +176,26 @@ def values_work(plan: Plan, asked: Asked, epsilon: Decimal, delta: Decimal, rows
         for name, noisy in answers.cells.items():
             made = bounds(noisy, answers.least[name])
             lines += [Found(name, lower=made[0], upper=made[1])] if made is not None else []
+        lines += [Found(asked.person or "", count=answers.rows)] if answers.rows is not None else []
         return Made(encode(lines), _method(answers, least))
 
     return Work(
         kind=KIND,
         columns=asked.columns,
-        events=(*found.values(), *numbers.values()),
+        events=(*found.values(), *numbers.values(), *([persons] if persons else [])),
         request=asked.to_plain(),
         room=(1 << 16) + _ROOM_OF_A_VALUE * min(rows, _MOST_ROOM) + (SCALES * 20 + 1000) * len(asked.columns),
         ask=ask_all,
         files=files,
         check=lambda table, cancel: None,  # a cell counts for one value or for none, whatever it says
-        answers=lambda method: _answers(method, least, [*numbers]),
+        answers=lambda method: _answers(method, least, [*numbers], asked),
+        counts_persons=persons is not None,
     )
 
 
-def events_of(asked: Asked, epsilon: Decimal, delta: Decimal) -> tuple[dict[str, ApproximateDp], dict[str, PureDp]]:
+def events_of(
+    asked: Asked, epsilon: Decimal, delta: Decimal
+) -> tuple[dict[str, ApproximateDp], dict[str, PureDp], PureDp | None]:
     """Return the question of each column: all have equal shares of ε, and those of values equal ones of δ.
 
     Raises:
@@ -150,7 +206,7 @@ def events_of(asked: Asked, epsilon: Decimal, delta: Decimal) -> tuple[dict[str,
         if named:
             what = "values that nobody declared are found at a delta: no delta, no way to find them"
             raise ParameterError(what, hint="give --delta, below 1/rows", field="delta")
-        raise ParameterError("bounds are found without a delta", hint="leave --delta out", field="delta")
+        raise ParameterError("without --category nothing needs a delta", hint="leave --delta out", field="delta")
     shares = divided(epsilon, [1.0] * len(asked.columns), _EPSILON_DIGITS)
     chances = divided(delta, [1.0] * len(named), _DELTA_DIGITS) if named else []
     if not all(share > 0 for share in (*shares, *chances)):
@@ -159,8 +215,9 @@ def events_of(asked: Asked, epsilon: Decimal, delta: Decimal) -> tuple[dict[str,
         name: ApproximateDp(share, chance, f"values of {name}")
         for name, share, chance in zip(named, shares, chances, strict=False)
     }
-    rest = zip(numbers, shares[len(named) :], strict=True)
-    return values, {name: PureDp(share, f"scales of {name}") for name, share in rest}
+    rest = zip(numbers, shares[len(named) :], strict=False)
+    persons = None if asked.person is None else PureDp(shares[-1], f"rows of each {asked.person}")
+    return values, {name: PureDp(share, f"scales of {name}") for name, share in rest}, persons
 
 
 def _counts(
@@ -181,6 +238,20 @@ def _counts(
     return values, cells
 
 
+def _rows_of_persons(table: Table, asked: Asked, cancel: CancelToken) -> NDArray[np.int64]:
+    """Return how many rows each person has, ``most_rows`` at most, sorted; a person without a name has none."""
+    name, most = asked.columns[-1], asked.most_rows
+
+    def look(part: Table) -> NDArray[np.int64]:
+        rows = part.column(name).cast(pl.Int64).drop_nulls().clip(1, most).to_numpy()
+        return np.bincount(rows, minlength=most + 1)
+
+    counts = np.zeros(most + 1, dtype=np.int64)
+    for found in each_part(table, look, cancel):
+        counts += found
+    return np.repeat(np.arange(most + 1), counts)
+
+
 def _values_in(part: Table, name: str) -> dict[str, int]:
     cells = marked(part, name)
     cells = cells.set(missing_cells(part, cells) | (cells.str.len_chars() > LONGEST), None).drop_nulls()
@@ -195,16 +266,18 @@ def _scales_in(part: Table, name: str) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 def _method(answers: Answers, least: Mapping[str, int]) -> dict[str, Any]:
     """Return what a certificate says of the questions, and everything that the file is made of."""
+    persons = {} if answers.rows is None else {"rule_of_persons": RULE_OF_PERSONS, "rows_of_a_person": answers.rows}
     return {
         "rule": RULE,
         "thresholds": dict(least),
         "least_of_a_cell": dict(answers.least),
         "values": {name: dict(passed) for name, passed in answers.values.items()},
         "cells": {name: " ".join(map(str, noisy)) for name, noisy in answers.cells.items()},
+        **persons,
     }
 
 
-def _answers(method: Mapping[str, Any], least: Mapping[str, int], numbers: Sequence[str]) -> Answers:
+def _answers(method: Mapping[str, Any], least: Mapping[str, int], numbers: Sequence[str], asked: Asked) -> Answers:
     """Read the answers again from a certificate.
 
     Raises:
@@ -223,7 +296,12 @@ def _answers(method: Mapping[str, Any], least: Mapping[str, int], numbers: Seque
         raise ParameterError("the certificate has not a noisy count of each cell of the grid", "method")
     if not all(type(count) is int for count in held.values()):
         raise ParameterError("the certificate has not the least count of a cell of each column", "method")
-    return Answers(values, made, held)
+    rows = method.get("rows_of_a_person")
+    if asked.person is None:
+        return Answers(values, made, held)
+    if type(rows) is not int or not 1 <= rows <= asked.most_rows:
+        raise ParameterError("the certificate has no number of rows of a person", "method")
+    return Answers(values, made, held, rows)
 
 
 def _passed(value: str, count: Any, least: int) -> bool:

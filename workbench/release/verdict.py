@@ -7,14 +7,13 @@ from decimal import Decimal
 from pathlib import Path
 
 from workbench.params import BudgetRefusedError, WorkbenchError
-from workbench.release.certificate import certificate_path, read_certificate
-from workbench.release.kinds import ROWS
+from workbench.release.certificate import certificate_path, read_any_certificate
+from workbench.release.kinds import ROWS, kind
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.open_release import plan_of
 from workbench.release.path import Prepared
 from workbench.release.recover import to_go_on, waiting_for
 from workbench.release.verify import verify_release
-from workbench.sanitize.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,8 @@ class Verdict:
         waiting: id of the paid release that is still to be given this name; empty where there is none.
         begun: whether that one is not finished, and goes on.
         refusal: why the cap forbids the charge, ``None`` where it allows it.
-        earlier: the newest release of noisy rows of the same table by the same plan, or ``None``.
+        earlier: the newest release of the same table by the same plan, of noisy rows or of what goes into a plan, or
+            ``None``.
     """
 
     account: str
@@ -68,23 +68,27 @@ def verdict_on(prepared: Prepared, ledger: Ledger) -> Verdict:
     if begun is not None:
         return Verdict(account, begun.release.release_id, None, begun=True)
     refused = ledger.account(account).refusal(prepared.cost)
-    earlier = _earlier_release(ledger, account, prepared.plan) if prepared.work.kind == ROWS else None
+    known = prepared.work.kind == ROWS or kind(prepared.work.kind).before_plan
+    earlier = _earlier_release(ledger, account, prepared) if known else None
     return Verdict(account, "", refused, earlier)
 
 
-def _earlier_release(ledger: Ledger, account: str, plan: Plan) -> EarlierRelease | None:
-    """Return the newest release of the account by ``plan`` whose files are still as they were certified."""
+def _earlier_release(ledger: Ledger, account: str, prepared: Prepared) -> EarlierRelease | None:
+    """Return the account's newest release of what is asked for whose files are still as they were certified."""
+    work, cost, plan = prepared.work, prepared.cost, prepared.plan.published()
+    asked = work.kind, work.request, (cost.epsilon, cost.delta)
     for release in reversed(ledger.releases(account)):
         output = Path(release.body.get("output", ""))
         certificate = certificate_path(output) if release.body.get("output") else output
         if release.status != "charged" or not output.is_file() or not certificate.is_file():
             continue
         try:
-            document = read_certificate(certificate)
+            document = read_any_certificate(certificate)
             stated = plan_of(
                 document, certificate
             ).published()  # former versions also published the kinds of dropped columns
-            same = document["release_id"] == release.release_id and stated == plan.published()
+            same = document["release_id"] == release.release_id and stated == plan
+            same &= (document.get("kind", ROWS), document.get("request", {}), release.cost) == asked
             whole = same and not verify_release(output)
         except WorkbenchError:
             continue  # without a readable certificate nothing shows that the file is whole

@@ -210,7 +210,7 @@ class Plan(Parameters):
         """Whether no cell is refused for its value, so that every table with the plan's columns is valid."""
         return self.invalid == REPLACE
 
-    def rows_of(self, table: Table, coins: Entropy | None = None) -> Table:
+    def rows_of(self, table: Table, coins: Entropy | None = None, *, counted: bool = False) -> Table:
         """Return ``table`` with invalid values replaced, and with the rows of each person bounded, if the plan says so.
 
         Every mechanism, learner and study that follows a plan reads its table through this. Each call chooses rows
@@ -219,9 +219,10 @@ class Plan(Parameters):
         Args:
             table: all rows, not a part of them.
             coins: choose the rows that are kept; by default the operating system's, and seeded ones in a study.
+            counted: whether the column of the person says how many rows she has, for a work that asks for it.
         """
         replaces, most = self.replaces_invalid, self.rows_per_person
-        return as_planned(table, replaces_invalid=replaces, person=self.unit, most=most, coins=coins)
+        return as_planned(table, replaces_invalid=replaces, person=self.unit, most=most, coins=coins, counted=counted)
 
     @property
     def protected(self) -> tuple[Column, ...]:

@@ -293,7 +293,9 @@ _NEVER = {
     "empty": "no row has a value",
     "domain": "too many different values",
 }
-_TARGET = re.compile(r"^(label|labels|target|outcome|class|diagnosis|response|y)$", re.IGNORECASE)
+_TARGET = re.compile(
+    r"^(labels?|target|outcome|class|diagnosis|response|y|churn(ed)?|survived|default(ed)?)$", re.IGNORECASE
+)
 _TELLING = re.compile(
     r"(^|[_\W])(age|sex|gender|income|salary|wage|education|occupation|employment|marital|region|state|country"
     r"|satisfaction|height|weight|bmi|smok\w*)([_\W]|$)",

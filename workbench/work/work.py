@@ -277,6 +277,7 @@ class Work:
             in memory are read by it only on the workers of a cluster.
         answers: reads the answers again from :attr:`Made.method`, as a certificate holds it, where they are in it:
             then ``verify`` makes the file of them anew.
+        counts_persons: whether it reads, of one row of each person, how many she has (:mod:`workbench.data.persons`).
     """
 
     kind: str
@@ -290,6 +291,7 @@ class Work:
     check: Callable[[Table, CancelToken], None] | None = None
     reader: PartReader | None = None
     answers: Callable[[Mapping[str, Any]], Answers] | None = None
+    counts_persons: bool = False
 
     def cost(self, rows_per_person: int = 1) -> Cost:
         """Return what it costs a person with ``rows_per_person`` rows.

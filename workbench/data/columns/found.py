@@ -29,7 +29,10 @@ grows."""
 
 @dataclass(frozen=True)
 class Found:
-    """A line of the file: a value of a column with its noisy count, or the bounds of one."""
+    """A line of the file: a value of a column with its noisy count, the bounds of one, or how many rows a person has.
+
+    The last is a count without a value, of the column that identifies a person.
+    """
 
     column: str
     value: str = ""
@@ -100,9 +103,16 @@ def _line(column: str, value: str, count: str, lower: str, upper: str) -> Found:
         if lower or upper:
             raise ValueError
         return Found(column, value, int(count))
+    if count and not (lower or upper) and int(count) > 0:
+        return Found(column, count=int(count))
     if count or not -np.inf < float(lower) < float(upper) < np.inf:
         raise ValueError
     return Found(column, lower=float(lower), upper=float(upper))
+
+
+def persons(found: Iterable[Found]) -> tuple[str, int] | None:
+    """Return the column that identifies a person, and how many rows of each to keep, where that was found."""
+    return next(((line.column, line.count) for line in found if line.count is not None and not line.value), None)
 
 
 def attributes(found: Iterable[Found], kinds: Mapping[str, str | None]) -> tuple[Attribute, ...]:
@@ -119,7 +129,7 @@ def attributes(found: Iterable[Found], kinds: Mapping[str, str | None]) -> tuple
             continue
         if line.value:
             values.setdefault(line.column, []).append(line.value)
-        else:
+        elif line.count is None:
             made[line.column] = _number(line, whole=kinds[line.column] == "integer")
     for name, domain in values.items():
         listed = domain if OTHER in domain else [*domain, OTHER]

@@ -16,6 +16,7 @@ from workbench.data.images.idx import DIGITS
 from workbench.data.images.image_set import BYTES_PER_IMAGE, MOST_BYTES, MOST_SIDE, ImageSet, open_archive, require_room
 from workbench.data.images.packed import Packed, unpacked
 from workbench.params import InputError
+from workbench.signals.cancel import NEVER, CancelToken
 
 ENDINGS = (".npz",)
 TRAIN, TEST = "train", "test"
@@ -25,7 +26,9 @@ _COPIES, _OF_LABELS = 2, 6
 """What reading takes of the pixels, which other orders of the axes copy; and of labels, whose codes are larger."""
 
 
-def read_arrays(file: Path, classes: tuple[str, ...] | None = None, part: str = TRAIN) -> ImageSet:
+def read_arrays(
+    file: Path, classes: tuple[str, ...] | None = None, part: str = TRAIN, cancel: CancelToken = NEVER
+) -> ImageSet:
     """Return the images and labels of an archive.
 
     They are its arrays ``x`` and ``y``, or ``images`` and ``labels``; ``x_train`` and ``y_train`` (``part`` is
@@ -60,11 +63,11 @@ def read_arrays(file: Path, classes: tuple[str, ...] | None = None, part: str = 
         _require_fit(found[0], found[1], source)
         return [(one.begin, one.bytes) for one in found]
 
-    numbers = unpacked([Packed(file, info.filename) for info in infos], judge)
+    numbers = unpacked([Packed(file, info.filename) for info in infos], judge, cancel)
     images, labels = (_array(stated, data, source) for stated, data in zip(found, numbers, strict=True))
     planes = _planes(images, source)
     names = classes or DIGITS
-    return ImageSet.of(planes, _codes(labels.reshape(-1), names, source), names, source)
+    return ImageSet.of(planes, _codes(labels.reshape(-1), names, source), names, source, cancel=cancel)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import numpy as np
 from workbench.data.images.image_set import BYTES_PER_IMAGE, MOST_BYTES, MOST_SIDE, ImageSet, require_room
 from workbench.data.images.packed import GZIP, content, contents, require_possible
 from workbench.params import InputError
+from workbench.signals.cancel import NEVER, CancelToken
 
 ENDINGS = ("-ubyte", "-ubyte.gz")
 DIGITS = tuple("0123456789")
@@ -19,7 +20,7 @@ _IMAGES, _LABELS = 0x0803, 0x0801
 _NAMES = (("images-idx3", "labels-idx1"), ("images.idx3", "labels.idx1"))
 
 
-def read_idx(file: Path, classes: tuple[str, ...] | None = None) -> ImageSet:
+def read_idx(file: Path, classes: tuple[str, ...] | None = None, cancel: CancelToken = NEVER) -> ImageSet:
     """Return the images of ``file`` with the labels of the file beside it; the classes are 0 to 9 unless declared.
 
     Raises:
@@ -43,8 +44,10 @@ def read_idx(file: Path, classes: tuple[str, ...] | None = None) -> ImageSet:
         return [(one.begin, math.prod(shape)) for one, shape in zip(stated, shapes, strict=True)]
 
     found: list[tuple[int, ...]] = []
-    images, codes = contents([file, labels], judge)
-    return ImageSet.of(images.reshape(found[0])[:, None], codes.astype(np.int64), classes or DIGITS, source)
+    images, codes = contents([file, labels], judge, cancel)
+    return ImageSet.of(
+        images.reshape(found[0])[:, None], codes.astype(np.int64), classes or DIGITS, source, cancel=cancel
+    )
 
 
 def _labels_beside(file: Path) -> Path:
@@ -97,7 +100,9 @@ _RECORD = 1 + 3 * _SIDE * _SIDE
 _LONGEST = 1 << 16
 
 
-def read_cifar(files: Sequence[Path], source: str, classes: tuple[str, ...] | None = None) -> ImageSet:
+def read_cifar(
+    files: Sequence[Path], source: str, classes: tuple[str, ...] | None = None, cancel: CancelToken = NEVER
+) -> ImageSet:
     """Return the records of ``files``, one after the other.
 
     The classes are those of ``batches.meta.txt`` beside the first file, else 0 to 9, unless they are declared.
@@ -105,13 +110,15 @@ def read_cifar(files: Sequence[Path], source: str, classes: tuple[str, ...] | No
     Raises:
         InputError: a file is damaged or of another format.
     """
-    records = np.concatenate([_records(file) for file in files])
+    records = np.concatenate([_records(file, cancel) for file in files])
     images = records[:, 1:].reshape(-1, 3, _SIDE, _SIDE)
-    return ImageSet.of(images, records[:, 0].astype(np.int64), classes or _names_beside(files[0]), source)
+    return ImageSet.of(
+        images, records[:, 0].astype(np.int64), classes or _names_beside(files[0]), source, cancel=cancel
+    )
 
 
-def _records(file: Path) -> np.ndarray[tuple[int, int], np.dtype[np.uint8]]:
-    data = content(file)
+def _records(file: Path, cancel: CancelToken) -> np.ndarray[tuple[int, int], np.dtype[np.uint8]]:
+    data = content(file, cancel=cancel)
     if not data or len(data) % _RECORD:
         raise InputError(
             f"{len(data):,} bytes are not a whole number of CIFAR-10's records of {_RECORD:,}",

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
+from workbench.signals.cancel import NEVER, CancelToken
 
 SHARE = 0.75
 """Of the memory that is free: so much may be taken."""
@@ -201,6 +202,7 @@ class ImageSet(Table):
         *,
         marks: Sequence[Mark] | None = None,
         taken: str = "",
+        cancel: CancelToken = NEVER,
     ) -> Self:
         """Return the set of ``images`` whose classes have the codes ``labels`` (n,).
 
@@ -217,9 +219,13 @@ class ImageSet(Table):
                 "declare all classes with --classes A,B,…",
             )
         names = np.array(classes, dtype=object)[labels].tolist()
-        stated = list(marks) if marks is not None else [mark(image) for image in images]
+        stated = list(marks or ())
+        for image in images[len(stated) :]:
+            cancel.check()
+            stated.append(mark(image))
         halves = {name: [both[k] for both in stated] for k, name in enumerate((IMAGE, _REST))}
         frame = pl.DataFrame({**halves, CLASS: names}, schema=dict.fromkeys((IMAGE, _REST, CLASS), pl.String))
+        cancel.check()
         return cls(frame, source, images=images, classes=tuple(classes), taken=taken)
 
     @property

@@ -107,7 +107,7 @@ def contents(files: Sequence[Path], judge: Judge, cancel: CancelToken = NEVER) -
 
     arrays = dict(zip(packed, unpacked([Packed(file) for file in packed], judge_all, cancel), strict=True))
     for file in found:
-        arrays[file] = _plain(file, *wanted[file])
+        arrays[file] = _plain(file, *wanted[file], cancel)
     return [arrays[file] for file in files]
 
 
@@ -122,7 +122,7 @@ def require_possible(size: int, file: Path, source: str) -> None:
         raise InputError("the header promises more than the file can hold", source, "fetch the file again")
 
 
-def content(file: Path, most: int = MOST_BYTES) -> bytearray:
+def content(file: Path, most: int = MOST_BYTES, cancel: CancelToken = NEVER) -> bytearray:
     """Return the bytes of ``file``, which has no header, unpacked if its name ends in ``.gz``.
 
     Raises:
@@ -141,22 +141,25 @@ def content(file: Path, most: int = MOST_BYTES) -> bytearray:
     if not file.is_file():
         raise InputError("there is no such file", source, "check the path")
     if Packed.needed(file):
-        _unpack([Packed(file)], take, NEVER)
+        _unpack([Packed(file)], take, cancel)
         return found
     with _readable(source), file.open("rb") as stream:
         if file.stat().st_size > most:
             raise more
         require_room(file.stat().st_size, "the contents of the file", source)
-        found.extend(stream.read(most + 1))
+        while part := stream.read(min(_PIECE, most + 1 - len(found))):
+            cancel.check()
+            found.extend(part)
     return found
 
 
-def _plain(file: Path, begin: int, size: int) -> NDArray[np.uint8]:
+def _plain(file: Path, begin: int, size: int, cancel: CancelToken) -> NDArray[np.uint8]:
     """Return some bytes of a file that is not packed, after comparing them with its length."""
     with _readable(str(file)), file.open("rb") as stream:
         room = _Room(Packed(file), size)
         stream.seek(begin)
         while part := stream.read(_PIECE):
+            cancel.check()
             room.add(part)
         return room.whole()
 
@@ -190,6 +193,7 @@ def _unpack(files: Sequence[Packed], take: Callable[[_Piece], None], cancel: Can
     """Unpack ``files`` in a process of their own: first the head of each, then the rest of each."""
 
     def on_event(event: Any) -> None:
+        cancel.check()  # here as well: pieces that were sent already are not waited for
         take(event)
 
     source = str(files[0].path)

@@ -106,11 +106,11 @@ def read_images(
     if options.image_size is not None or options.grey:
         raise InputError("--image-size and --grey are for class folders", source, "leave them out")
     if name.endswith(idx.ENDINGS):
-        found = idx.read_idx(file, options.classes)
+        found = idx.read_idx(file, options.classes, cancel)
     elif name.endswith(idx.CIFAR_ENDINGS):
-        found = idx.read_cifar(batches, source, options.classes)
+        found = idx.read_cifar(batches, source, options.classes, cancel)
     elif name.endswith(arrays.ENDINGS):
-        found = arrays.read_arrays(file, options.classes, part)
+        found = arrays.read_arrays(file, options.classes, part, cancel)
     else:
         raise InputError("this is not a set of images", source, "give MNIST, CIFAR-10, .npz, or class folders")
     return found

@@ -81,6 +81,10 @@ class Network:
         """Return the number of weights and biases."""
         return sum((a + 1) * b for a, b in itertools.pairwise(self.widths(inputs, classes)))
 
+    def frozen_weights(self, inputs: int, classes: int) -> int:
+        """Return the number of weights that do not learn and are held in the file of a model."""
+        return 0
+
     def prepared_width(self, inputs: int) -> int:
         """Return how many numbers of a row the trained layers read."""
         return inputs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
 
@@ -145,7 +145,8 @@ def raise_cap(parent: QWidget, session: Session, jobs: JobCenter, refused: Budge
     """Ask for caps that pay for what is refused, and set them; whoever asked for the release asks for it again."""
     account, opened = session.account, session.open_data
     about = next(remedy.about for remedy in refused.remedies if remedy.kind == RAISE_CAP)
-    least = {key: Decimal(about[key]) for key in about["quantity"].split(", ")}
+    rounded = Context(prec=4, rounding=ROUND_CEILING)  # a cap of few digits that pays
+    least = {key: rounded.create_decimal(about[key]) for key in about["quantity"].split(", ")}
     if opened is None or not account.dataset:
         return
     entry = CapEntry(least, tr_later("It needs {cost} or more."))

@@ -23,14 +23,14 @@ from workbench.gui.pages.release_tasks import (
     waiting_question,
 )
 from workbench.gui.pages.run_page import draft_refusal
-from workbench.gui.session.account_view import ReleasedStep
+from workbench.gui.session.account_view import AccountView, ReleasedStep
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import again, tr, tr_later
 from workbench.gui.widgets.basic import button, into_sight, label, look, panel, row, stack
-from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save, choose, confirm
+from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save, choose
 from workbench.gui.widgets.formatting import at_most
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest
 from workbench.gui.widgets.path_field import PathField
@@ -182,26 +182,15 @@ class ReleasePage(PageFrame):
             self._asking = False
 
     def _ask(self, outlook: BeforeRelease) -> None:
-        pay, account, verdict = f"ε = {at_most(outlook.cost.epsilon)}", self.session.account, outlook.verdict
-        if verdict.waiting:
-            title = tr("Go on with the release?") if verdict.begun else tr("Publish the finished release?")
-            verb = tr("Go on") if verdict.begun else tr("Publish it")
-            if confirm(self, title, waiting_question(outlook), verb):
-                self._start(outlook)
-        elif verdict.earlier is not None:
-            verbs = {"copy": tr("Copy the file that exists…"), "yes": tr("Pay {pay} again", pay=pay)}
-            said = choose(self, tr("It was released before"), again_question(outlook, verdict.earlier), verbs)
-            if said == "yes":
-                self._start(outlook)
-            elif said == "copy" and (folder := ask_for_folder(self, tr("Copy the release into"))):
-                copy_release(self.session, self.jobs, verdict.earlier, Path(folder), self._copied)
-        elif verdict.refusal is not None:
+        verdict, copied = outlook.verdict, tr("Copy the file that exists…")
+        said, cap = last_word(self, tr(self._what.question), outlook, self.session.account, copied)
+        if said == "yes":
+            self._start(outlook, cap)
+        elif said == "refused" and verdict.refusal is not None:
             self._failed(verdict.refusal)
-        else:
-            first = FirstCap(account, outlook.cost.epsilon)
-            verbs, entry = {"yes": tr("Release at {pay}", pay=pay)}, first if first.asked else None
-            if choose(self, tr(self._what.question), question(outlook, account), verbs, entry=entry) == "yes":
-                self._start(outlook, first.cap())
+        elif said == "copy" and (folder := ask_for_folder(self, tr("Copy the release into"))):
+            assert verdict.earlier is not None
+            copy_release(self.session, self.jobs, verdict.earlier, Path(folder), self._copied)
 
     def _copied(self, path: Path) -> None:
         self.session.notify("info", tr("Copied to {path}; nothing was charged.", path=path))
@@ -238,6 +227,38 @@ class ReleasePage(PageFrame):
     def refused(self) -> WorkbenchError | None:
         """Why it cannot be released, or was not when it was last asked for."""
         return draft_refusal(self.session) or self.session.account.error or self._failure or self.certain_refusal()
+
+
+def last_word(
+    parent: QWidget, heading: str, outlook: BeforeRelease, account: AccountView, free: str
+) -> tuple[str, Cap | None]:
+    """Ask for the last word before ε is spent.
+
+    Args:
+        parent: asks.
+        heading: the question.
+        outlook: what is known of the release.
+        account: who pays.
+        free: the verb of what costs nothing where just this was released before.
+
+    Returns:
+        ``yes``, with the cap that is to be set before; ``copy`` for ``free``; ``refused`` where the ledger would refuse
+        it and nothing was asked; or nothing.
+    """
+    pay, verdict = f"ε = {at_most(outlook.cost.epsilon)}", outlook.verdict
+    if verdict.waiting:
+        title = tr("Go on with the release?") if verdict.begun else tr("Publish the finished release?")
+        verb = tr("Go on") if verdict.begun else tr("Publish it")
+        return choose(parent, title, waiting_question(outlook), {"yes": verb}), None
+    if verdict.earlier is not None:
+        verbs = {"copy": free, "yes": tr("Pay {pay} again", pay=pay)}
+        return choose(parent, tr("It was released before"), again_question(outlook, verdict.earlier), verbs), None
+    if verdict.refusal is not None:
+        return "refused", None
+    first = FirstCap(account, outlook.cost.epsilon)
+    verbs, entry = {"yes": tr("Release at {pay}", pay=pay)}, first if first.asked else None
+    said = choose(parent, heading, question(outlook, account), verbs, entry=entry)
+    return said, first.cap() if said else None
 
 
 Read = Callable[[OpenTable, Path, "Plan | None", Emit, CancelToken], Any]

@@ -51,6 +51,7 @@ class Asked:
         worth: what a recipient can learn from it, which its card repeats.
         way: the way to release that it is, where what will be asked was compared; else empty.
         unrounded: whether numbers keep their own steps, whatever steps noisy rows are rounded to.
+        plan: by which it is released, where that is not the draft, which may still be open.
     """
 
     title: str = ""
@@ -59,6 +60,7 @@ class Asked:
     worth: str = ""
     way: str = ""
     unrounded: bool = False
+    plan: Plan | None = None
 
 
 NOISY_ROWS = Asked()
@@ -197,7 +199,7 @@ def _looked(
     from workbench.release.table_formats import FORMATS, written_like
     from workbench.release.verdict import verdict_on
 
-    planned = draft.plan()
+    planned = asked.plan or draft.plan()
     plan, source = planned.unrounded() if asked.unrounded else planned, None if opened.is_sample else opened.source
     to = destination(target, source, formats=asked.formats or FORMATS, replace=True)  # the question says so
     plan = plan if asked.formats else written_like(plan, opened.table, to.format)

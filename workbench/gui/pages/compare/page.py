@@ -398,12 +398,15 @@ class ComparePage(PageFrame):
         line, running = self._current(), self._attacking is not None and self._attacking.running
         hindered = tr("Select a line first.") if line is None else hindrance(self.session, line)
         self._attack.setVisible(bool(self.runs.lines))
-        self._attack.setEnabled(running or not hindered)
-        self._attack.setText(tr("Cancel") if running else tr("Attack"))
+        stopping = running and self._attacking is not None and self._attacking.stopping
+        self._attack.setEnabled(not stopping if running else not hindered)
+        self._attack.setText(tr("Cancelling…") if stopping else tr("Cancel") if running else tr("Attack"))
         self._attack.setAccessibleName(self._attack.text())
         self._attack.setToolTip("" if running else hindered or tr(ATTACK_TIP))
         found = None if line is None else self.runs.attacked.get(point_of(line, self.epsilon.currentData()))
-        if found is not None:
+        if running:
+            stated = f"{stated} {tr('Attacking…')}"
+        elif found is not None:
             stated = f"{stated} {bound_words(found.outcomes[0])}"
         elif line is not None:
             stated = f"{stated} {hindered}".rstrip()
@@ -420,6 +423,7 @@ class ComparePage(PageFrame):
             return
         if line.made_up or figures_first.may_show(self, self.session):
             self._attacking = attack_line(self.session, self.jobs, line, epsilon)
+            self._attacking.cancelling.connect(self._say)
             self._attacking.ended.connect(self._say)
             self._say()
 

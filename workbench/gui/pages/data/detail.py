@@ -291,13 +291,17 @@ def _further_facts(column: DraftColumn) -> tuple[str, ...]:
 # -- the chosen attribute ---------------------------------------------------------------------------------------------
 
 
-HEIGHT = 240
+HEIGHT = 280
 PICTURE, LEAST_PICTURE = 260, 200
 ALL_OF_THEM = tr_later("edits apply to all selected columns")
 DECLARE_VALUES = tr_later(
     "Declare the values it can take from what everybody may know: the rows themselves are private."
 )
 DECLARE_BOUNDS = tr_later("Declare its public bounds from what everybody may know: the rows themselves are private.")
+FIND = tr_later(
+    "Have a release find values or bounds of the selected columns, at an ε of its own: the plan takes what it publishes"
+)
+FINDABLE = ("category", "integer", "real")
 DECLARE_BELOW = {
     "date_order": tr_later("Declare below how its dates are written."),
     "missing": tr_later("Declare below what happens if a value is missing."),
@@ -312,12 +316,14 @@ class AttributeDetail(DetailCard):
         dialect_asked: the person wants to state how the file is written.
         drop_asked: the person wants to leave the selected attributes out, or to have them back.
         rows_asked: the person wants to say how many rows belong to one person at most.
+        find_asked: (columns) the person wants a release to find their values or bounds.
     """
 
     list_asked = Signal(str)
     dialect_asked = Signal()
     rows_asked = Signal()
     drop_asked = Signal()
+    find_asked = Signal(object)
 
     def __init__(self, session: Session, attributes: AttributeModel) -> None:
         super().__init__(HEIGHT, PICTURE)
@@ -336,17 +342,19 @@ class AttributeDetail(DetailCard):
         self.reading = ReadingFacts(session, attributes)
         self.reading.list_asked.connect(lambda: self.list_asked.emit(self._column().name))
         self._take = button(tr("Use the values found"), "take_from_data", tip=tr(FROM_DATA), press=self._use_found)
+        self._find = button(tr("Find privately…"), "find_privately", tip=tr(FIND))
+        self._find.clicked.connect(lambda: self.find_asked.emit(self._edited()))
         self._target = button(tr("Use as target"), "detail_target", tip=tr("Make it the column that models predict"))
         self._target.clicked.connect(self._toggle_target)
         self._drop = button(tr("Drop it"), "detail_drop", tip=tr("Leave the column out of what is released"))
         self._drop.clicked.connect(lambda: self.drop_asked.emit())
         self._bars = Histogram(session)
-        for press in (self._take, self._target, self._drop):
+        for press in (self._take, self._find, self._target, self._drop):
             once(press)
         self._label = label("", wrap=True, name="detail_label")
         self._label.setToolTip(tr("What the file says of the column and of its values; nobody has confirmed it"))
         stated = scrolled_words(self._label, self._role, self._suspicions, self._notes, self._warning, self._problem)
-        buttons = lines(self._take, self._drop, self._target, None)
+        buttons = lines(self._take, self._find, self._drop, self._target, None)
         left = stack(row((self._name, 1), self._kind), (stated, 1), self.reading, 4, buttons, spacing=4)
         self._bars.setMinimumWidth(LEAST_PICTURE)
         self.fill(left, panel(stack(row(None, badge()), (self._bars, 1), spacing=4)), picture_width=0)
@@ -383,6 +391,7 @@ class AttributeDetail(DetailCard):
         self.reading.show_column(column, edited)
         # None of the buttons is ever hidden: the next one would slide under the pointer, and take a double click.
         self._take.setEnabled(any(c.protected and c.needs and c.bounds_origin != "data" for c in edited))
+        self._find.setEnabled(bool(self._session.plan.unit) or any(c.protected and c.kind in FINDABLE for c in edited))
         self._target.setEnabled(not others and column.action != "drop")
         self._drop.setText(tr("Drop it") if column.action != "drop" else tr("Protect it"))
         self._target.setText(tr("Use as target") if column.role != "target" else tr("Not the target"))
@@ -459,6 +468,8 @@ def _notes_text(column: DraftColumn) -> str:
         return tr("Guessed: {guesses}. Correct what is wrong, then confirm the rest below.", guesses=said)
     if not column.protected or column.bounds_origin == "data":
         return ""
+    if column.bounds_origin == "released":
+        return tr("Found by a release, at an ε of its own: what ε covers is not all there is.")
     if column.numeric:
         return tr("Its public facts are declared; values outside the bounds are moved to the nearest one.")
     return tr("Its public values are declared.")

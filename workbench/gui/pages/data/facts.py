@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
+from workbench.data.schema import Attribute
 from workbench.gui.session.draft import OPEN, DraftColumn, DraftPlan
 from workbench.gui.session.draft_edits import of_all, protect_changes
 from workbench.gui.session.error_text import suspicion_text
@@ -223,10 +224,11 @@ def _names(text: str) -> list[str]:
 def changes(column: DraftColumn, fact: str, value: Any) -> dict[str, Any]:
     """Return what declaring one fact changes of a column.
 
-    A fact read off the rows is never kept beside a declared one: declaring the first of two opens the other again.
+    A fact that was read off the rows, or released, is never kept beside a declared one: declaring the first of two
+    opens the other again.
     """
     out: dict[str, Any] = {fact: value}
-    if column.bounds_origin == "data":
+    if column.bounds_origin != "declared":
         out |= {"bounds_origin": "declared", **{other: None for other in column.needs if other != fact}}
     return out
 
@@ -346,6 +348,12 @@ def found_in_rows(column: DraftColumn, profile: ColumnProfile) -> dict[str, Any]
         "mechanism": "auto",
         "guessed": tuple(dict.fromkeys((*column.guessed, *taken))),
     }
+
+
+def found_by_release(found: Attribute) -> dict[str, Any]:
+    """Return what a release of values changes of a column; whether its numbers are whole stays what it was."""
+    facts = {fact: getattr(found, fact) for fact in ("lower", "upper", "domain", "other", "bounds_origin", "missing")}
+    return {**facts, "mechanism": "auto", "cells": None}
 
 
 def _in_declared_order(profile: ColumnProfile, column: DraftColumn) -> ColumnProfile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QElapsedTimer, QItemSelectionModel, QModelIndex, Qt
@@ -25,6 +26,8 @@ from workbench.gui.widgets.master_detail import MasterDetail
 if TYPE_CHECKING:
     from workbench.data.csv.options import ReadOptions
     from workbench.data.images.read import ImageOptions
+    from workbench.gui.pages.data.find_values import FindValues
+    from workbench.gui.session.draft import DraftColumn
 
 LEAST_TABLE = 6 * ROW
 """Pixels of the table where text is large: the page is scrolled rather than squeezed."""
@@ -48,6 +51,7 @@ class DataPage(PageFrame):
         self._views.setObjectName("data_views")
         self._places: dict[str, QWidget] = {}
         self._brought_up = QElapsedTimer()
+        self._finding: FindValues | None = None
         self._add_place("start", _scrolled(self._start))
         self.body.addWidget(self._views, 1)
         session.opening_failed.connect(self._opening_failed)
@@ -77,6 +81,7 @@ class DataPage(PageFrame):
         self.table.filled.connect(self._fill_on)
         self.detail.drop_asked.connect(self.table.toggle_drop)
         self.detail.list_asked.connect(self._edit_values)
+        self.detail.find_asked.connect(self._find_values)
         self.whole = WholeTable(self.session)
         self.detail.rows_asked.connect(self.whole.ask_for_rows)
         self._arrange()
@@ -222,6 +227,13 @@ class DataPage(PageFrame):
         profile = opened.profiles.get(name)
         self._show_view("values")
         self.values.show_column(self.session.plan.column(name), profile.values if profile else ())
+
+    def _find_values(self, columns: Sequence[DraftColumn]) -> None:
+        from workbench.gui.pages.data.find_values import FindValues
+
+        if self._finding is None:
+            self._finding = FindValues(self, self.session, self.jobs)
+        self._finding.ask(columns)
 
     def _take_values(self, name: str, values: tuple[str, ...], origin: str) -> None:
         self.session.edit_column(name, tr("list the values of {name}", name=name), domain=values, bounds_origin=origin)

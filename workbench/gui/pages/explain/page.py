@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QMarginsF, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QMarginsF, QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QPolygonF, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QWidget
 
@@ -362,6 +362,8 @@ _DELTA = RealField(
     help=tr_later("Probability by which the bound of ε may be exceeded"), symbol="δ", at_least=0.0, below=1.0
 )
 _CURVE_HEIGHT = 210
+PIECE = 10
+"""Milliseconds between two cards that are added below those in sight."""
 _WIDE = 1500
 """Points from which the cards are in two columns: a line of text is not read across a whole wide screen."""
 
@@ -422,7 +424,10 @@ class ExplainPage(PageFrame):
         self.guide = GuideCard()
         self.guide.asked.connect(self._look_at)
         belief, *others = self.cards.values()
-        self._order = (belief, self.guide, PublishedCard(), *others)
+        self._order: list[Card] = [belief, self.guide]
+        self._waiting: list[Card] = [PublishedCard(), *others]
+        self._in_turn = QTimer(self, interval=PIECE)
+        self._in_turn.timeout.connect(self._add_next)
         self._columns = stack(spacing=12), stack(spacing=12)
         self._halves = row(*((column, 1) for column in self._columns), spacing=12)
         self._lay_out(wide=False)
@@ -434,6 +439,7 @@ class ExplainPage(PageFrame):
         self.epsilon.value_changed.connect(lambda _value: self.refresh())
         self.delta.textEdited.connect(lambda _text: self.refresh())
         session.explain_asked.connect(self._follow)
+        self._in_turn.start()
         asked = session.explained or (of_plan(session).epsilon, Decimal(0))
         self._follow(*asked)
 
@@ -455,6 +461,13 @@ class ExplainPage(PageFrame):
             column.addStretch(1)
         self._halves.setStretch(1, int(wide))
         self._halves.setSpacing(12 if wide else 0)
+
+    def _add_next(self) -> None:
+        """Add the next card below those in sight: all at once would keep the page from its first painting."""
+        self._order.append(self._waiting.pop(0))
+        self._lay_out(wide=self._wide)
+        if not self._waiting:
+            self._in_turn.stop()
 
     def refresh(self) -> None:
         """Show every section for the ε and δ of the fields."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import fields, make_dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.generalise_draft import GeneraliseDraft
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
+from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import localised, tr, tr_later, tr_number, tr_sentence, typed
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets import chart_marks as mark
@@ -44,7 +46,7 @@ from workbench.gui.widgets.chart_marks import Scale
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.formatting import count, listed, percent
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
-from workbench.gui.widgets.parameter_form import Form
+from workbench.gui.widgets.parameter_form import Form, put_in
 from workbench.gui.widgets.report_button import Reported, report_button
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import Cell, Column, PlanModel
@@ -209,7 +211,8 @@ class RiskColumnsTable(SettingsTable):
 
     def _widest_choice(self, column: int) -> int:
         figure = self.fontMetrics().horizontalAdvance(LONGEST) + PAD if self.listed.columns[column].right else 0
-        return max(super()._widest_choice(column), figure)
+        head = self.fontMetrics().horizontalAdvance(self.listed.columns[column].title) + PAD  # of ticks, too
+        return max(super()._widest_choice(column), figure, head)
 
 
 # -- the page ---------------------------------------------------------------------------------------------------------
@@ -217,6 +220,7 @@ class RiskColumnsTable(SettingsTable):
 
 _NUMBER = re.compile(r"\d[\d,]*(\.\d+)?")
 FIGURES, ROWS, SETS = "figures", "rows", "sets"
+FRACTION = "fraction"
 OF_FIGURES = (Column(tr_later("Figure"), width=220), Column(tr_later("Value"), width=120))
 OF_ROWS = (
     Column(tr_later("Row"), help=tr_later("Its place in the table, from 1"), width=64, right=True),
@@ -368,14 +372,26 @@ class RiskPage(PageFrame):
         self._generalise.clicked.connect(lambda: session.go("generalise"))
         self.foot.addWidget(self._generalise)
         self._run = self.set_primary(tr("Show the figures"), "risk_run", self._press)
-        self.columns.listed.ticked.connect(self._ticked)
-        self.fraction.textChanged.connect(self._ticked)
-        self.more.changed.connect(self._ticked)
-        session.table_changed.connect(self._forget)
-        session.plan_changed.connect(self.in_sight(self._follow))
-        session.generalise_changed.connect(self.in_sight(self._follow))
-        session.account_changed.connect(self.in_sight(self.refresh))
+        self._listen()
         self._forget()
+
+    def _listen(self) -> None:
+        self.columns.listed.ticked.connect(self._ticked)
+        self._steps = FormSteps(
+            self.session.undo_stack,
+            "risk",
+            self._state,
+            self._restore,
+            title=lambda key: tr("sample of the population") if key == FRACTION else self.more.title_of(key),
+            written=lambda key: key == FRACTION or isinstance(self.more.field(key), QLineEdit),
+        )
+        self._steps.begin()
+        self.fraction.textChanged.connect(self._written)
+        self.more.changed.connect(self._written)
+        self.session.table_changed.connect(self._forget)
+        self.session.plan_changed.connect(self.in_sight(self._follow))
+        self.session.generalise_changed.connect(self.in_sight(self._follow))
+        self.session.account_changed.connect(self.in_sight(self.refresh))
 
     def _card(self) -> Standing:
         figures = QWidget()
@@ -445,6 +461,18 @@ class RiskPage(PageFrame):
         if stated or more is None or not quasi:
             return None
         return Asked(RiskOptions(quasi=quasi, sensitive=sensitive, sample_fraction=fraction, **asked), people, levels)
+
+    def _state(self) -> dict[str, Any]:
+        return {**self.more.state(), FRACTION: self.fraction.text()}
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        self.more.restore(state)
+        put_in(self.fraction, state[FRACTION])
+        self._ticked()
+
+    def _written(self) -> None:
+        self._steps.keep()
+        self._ticked()
 
     def _turn_fold(self) -> None:
         self._unfolded = not self._unfolded

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,9 +21,20 @@ from workbench.gui.widgets.formatting import plain, rounded
 from workbench.gui.widgets.table_model import Cell, Column, EditedModel
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
-from workbench.statistics.asked import CORRELATION, OF_AMOUNTS, RANGES, TOP, Request, Statistic, without_period
+from workbench.statistics.asked import (
+    CORRELATION,
+    COVARIANCE,
+    OF_AMOUNTS,
+    OF_PAIRS,
+    RANGES,
+    TOP,
+    Request,
+    Statistic,
+    without_period,
+)
 
 if TYPE_CHECKING:
+    from workbench.sanitize.plan import Column as PlanColumn
     from workbench.sanitize.plan import Plan
     from workbench.statistics.forecast import FigureForecast
 
@@ -36,6 +48,7 @@ OF_GROUPS = {
     "quantiles": tr_later("quantiles of {column} ± {width}"),
     "std": tr_later("standard deviation of {column} ± {width}"),
     "correlation": tr_later("correlation of {column} ± {width}"),
+    "covariance": tr_later("covariance of {column} ± {width}"),
 }
 """What is said of the figures of groups, by statistic."""
 
@@ -127,8 +140,9 @@ def checked(plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Check
     expected, found = {}, []
     for query in queries:
         cancel.check()
-        for stated in forecast([query]):
-            expected[stated.statistic, stated.column] = _expected(stated, plan, rows, "ρ" if chosen.delta else "ε")
+        for ask, stated in zip(query.asks, forecast([query]), strict=True):
+            columns, unit = [plan.column(name) for name in ask.columns], "ρ" if chosen.delta else "ε"
+            expected[stated.statistic, stated.column] = _expected(stated, columns, rows, unit)
             found.append(stated)
     return Checked(expected, len(queries), _sizes(found))
 
@@ -166,7 +180,7 @@ def _sizes(found: Sequence[FigureForecast]) -> str:
     )
 
 
-def _expected(stated: FigureForecast, plan: Plan, rows: int, unit: str) -> Expected:
+def _expected(stated: FigureForecast, columns: Sequence[PlanColumn], rows: int, unit: str) -> Expected:
     width, epsilon = rounded(stated.half_width, 3), plain(stated.epsilon)
     if stated.statistic == "mode":
         noisy = stated.half_width >= rows / max(stated.figures, 1)
@@ -190,8 +204,13 @@ def _expected(stated: FigureForecast, plan: Plan, rows: int, unit: str) -> Expec
     elif stated.unit == "rows":
         many = _RANGES if stated.statistic == "ranges" else max(stated.figures, 1)
         noisy = stated.half_width >= rows / many
+    elif stated.statistic == COVARIANCE:
+        one, other = columns
+        length = tr("{width} units of {one} times {other}", width=width, one=one.name, other=other.name)
+        area = math.prod(upper - lower for lower, upper in (c.bounds() for c in columns))
+        noisy = stated.half_width >= 0.99 * area / 4
     else:
-        lower, upper = plan.column(stated.column).bounds()
+        lower, upper = columns[0].bounds()
         reach = max(abs(lower), abs(upper)) * rows if stated.statistic == "sum" else (upper - lower) / 2
         noisy = stated.half_width >= 0.99 * reach
     half = (
@@ -385,10 +404,10 @@ class FiguresModel(EditedModel):
         )
 
     def further(self, statistic: str) -> tuple[Statistic, ...]:
-        """Return what goes with ticks: correlations with means, ranges with quantiles, top values with the mode."""
-        ticked = {CORRELATION: "mean", RANGES: "quantiles", TOP: "mode"}[statistic]
+        """Return what goes with ticks: pairs with means, ranges with quantiles, top values with the mode."""
+        ticked = {CORRELATION: "mean", COVARIANCE: "mean", RANGES: "quantiles", TOP: "mode"}[statistic]
         names = [column.name for column in self._columns if self._ticked(column, ticked)]
-        if statistic == CORRELATION:
+        if statistic in OF_PAIRS:
             pairs = itertools.combinations(names, 2)
             return tuple(Statistic(statistic=statistic, column=a, other=b, by=self.groups or None) for a, b in pairs)
         return tuple(Statistic(statistic=statistic, column=name, by=self.groups or None) for name in names)

@@ -29,7 +29,7 @@ from workbench.gui.widgets.formatting import count, plain
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_view import TableFilter
 from workbench.signals.cancel import CancelToken
-from workbench.statistics.asked import CORRELATION, COUNT, PERIODS, RANGES, TABLE, TOP, Request, Statistic
+from workbench.statistics.asked import CORRELATION, COUNT, COVARIANCE, PERIODS, RANGES, TABLE, TOP, Request, Statistic
 
 if TYPE_CHECKING:
     from workbench.gui.pages.release.statistics.figures_model import Released
@@ -200,6 +200,7 @@ BY_HELP = tr_later(
 COUNT_HELP = tr_later("How many rows each group has; of two columns also the sums at the margins of their table")
 FURTHER = {
     CORRELATION: (tr_later("correlations"), tr_later("The correlation of every two columns whose mean is ticked")),
+    COVARIANCE: (tr_later("covariances"), tr_later("The covariance of every two columns whose mean is ticked")),
     RANGES: (
         tr_later("ranges"),
         tr_later(
