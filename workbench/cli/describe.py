@@ -11,6 +11,7 @@ from workbench.cli.tables import add_data, columns_text, read_data
 from workbench.data.columns.profile import ColumnProfile, profile
 from workbench.data.csv.options import Dialect
 from workbench.data.table import Doubt, FileFacts
+from workbench.params.amounts import counted
 from workbench.params.errors import one_line
 
 _LONGEST_NAME = 40
@@ -94,7 +95,7 @@ def _labels_text(columns: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _text(result: Mapping[str, Any]) -> str:
-    lines = [f"{result['source']}: {result['rows']:,} rows, {len(result['columns'])} columns"]
+    lines = [f"{result['source']}: {counted(result['rows'], 'row')}, {counted(len(result['columns']), 'column')}"]
     dialect = result["dialect"]
     if dialect["encoding"] is not None:
         between = {"\t": "tab", "": "none (one column)"}.get(dialect["delimiter"], dialect["delimiter"])

@@ -16,6 +16,7 @@ from workbench.cli.tables import (
 )
 from workbench.data.databases.address import shown
 from workbench.params import ParameterError, WorkbenchError
+from workbench.params.amounts import counted
 from workbench.params.remedies import LEDGER
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.parts import keep_inputs
@@ -213,7 +214,7 @@ def released_text(what: str, result: Mapping[str, Any]) -> str:
     written = f"{what} to {result['output']}\ncertificate {result['certificate']}"
     if "unit" in result:
         most = result["rows_per_person"]
-        read = "1 row was read" if most == 1 else f"{most} rows were read"
+        read = f"{counted(most, 'row')} {'was' if most == 1 else 'were'} read"
         written += (
             f"\nof each person (the rows with the same {result['unit']}), at most {read}: epsilon is for each person"
         )

@@ -166,7 +166,7 @@ def place_of_target(
     if target is None:
         if synthesiser is not None and synthesiser.needs_target:
             raise ParameterError(
-                f"{synthesiser.name} measures every column with the target, and none is named",
+                f"“{synthesiser.title}” measures every column with the target, and none is named",
                 hint=give("target", 'name it by --target, or by role = "target" in the plan, or choose mst'),
             )
         return None
