@@ -166,7 +166,7 @@ def look_before_release(
     decide: Callable[[BeforeRelease], None],
     on_failure: Callable[[BaseException], None] | None = None,
     asked: Asked = NOISY_ROWS,
-) -> None:
+) -> JobHandle:
     """Find out whether a release was made before, is refused, or would replace another file; nothing is recorded."""
     opened, draft, cluster = session.opened, session.plan, session.cluster
     assert opened is not None
@@ -178,7 +178,7 @@ def look_before_release(
         if outlook.is_current(session):
             decide(outlook)
 
-    jobs.start(Job(tr("Checking the release"), work), key=LOOK, on_result=apply, on_failure=on_failure)
+    return jobs.start(Job(tr("Checking the release"), work), key=LOOK, on_result=apply, on_failure=on_failure)
 
 
 def _workers_of(cluster: Cluster, emit: Emit, cancel: CancelToken) -> Workers | None:

@@ -133,7 +133,6 @@ class RunPage(PageFrame):
             done: whether just this has been run.
             way: whether the first other way leads on better than the usual one, and is highlighted in its place.
         """
-        keys = self.has_keys(self._run_button, self._cancel, *self._ways, self._onward)
         done = done and not missing and not self.running
         assert self._onward is not None
         best = self._ways[0] if way else self._onward
@@ -150,7 +149,7 @@ class RunPage(PageFrame):
         )
         self._run_button.setAccessibleName(self._run_button.text())
         self._run_button.setEnabled(bool(missing) or ready)
-        self.show_cancel(keys=keys)
+        self.show_cancel()
 
     def _press(self) -> None:
         if self.missing():

@@ -122,7 +122,7 @@ class PrivacyEntry(QWidget):
 
     def _parsed(self, text: str) -> Decimal | None:
         text = text.strip()
-        if text == self._short[0]:
+        if text and text == self._short[0]:
             return self._short[1]
         if text.count(",") == 1 and "." not in text and not _THOUSANDS.match(text):
             text = text.replace(",", ".")

@@ -319,11 +319,10 @@ class PredictPage(PageFrame):
             there = opened is not None or self._source is not None
             ready = ready and there and bool(self._target.text().strip())
         assert self.primary is not None
-        keys = self.has_keys(self.primary, self._cancel)
         self.primary.setEnabled(ready and not running and self._training.job is None)
         self._training.setEnabled(not running)
         self.primary.setVisible(not running)
-        self.show_cancel(keys=keys)
+        self.show_cancel()
 
     def escape(self) -> bool:
         return super().escape() or self._training.stop()
@@ -478,6 +477,7 @@ class PredictPage(PageFrame):
         self._often.show_lines(Fact(f"often_{at}", name, count(rows, "row")) for at, (name, rows) in often)
         self._found = found
         self._show_sheet()
+        suggest(self.session, self.jobs, self._target, "predicted", ".csv")
         self.session.notify("info", tr("Wrote {name}: private, not for release.", name=found.output.name))
 
     def _failed(self, error: BaseException) -> None:

@@ -276,7 +276,7 @@ class SyntheticPane(WayPane):
                 self._draw = number
                 rows = count(found.rows, "row")
                 stated = tr(
-                    "draw {number}, {rows} by {method} at ε = {epsilon}",
+                    "draw {number}, {rows} at ε = {epsilon}: {method}",
                     number=number,
                     rows=rows,
                     method=_method_title(request.method),
