@@ -19,6 +19,7 @@ from workbench.params import ParameterError, WorkbenchError
 from workbench.params.amounts import counted
 from workbench.params.remedies import LEDGER
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.records import commitment
 from workbench.release.parts import keep_inputs
 from workbench.release.path import (
     Destination,
@@ -177,9 +178,11 @@ def release(
         account = ""
         if about is not None:
             verdict = verdict_on(prepared, ledger)
-            account, sentence = verdict.account, "" if verdict.refusal is not None else about(verdict)
-            if sentence:
-                context.emit(Notice("info", sentence))
+            account = verdict.account
+            if verdict.refusal is None:
+                commits = "" if verdict.waiting else commitment(prepared.plan.unit, prepared.plan.rows_per_person)
+                for sentence in filter(None, (about(verdict), commits)):
+                    context.emit(Notice("info", sentence))
         done = release_prepared(prepared, ledger, context.emit, context.cancel, account=account)
     warn_of(done.outside, context)
     return done

@@ -371,7 +371,10 @@ def question(outlook: BeforeRelease, account: AccountView) -> str:
     It says what is charged and written, what the release does not answer well, what remains, and what the ε does not
     cover: columns whose facts were read off the rows, and private figures that were shown before.
     """
+    from workbench.release.ledger.records import commitment
+
     epsilon, delta, asked, path = outlook.cost.epsilon, outlook.cost.delta, outlook.asked, outlook.target
+    plan = outlook.prepared.plan
     cost = f"ε = {at_most(epsilon)}{exactly(epsilon)}"
     if delta:
         cost = tr("{epsilon} and δ = {delta}", epsilon=cost, delta=tr_number(float(delta), ".3g"))
@@ -392,6 +395,7 @@ def question(outlook: BeforeRelease, account: AccountView) -> str:
         tr("It cannot be undone."),
         "" if left is None else tr("ε = {left} remains after it.", left=at_least(max(left - epsilon, Decimal(0)))),
         first_words(account, epsilon).strip(),
+        tr_sentence(commitment(plan.unit, plan.rows_per_person)),
     ]
     return f"{' '.join(filter(None, sentences))}{worth}{_warnings(outlook)}"
 

@@ -116,6 +116,17 @@ def require_unit(unit: int, counted: Iterable[Release]) -> None:
         raise ParameterError(what, "unit", hint, code="units-mixed")
 
 
+COMMITS = (
+    "One row of each person is read, so the account counts persons from then on: a later release has to name the "
+    "person, too, and one by the row is refused."
+)
+
+
+def commitment(unit: str | None, rows_per_person: int) -> str:
+    """Return what a release commits its account to (:func:`require_unit`), to say before the charge; empty for none."""
+    return COMMITS if unit and rows_per_person == 1 else ""
+
+
 def has_output(release: Release) -> bool:
     """Return whether anything was released, of a training that may stay charged though it was stopped."""
     if release.body.get("work") != "dpsgd" or release.status not in ("charged", "settled"):

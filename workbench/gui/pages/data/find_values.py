@@ -207,7 +207,11 @@ class FindEntry(Entry):
             found = self.foreseen()
             left, style = left_words(self._session, found.epsilon, found.delta)
             cost = both_words(found.epsilon, found.delta)
-            self._told.setText(tr("It charges {cost}; after it: {left}.", cost=cost, left=left))
+            charged = tr("It charges {cost}; after it: {left}.", cost=cost, left=left)
+            from workbench.release.ledger.records import COMMITS
+
+            commits = tr_sentence(COMMITS) if self.persons.isChecked() else ""
+            self._told.setText(f"{charged} {commits}".rstrip())
             look(self._told, style)
         self._told.setVisible(not problem)
         self.changed.emit()

@@ -180,7 +180,13 @@ class PredictPage(PageFrame):
         model.body.addWidget(self._problem)
         model.body.addWidget(self._weights)
         model.body.addWidget(self._facts)
-        model.body.addLayout(row(self._learn, None))
+        self._train = button(
+            tr("Train a model →"),
+            "predict_train",
+            tip=tr("Train a private model, and release that"),
+            press=lambda: self.session.go("train"),
+        )
+        model.body.addLayout(row(self._train, self._learn, None))
         return model
 
     def _table_card(self) -> Card:
@@ -294,6 +300,7 @@ class PredictPage(PageFrame):
         self._show_sheet()
         self._images.setVisible(images)
         self._learn.setVisible(not images and not self._training.isVisibleTo(self))
+        self._train.setVisible(self._model is None)
         self._images.setEnabled(not running)
         self._of_open.setVisible(self._source is not None and opened is not None)
         if self._source is not None:

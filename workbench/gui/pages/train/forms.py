@@ -19,7 +19,20 @@ from workbench.gui.pages.train.tasks import first_parameters, first_plan
 from workbench.gui.session.session import Session
 from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_sentence, typed
-from workbench.gui.widgets.basic import Card, button, hold, label, mark_wrong, named, row, rule, say, scrolled, stack
+from workbench.gui.widgets.basic import (
+    Card,
+    button,
+    hold,
+    label,
+    mark_wrong,
+    named,
+    panel,
+    row,
+    rule,
+    say,
+    scrolled,
+    stack,
+)
 from workbench.gui.widgets.formatting import STAR, at_most, entered
 from workbench.gui.widgets.parameter_form import ASK, HELP_HEIGHT, LOOKED_AT, Form
 from workbench.learners import Learner
@@ -256,9 +269,9 @@ class ModelForms(Card):
         self._help.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
         self._of_epsilon = stack(row(self._words, self.epsilon, None), row(self._following, self._follow), spacing=0)
         self._place = stack(spacing=0)
-        inner = stack(
-            self.list, rule(), self._of_epsilon, self._problem, self._place, None, spacing=10, margins=(0, 0, 8, 0)
-        )
+        self._settings = panel(stack(rule(), self._of_epsilon, self._problem, self._place, spacing=10))
+        self._to_data = button(tr("Choose the column to predict →"), "train_to_target", press=self._go_to_target)
+        inner = stack(self.list, row(self._to_data, None), self._settings, None, spacing=10, margins=(0, 0, 8, 0))
         area = scrolled(inner, "train_forms")
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)  # at larger text
         self.body.addWidget(area, 1)
@@ -331,8 +344,15 @@ class ModelForms(Card):
         self.chosen.emit()
         self.changed.emit()
 
+    def _go_to_target(self) -> None:
+        self._session.go("questions" if self._session.opened is not None else "data")
+
     def _show(self) -> None:
-        self.list.show_offer(offer_of(self._session), self.model)
+        offered = offer_of(self._session)
+        self.list.show_offer(offered, self.model)
+        self._settings.setVisible(bool(offered.names))  # of no model where none can be trained
+        self._help.setVisible(bool(offered.names))
+        self._to_data.setVisible(self._session.opened is not None and not offered.names)
         form = self._form()
         for known in self._forms.values():
             known.setVisible(known is form)
