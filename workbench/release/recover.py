@@ -198,7 +198,9 @@ def to_go_on(ledger: Ledger, target: Path, request: str, account: str, rows: byt
     found = begun_draw(ledger, target)
     if found is None:
         return None
-    if os.access(found.drawn, os.R_OK) and _in_use(found.drawn, found.release):  # what cannot be opened is told later
+    if os.access(found.drawn, os.R_OK) and _in_use(
+        found.drawn, found.release
+    ):  # what cannot be opened is reported later
         raise InputError("another run is just going on with this release", str(target), "wait for it")
     body = found.release.body
     paid_by = ledger.account_of(found.release.dataset)

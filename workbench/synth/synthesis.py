@@ -101,7 +101,7 @@ def synthesised(
     if ask.private:
         ask.finish()
     # How many rounds the fit takes follows from the noisy answers, which are not charged for yet: a release does not
-    # tell it, for whoever saw it could cancel and pay nothing.
+    # reveal it, for whoever saw it could cancel and pay nothing.
     emit(Progress(0, ROUNDS, "fitting the model"))
     notify = ignore if ask.releasable else emit
     model = fitted_model(setting, tables, cancel, lambda k: notify(Progress(k, ROUNDS, "fitting the model")))

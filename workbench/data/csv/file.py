@@ -255,7 +255,7 @@ class DelimitedFile:
         Args:
             dialect: whether there is a header.
             records: the text without its comment lines, each record on one line.
-            removed: where in it comment lines stood: before the first row they move it, later they end the step.
+            removed: where in it comment lines were: before the first row they move it, later they end the step.
         """
         start = 0
         if dialect.header and len(removed):

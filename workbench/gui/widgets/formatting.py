@@ -92,7 +92,7 @@ def _decimal(value: Decimal | float) -> Decimal:
 def entered(value: Decimal) -> str:
     """Return all digits of ``value`` as a person would type them, and nothing rounded: 0.5, 12, 1e-6.
 
-    What :func:`~workbench.gui.style.language.typed` reads back from it is ``value`` itself; of what no digits can tell
+    What :func:`~workbench.gui.style.language.typed` reads back from it is ``value`` itself; of what no digits can state
     it writes ∞, or – where it is no number.
     """
     if not value.is_finite():

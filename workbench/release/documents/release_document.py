@@ -215,7 +215,7 @@ def _not_covered(stated: Mapping[str, Any]) -> Section:
             first,
             Paragraph(
                 "ε bounds what is learnt about a person because their row was there. It does not hide what is true of "
-                "people in general: a release may well show that smokers fall ill more often, and so tell something "
+                "people in general: a release may well show that smokers fall ill more often, and so reveal something "
                 "about a smoker who is not in the table.",
                 "muted",
             ),
