@@ -201,3 +201,35 @@ def test_nothing_can_be_found_of_dates_and_of_columns_that_are_left_out(towns):
     assert not towns.findChild(QPushButton, "find_privately").isEnabled()
     select(towns, "age")
     assert towns.findChild(QPushButton, "find_privately").isEnabled()
+
+
+def test_a_second_press_while_the_release_is_checked_asks_nothing(
+    towns, press, question, idle, qtbot, standstill, tmp_path
+):
+    select(towns, "age")
+    standstill.go_on()
+    question("confirm_yes", [("found_epsilon", "2")])
+    standstill.stop()  # the check of the release lasts
+    press(towns, "find_privately")
+    assert "Checking the release" in [job.title for job in towns.jobs.running]
+    second = question("confirm_no")
+    press(towns, "find_privately")
+    qtbot.wait(100)
+    assert second == []
+    assert QApplication.activeModalWidget() is None
+    standstill.go_on()
+    qtbot.waitUntil(lambda: len(second) == 1, timeout=PATIENCE)  # the last word about the first one
+    idle(towns)
+    assert "This charges ε = 2" in second[0][0].replace("\u00a0", " ")
+    assert towns.session.released == ()
+
+
+def test_whoever_looks_for_rows_of_persons_reads_what_that_commits_the_account_to(towns, press, question, idle, qtbot):
+    towns.session.edit("persons", towns.session.plan.with_unit("who").with_(rows_per_person=9))
+    select(towns, "age")
+    asked = question("confirm_no", tick=True)
+    press(towns, "find_privately")
+    assert "counts persons from then on" in asked[-1][1]
+    plain = question("confirm_no")
+    press(towns, "find_privately")
+    assert "counts persons" not in plain[-1][1]

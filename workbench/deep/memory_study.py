@@ -316,7 +316,7 @@ def _steps_of(study: MemoryStudy, result: StudyResult) -> Iterator[str]:
     for line in result.lines:
         most = line.network.rows_at_once()
         if line.private and most < max(row.batch for row in result.of(line)):
-            held.setdefault(most, []).append(line.network.name)
+            held.setdefault(most, []).append(line.network.title)
     for most, names in held.items():
         yield (
             f"With privacy at most {most:,} rows are held at once there, so that beyond them only the batch itself "

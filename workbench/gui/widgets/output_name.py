@@ -6,6 +6,7 @@ import itertools
 from pathlib import Path
 
 from PySide6.QtWidgets import QLineEdit
+from shiboken6 import isValid
 
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
@@ -74,6 +75,8 @@ def suggest(session: Session, jobs: JobCenter, field: PathField, ending: str, su
         return path
 
     def show(found: Path) -> None:
+        if not isValid(field):  # of a question that was answered meanwhile
+            return
         if session.open_data is not opened or field.ending != ending:  # which had to wait for this one
             suggest(session, jobs, field, field.ending, suffix)
         elif field.text() == present:
