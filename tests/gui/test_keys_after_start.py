@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import threading
+from decimal import Decimal
 
 import pytest
-from mishaps import PATIENCE, retype
+from mishaps import retype
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication, QPushButton, QWidget
 
 from workbench.gui.pages.base import Page, PageFrame
+from workbench.gui.session.account_task import read_account
 from workbench.gui.session.job_center import Job, JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import button
+from workbench.release.ledger.ledger import Ledger
 
 
 class Toy(PageFrame):
@@ -105,6 +108,10 @@ ASKING = {"train_start": "train_folder", "release_now": "release_target"}
 def test_every_start_of_the_window_by_keys_alone(people, idle, qtbot, answer, tmp_path):
     people.activateWindow()
     qtbot.waitUntil(people.isActiveWindow)
+    with Ledger.open() as book:  # for a model and a release
+        book.set_cap(people.session.account.dataset, Decimal(9))
+    read_account(people.session, people.jobs)
+    idle(people)
     seen = {}
     for name, page in STARTS.items():
         people.session.choose_way("synthetic" if name.startswith("synthetic") else "rows")
@@ -120,14 +127,18 @@ def started(people, name, idle, qtbot, answer, tmp_path) -> set[str]:
         (tmp_path / name).mkdir()
         retype(people, qtbot, ASKING[name], tmp_path / name / ("model" if name == "train_start" else "out.csv"))
     start = people.findChild(QAbstractButton, name)
-    qtbot.waitUntil(lambda: start.isVisible() and start.isEnabled(), timeout=PATIENCE)
     idle(people)
+    assert start.isVisible(), name
+    for _ in range(100):
+        if not start.isEnabled():
+            qtbot.wait(50)
+    assert start.isEnabled(), name
     start.setFocus()
     if name in ASKING:
         answer("yes")
     lost: set[str] = set()
     qtbot.keyClick(start, Qt.Key.Key_Space)
-    qtbot.waitUntil(lambda: looked(people, lost) and not people.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: looked(people, lost) and not people.jobs.running)
     idle(people)
     looked(people, lost)
     return lost

@@ -74,8 +74,10 @@ def test_without_a_column_to_predict_no_settings_are_shown_and_a_button_leads_to
         field = people.findChild(QWidget, name)
         assert field is None or not field.isVisible(), name
     assert "Choose the column to predict" in text_of(people, "train_about")
+    assert not people.page.before.isVisible()
+    assert not people.page.going.isVisible()
     press(people, "train_to_target")
-    assert people.page.objectName() == "page_questions"
+    assert people.page.objectName() == "page_data"
     people.session.set_target("label")
     press(people, "tab_train")
     idle(people)

@@ -233,6 +233,7 @@ class ModelForms(Card):
 
     Attributes:
         model: the name of the model that is chosen.
+        offers: whether there is any that can be trained on what is open.
         steps: what a person changes here, which can be undone.
 
     Signals:
@@ -250,7 +251,7 @@ class ModelForms(Card):
         self._models |= {entry.name: entry for entry in networks.NETWORKS}
         self._forms: dict[str, Form] = {}
         self._rows, self._images, self._follows = 0, False, True
-        self.model = next(iter(self._models))
+        self.model, self.offers = next(iter(self._models)), False
         self.steps = FormSteps(session.undo_stack, "train", self._state, self._restore, self._title, self._is_written)
         self.list = ModelList()
         self.list.chosen.connect(self.choose)
@@ -270,13 +271,15 @@ class ModelForms(Card):
         self._of_epsilon = stack(row(self._words, self.epsilon, None), row(self._following, self._follow), spacing=0)
         self._place = stack(spacing=0)
         self._settings = panel(stack(rule(), self._of_epsilon, self._problem, self._place, spacing=10))
-        self._to_data = button(tr("Choose the column to predict →"), "train_to_target", press=self._go_to_target)
+        self._to_data = button(
+            tr("Choose the column to predict →"), "train_to_target", press=lambda: session.go("data")
+        )
         inner = stack(self.list, row(self._to_data, None), self._settings, None, spacing=10, margins=(0, 0, 8, 0))
         area = scrolled(inner, "train_forms")
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)  # at larger text
         self.body.addWidget(area, 1)
-        self.body.addWidget(rule())
-        self.body.addWidget(self._help)
+        self._below = panel(stack(rule(), self._help, spacing=self.body.spacing()))
+        self.body.addWidget(self._below)
         self.set_roomy(roomy=False)
         self._show_epsilon(session.plan.epsilon)
         self.refresh()
@@ -344,15 +347,13 @@ class ModelForms(Card):
         self.chosen.emit()
         self.changed.emit()
 
-    def _go_to_target(self) -> None:
-        self._session.go("questions" if self._session.opened is not None else "data")
-
     def _show(self) -> None:
         offered = offer_of(self._session)
         self.list.show_offer(offered, self.model)
-        self._settings.setVisible(bool(offered.names))  # of no model where none can be trained
-        self._help.setVisible(bool(offered.names))
-        self._to_data.setVisible(self._session.opened is not None and not offered.names)
+        self.offers = bool(offered.names)
+        self._settings.setVisible(self.offers)  # of no model where none can be trained
+        self._below.setVisible(self.offers)
+        self._to_data.setVisible(self._session.opened is not None and not self.offers)
         form = self._form()
         for known in self._forms.values():
             known.setVisible(known is form)

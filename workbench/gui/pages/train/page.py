@@ -378,7 +378,9 @@ class TrainPage(RunPage):
         )
         self.going.show_kind("" if network else no_steps(self.forms.chosen_model))
         self.going.expect(quiet=self.before.quiet and network)
-        self.study.setVisible(not network)
+        for part in (self.before, self.going):
+            part.setVisible(self.forms.offers)
+        self.study.setVisible(not network and self.forms.offers)
         self._column.setStretchFactor(self.going, 1 if network else 0)
         value = self.forms.value()
         if not network and value is not None:
