@@ -179,3 +179,26 @@ def test_recorded_sentences_are_still_there() -> None:
 )
 def test_banned_words_are_found_where_a_user_reads(code: str, count: int) -> None:
     assert sum(len(faults(str(node.value))) for node in sentences(ast.parse(code))) == count
+
+
+COUNTED = re.compile(
+    r"\{\w*\} (?:(?!of )\w+ )?(rows|columns|cells|bytes|steps|runs|reports|predictions|classes|epochs)\b"
+)
+SHOWING = ("cli", "release/documents", "render")
+
+
+def test_no_command_or_document_counts_one_thing_in_the_plural() -> None:
+    """What is counted there goes through ``counted``, or ``{number:n row}`` in a template."""
+    found = []
+    for file in SOURCES:
+        if not file.relative_to(ROOT / "workbench").as_posix().startswith(SHOWING):
+            continue
+        for node in ast.walk(parsed(file)):
+            parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+            text = "".join(
+                part.value if isinstance(part, ast.Constant) and isinstance(part.value, str) else "{}"
+                for part in parts
+                if isinstance(part, ast.Constant | ast.FormattedValue)
+            )
+            found += [f"{file.relative_to(ROOT)}:{node.lineno} {match[0]}" for match in COUNTED.finditer(text)]
+    assert not found, "\n".join(found)

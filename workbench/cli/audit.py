@@ -140,7 +140,7 @@ DP-SGD step at clipping norm {clip:figure}, {steps:n step}: {stated}
   noise                   {share}"""
 
 _MECHANISM = """\
-{mechanism} at epsilon = {claim} on {cells} cells: {stated}
+{mechanism} at epsilon = {claim} on {cells:n cell}: {stated}
   lower bound on epsilon  {epsilon_lower:figure}  (above the true one with probability at most {odds})
   event                   {event}: {counts[0]:,} against {counts[1]:,} times
   power                   {able}"""

@@ -358,7 +358,7 @@ def _queries_note(people: int, unit: str = "ε") -> str:
     whole = f"The {unit} of the queries add up to that of one row"
     if unit == "ρ":
         return f"{whole}, from which its ε at the δ above follows." + (
-            "" if people == 1 else f" A person has {people} rows, and is charged for all of them together."
+            "" if people == 1 else f" A person has {counted(people, 'row')}, and is charged for all of them together."
         )
     return whole + ("." if people == 1 else f", which is charged {people} times, once for each row of a person.")
 
