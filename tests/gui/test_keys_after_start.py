@@ -103,6 +103,8 @@ STARTS = {
 }
 ASKING = {"train_start": "train_folder", "release_now": "release_target"}
 """What asks before it starts, and where its output is named."""
+LONG = {"curve_standard", "curve_run", "why_run", "memory_run"}
+"""What is stopped by the key that started it: it is on Cancel then."""
 
 
 def test_every_start_of_the_window_by_keys_alone(people, idle, qtbot, answer, tmp_path):
@@ -138,6 +140,10 @@ def started(people, name, idle, qtbot, answer, tmp_path) -> set[str]:
         answer("yes")
     lost: set[str] = set()
     qtbot.keyClick(start, Qt.Key.Key_Space)
+    if name in LONG:
+        assert looked(people, lost)
+        qtbot.keyClick(people.focusWidget(), Qt.Key.Key_Space)
+        assert people.page.stopping or not people.page.running, name
     qtbot.waitUntil(lambda: looked(people, lost) and not people.jobs.running)
     idle(people)
     looked(people, lost)
