@@ -27,7 +27,7 @@ from workbench.privacy.accounting.event import Cost, PoissonGaussian, exact
 AUTO, CPU, CUDA = DEVICES = ("auto", "cpu", "cuda")
 OPTIMIZERS = ("sgd", "adam", "adamw")
 OPTIMIZER_TITLES = {"sgd": "SGD", "adam": "Adam", "adamw": "AdamW"}
-DEVICE_TITLES = {AUTO: "a GPU if there is one", CPU: "the processor", CUDA: "the GPU"}
+DEVICE_TITLES = {AUTO: "automatic", CPU: "processor", CUDA: "GPU"}
 CLIPPINGS = ("flat", "per-layer", "automatic")
 
 FORMER = {"gpu_steps": ("plain", "replayed"), "precision": ("float32", "tf32", "bf16")}
@@ -156,7 +156,7 @@ class DpSgdPlan(Parameters):
         choices=DEVICES,
         titles=DEVICE_TITLES,
         default=AUTO,
-        help="where to compute: auto uses a GPU if there is one",
+        help="where to compute: automatic uses a GPU if there is one",
         advanced=True,
     )
     weights: str | None = text(

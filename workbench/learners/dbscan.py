@@ -55,7 +55,7 @@ class DbscanParameters(Parameters):
     )
     outliers: str = choice(
         choices=(NEAREST, APART),
-        titles={NEAREST: "join the nearest group", APART: "are group -1"},
+        titles={NEAREST: "nearest group", APART: "group -1"},
         default=NEAREST,
         title="rows in no dense cell",
         help="they join the nearest group, or form group -1",
