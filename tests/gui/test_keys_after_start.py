@@ -159,4 +159,6 @@ def looked(people: QWidget, lost: set[str]) -> bool:
         return False
     if held is None or not (held.isVisible() and held.isEnabled() and (held is page or page.isAncestorOf(held))):
         lost.add("nothing" if held is None else held.objectName() or type(held).__name__)
+    elif page.running and not page.stopping and page._cancel.isVisible() and held is not page._cancel:
+        lost.add(f"{held.objectName()} in place of Cancel")
     return True
