@@ -22,6 +22,7 @@ from workbench.privacy.accounting.accountant import (
 )
 from workbench.privacy.accounting.compose import for_person, round_up
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, exact
+from workbench.processes.executor import MOST_JOBS
 
 AUTO, CPU, CUDA = DEVICES = ("auto", "cpu", "cuda")
 OPTIMIZERS = ("sgd", "adam", "adamw")
@@ -138,6 +139,13 @@ class DpSgdPlan(Parameters):
         help="the most rows in memory at once; fewer rows need less memory and give the same result",
         advanced=True,
     )
+    processes: int = integer(
+        default=1,
+        at_least=1,
+        upto=MOST_JOBS,
+        help="how many processes of this computer take a step together, each with rows of its own; ε is the same",
+        advanced=True,
+    )
     seconds: float | None = real(
         default=None,
         above=0,
@@ -191,6 +199,12 @@ class DpSgdPlan(Parameters):
                 f"a norm that follows a share of rows clips whole gradients, and clipping is {self.clipping}",
                 hint="leave clipping or target_unclipped_quantile out",
                 field="target_unclipped_quantile",
+            )
+        if self.target_unclipped_quantile is not None and self.processes > 1:
+            raise ParameterError(
+                f"a norm that follows a share of rows is trained in one process, and processes is {self.processes}",
+                hint="leave processes or target_unclipped_quantile out",
+                field="processes",
             )
         if self.momentum and self.optimizer != "sgd":
             raise ParameterError(
