@@ -143,6 +143,7 @@ class DpSgdPlan(Parameters):
         default=1,
         at_least=1,
         upto=MOST_JOBS,
+        title="processes that train",
         help="how many processes of this computer take a step together, each with rows of its own; ε is the same",
         advanced=True,
     )
