@@ -361,7 +361,7 @@ def test_a_norm_that_follows_a_quantile_is_on_a_card_that_verifies(run: Run, fol
     assert stated["noise_standard_deviation"] > 2.0
     assert stated["last_clip"] != 1.0
     assert run("verify", str(folder / "net")).code == 0
-    for key, value in (("unclipped_num_std", 5.0), ("last_clip", -1.0)):
+    for key, value in (("unclipped_num_std", 5.0), ("last_clip", -1.0), ("last_clip", 1e-7)):
         tampered = {**card, "training": {**stated, key: value}}
         tampered["checksum"] = checksum(tampered)
         (folder / "net" / "card.json").write_text(json.dumps(tampered), encoding="utf-8")

@@ -22,9 +22,8 @@ from workbench.data.schema import Attribute  # noqa: E402
 from workbench.data.table import Table  # noqa: E402
 from workbench.deep import ranks  # noqa: E402
 from workbench.deep.devices import computing_on  # noqa: E402
-from workbench.deep.factors import LEAST_SINGLE  # noqa: E402
 from workbench.deep.features import Features  # noqa: E402
-from workbench.deep.plan import DpSgdPlan  # noqa: E402
+from workbench.deep.plan import LEAST_SINGLE, DpSgdPlan  # noqa: E402
 from workbench.deep.poisson import PoissonSampler  # noqa: E402
 from workbench.deep.preparation import engine_for  # noqa: E402
 from workbench.deep.private_step import flattened  # noqa: E402

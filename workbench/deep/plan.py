@@ -282,6 +282,10 @@ class DpSgdPlan(Parameters):
         return NormRule(self.target_unclipped_quantile, self.clipbound_learning_rate, noise)
 
 
+LEAST_SINGLE, MOST_SINGLE = 1e-6, 1e6
+"""Clipping norms at which single precision neither loses small squares nor overflows."""
+
+
 @dataclass(frozen=True)
 class NormRule:
     """How the clipping norm follows the rows' norms.
@@ -296,6 +300,19 @@ class NormRule:
     rate: float
     noise: float
 
+    def moved(self, clip: float, share: float) -> float:
+        """Return the norm after ``clip``, of which a noisy ``share`` of the rows was within."""
+        factor = math.exp(min(-self.rate * (share - self.quantile), _MOST_EXPONENT))
+        return min(max(clip * factor, LEAST_SINGLE), MOST_SINGLE)
+
+    @staticmethod
+    def reaches(clip: float, first: float) -> bool:
+        """Return whether a run that begins with the norm ``first`` can have the norm ``clip``."""
+        return clip == first or LEAST_SINGLE <= clip <= MOST_SINGLE
+
+
+_MOST_EXPONENT = 700.0
+"""Of which a double still has the exponential; noise can have any size."""
 
 JUDGED = 20
 """How often in a run its accuracy on public rows is measured, where it is."""

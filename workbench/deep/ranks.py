@@ -110,6 +110,10 @@ class _Part:
     clip: float
 
 
+class EndedError(WorkbenchError):
+    """A process that takes the steps with this one has ended."""
+
+
 class Others:
     """The processes beside this one, as an engine: the sums of its batch are those of all their batches."""
 
@@ -125,7 +129,7 @@ class Others:
 
         Raises:
             CancelledError: ``cancel`` was set.
-            WorkbenchError: one of them died.
+            EndedError: one of them died.
         """
         self._answers(cancel)
         for worker in self._beside:
@@ -202,14 +206,14 @@ class Others:
             self._answers()  # what one of them raised says more
             raise self._died(self._beside[0]) from None
 
-    def _died(self, worker: Worker) -> WorkbenchError:
+    def _died(self, worker: Worker) -> EndedError:
         worker.process.join(PATIENCE)
         # One that lost the connection to another has ended as well, without a fault of its own.
         rank, code = next(
             ((rank, code) for rank, w in enumerate(self._beside, 2) if (code := w.process.exitcode)),
             (self._beside.index(worker) + 2, worker.process.exitcode),
         )
-        return WorkbenchError(
+        return EndedError(
             f"process {rank} of the {self._told.plan.processes} that train has ended (exit code {code})",
             hint="the system may be short of memory: train with fewer processes",
         )

@@ -28,10 +28,10 @@ from workbench.deep.plan import CPU, JUDGED, DpSgdPlan, Schedule
 from workbench.deep.preparation import engine_for, prepared_rows
 from workbench.deep.private_step import PrivateStep, flattened
 from workbench.deep.probe_step import HalvingClippedSum, example_of, probed, too_large, warm_up
-from workbench.deep.ranks import Others, beside
+from workbench.deep.ranks import EndedError, Others, beside
 from workbench.deep.run_report import MEASURED, Record, RunReport
 from workbench.deep.updates import UPDATES
-from workbench.params import CancelledError, WorkbenchError
+from workbench.params import CancelledError
 from workbench.privacy.accounting.epsilon_curve import BackgroundCurve
 from workbench.privacy.accounting.event import Charge, Cost
 from workbench.signals.cancel import NEVER, CancelToken
@@ -249,7 +249,7 @@ class _Run:
                 measure = self._measures(step)
                 try:
                     gradient, sums = mechanism.step(inputs, targets, measure=measure)  # sample, clip, add noise
-                except WorkbenchError:  # a process beside this one died: the run goes on as after a pause
+                except EndedError:  # the run can go on as after a pause
                     checkpoints.pause(steps.taken)
                     raise
                 self.update(self.parameters, gradient)
