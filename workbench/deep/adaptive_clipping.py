@@ -87,5 +87,5 @@ def norm_of(schedule: Schedule, clip: float | None = None) -> AdaptiveNorm | Non
     if schedule.norm is None:
         return None
     if clip is not None and not schedule.norm.reaches(clip, schedule.clip):
-        raise InputError(f"the checkpoint is damaged: {clip} is no clipping norm", hint="put back a whole copy")
+        raise InputError("the checkpoint is damaged", hint="put back a whole copy")
     return AdaptiveNorm(schedule.norm, schedule.clip if clip is None else clip, schedule.batch)
