@@ -36,6 +36,7 @@ from workbench.release.certificate import read_card  # noqa: E402
 from workbench.release.kept_run import runs_folder  # noqa: E402
 from workbench.release.ledger.ledger import Ledger  # noqa: E402
 from workbench.release.model.network_task import Checkpoints, NetworkTask  # noqa: E402
+from workbench.release.model.preflight import network_preflight  # noqa: E402
 from workbench.release.model.release_network import NetworkRelease, release_training  # noqa: E402
 from workbench.release.verify import verify_release  # noqa: E402
 from workbench.signals import Event, Progress  # noqa: E402
@@ -80,7 +81,7 @@ def test_no_row_moves_the_sum_of_all_ranks_by_more_than_the_norm(seed: int, proc
     generator, rows = np.random.default_rng(seed), 400
     bound = bound_of(clip, rows, processes)
     direction = generator.normal(size=3)
-    direction *= bound * (1 - 2**-45) / np.linalg.norm(direction)
+    direction *= bound * (1 - 2**-50) / np.linalg.norm(direction)
     sums = [direction * (part.stop - part.start) for part in ranges(rows, processes)]
     emptied = [sums[0] - direction, *sums[1:]]
     order = generator.permutation(processes)
@@ -164,6 +165,14 @@ def test_a_killed_process_ends_the_run_which_stays_charged_and_goes_on(tmp_path:
     assert card["parameters"]["processes"] == 2
     assert card["training"]["steps"] == 40
     assert verify_release(tmp_path / "net") == []
+
+
+def test_the_forecast_of_memory_counts_every_process() -> None:
+    two, one = (network_preflight(plan(processes=n), features(1), 50_000) for n in (2, 1))
+    assert two.libraries == 2 * one.libraries
+    assert one.memory is not None
+    assert two.memory is not None
+    assert one.memory < two.memory < 2 * one.memory
 
 
 def test_what_two_processes_cannot_do_is_refused_before_the_charge(tmp_path: Path) -> None:
