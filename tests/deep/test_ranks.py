@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -130,7 +131,17 @@ def test_two_processes_sum_what_one_does_of_independent_coins_and_each_knows_its
     assert np.array_equal(of_rank.inputs, inputs[half:].numpy())
     assert np.array_equal(of_rank.targets, targets[half:].numpy())
     before = sent[: sent.index(of_rank)]
-    assert [type(m) for m in before] == [ranks._Rank, type(None)], "what goes before the charge is public"
+    assert [type(m) for m in before] == [ranks._Rank, bytes], "before the charge goes what is public, and a key"
+
+
+@pytest.mark.parametrize("keys", [(b"one", b"one"), (b"one", b"two")])
+def test_a_program_without_the_key_is_no_rank(keys: tuple[bytes, bytes], tmp_path: Path) -> None:
+    told = [ranks._Rank(plan(), features(1), RATE, rank, "cpu", str(tmp_path / "ranks")) for rank in (0, 1)]
+    with ThreadPoolExecutor(2) as pool:
+        joined = [pool.submit(one.group, key) for one, key in zip(told, keys, strict=True)]
+        lost = [isinstance(one.exception(timeout=60), ranks._LostError) for one in joined]
+    assert lost == [keys[0] != keys[1]] * 2
+    assert ranks._proof(b"one", 0, 1) != ranks._proof(b"one", 1, 0)
 
 
 TABLE = Table(pl.DataFrame({"x0": [str(i / 50) for i in range(50)], "y": [str(i // 25) for i in range(50)]}), "made")

@@ -15,13 +15,18 @@ C. How many rows were drawn is not needed, so no rank has to know what the other
 **What passes between them.** Rows go through the pipe by which a process was started, its own range to each, after the
 charge. Weights and sums go through torch.distributed: gloo on the loopback device, NCCL between GPUs (which nobody has
 run for this program). Ranks find each other by a file in a folder for its owner alone, which is gone before the charge.
+Any program of this computer could be the first to connect to a rank, so each proves to each that it has the key that
+came through the pipe, before a row is read.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import itertools
+import secrets
 import signal
+import struct
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -80,8 +85,18 @@ class _Rank:
     device: str
     file: str
 
-    def group(self) -> Any:
-        """Return the connection of all ranks; waits for them."""
+    def group(self, key: bytes) -> Any:
+        """Return the connection of all ranks, each of which has shown that it has the ``key``; waits for them."""
+        group, ranks = self._group(), range(self.plan.processes)
+        sent = torch.tensor([_proof(key, self.rank, other) for other in ranks], device=self.device)
+        wanted = torch.tensor([_proof(key, other, self.rank) for other in ranks], device=self.device)
+        found = torch.zeros_like(sent)
+        group.alltoall_base(found, sent, [], [], dist.AllToAllOptions()).wait()
+        if not torch.equal(found, wanted):
+            raise _LostError
+        return group
+
+    def _group(self) -> Any:
         made: Any = dist  # what is not there on every computer is not in its types
         size = self.plan.processes
         store = made.FileStore(self.file, size)
@@ -132,12 +147,12 @@ class Others:
             EndedError: one of them died.
         """
         self._answers(cancel)
+        key = secrets.token_bytes(32)
         for worker in self._beside:
-            self._send(worker, None)
+            self._send(worker, key)
         with self._connected():
-            self._group = self._told.group()
-            _from_first(self._group, torch.zeros(1, device=self._told.device))  # from here on nobody needs the file
-        self._folder.cleanup()
+            self._group = self._told.group(key)
+        self._folder.cleanup()  # all are connected: nobody needs the file any more
 
     def begin(
         self, inputs: Tensor, targets: Tensor, own: HalvingClippedSum, parameters: Tensor
@@ -220,7 +235,12 @@ class Others:
 
 
 class _LostError(Exception):
-    """The connection to another rank has ended."""
+    """The connection to another rank has ended, or it was none."""
+
+
+def _proof(key: bytes, sender: int, receiver: int) -> int:
+    """Return what one rank sends to another; what comes back from a mirror is the proof of neither."""
+    return int.from_bytes(hashlib.sha256(key + struct.pack("<2q", sender, receiver)).digest()[:7], "big")
 
 
 @contextlib.contextmanager
@@ -277,10 +297,8 @@ def _served(pipe: Connection, told: _Rank) -> None:
         module = network.build(features.width, len(features.classes)).to(device)
         parameters, example = flattened(module), example_of(network, features, device)
         pipe.send(None)
-        pipe.recv()
         with _talking():
-            group = told.group()
-            _from_first(group, torch.zeros(1, device=device))
+            group = told.group(pipe.recv())
         part: _Part = pipe.recv()
         engine = HalvingClippedSum(
             lambda rows: engine_for(module, part.clip, rows, rule=plan.clipping, example=example),
