@@ -25,13 +25,11 @@ from workbench.deep import ranks  # noqa: E402
 from workbench.deep.devices import computing_on  # noqa: E402
 from workbench.deep.features import Features  # noqa: E402
 from workbench.deep.plan import LEAST_SINGLE, DpSgdPlan  # noqa: E402
-from workbench.deep.poisson import PoissonSampler  # noqa: E402
 from workbench.deep.preparation import engine_for  # noqa: E402
-from workbench.deep.private_step import flattened  # noqa: E402
+from workbench.deep.private_step import flattened, sampler_of  # noqa: E402
 from workbench.deep.probe_step import HalvingClippedSum  # noqa: E402
 from workbench.deep.ranks import beside, bound_of, ranges  # noqa: E402
 from workbench.params import ParameterError, WorkbenchError  # noqa: E402
-from workbench.privacy.entropy import ChaCha20Entropy  # noqa: E402
 from workbench.processes.executor import worker_processes  # noqa: E402
 from workbench.release.certificate import read_card  # noqa: E402
 from workbench.release.kept_run import runs_folder  # noqa: E402
@@ -43,6 +41,7 @@ from workbench.release.verify import verify_release  # noqa: E402
 from workbench.signals import Event, Progress  # noqa: E402
 from workbench.signals.cancel import NEVER  # noqa: E402
 from workbench.signals.events import ignore  # noqa: E402
+from workbench.work.noise import Charged  # noqa: E402
 
 ROWS, RATE, STEPS = 60, 0.25, 200
 FALSE_ALARM = 1e-6
@@ -111,8 +110,10 @@ def test_two_processes_sum_what_one_does_of_independent_coins_and_each_knows_its
         module = asked.architecture.build(ROWS, 2)
         parameters = flattened(module)
         own, alone = (HalvingClippedSum(lambda rows: engine_for(module, asked.clip, rows), 16, ignore) for _ in "12")
-        mine = others.begin(inputs, targets, own, parameters)
-        sampler = PoissonSampler(len(mine[1]), RATE, ChaCha20Entropy())
+        cost = asked.schedule(ROWS).cost()
+        steps = Charged(lambda cost: None).ask(cost).steps("DP-SGD logistic")
+        mine = others.begin(inputs, targets, own, parameters, steps)
+        sampler = sampler_of(len(mine[1]), steps)
         for step in range(STEPS):
             found = others.drawn(*mine, sampler.draw())
             seen[step] = found.total[: 2 * ROWS].view(2, ROWS).abs().sum(0).numpy() > 0
@@ -136,7 +137,7 @@ def test_two_processes_sum_what_one_does_of_independent_coins_and_each_knows_its
 
 @pytest.mark.parametrize("keys", [(b"one", b"one"), (b"one", b"two")])
 def test_a_program_without_the_key_is_no_rank(keys: tuple[bytes, bytes], tmp_path: Path) -> None:
-    told = [ranks._Rank(plan(), features(1), RATE, rank, "cpu", str(tmp_path / "ranks")) for rank in (0, 1)]
+    told = [ranks._Rank(plan(), features(1), rank, "cpu", str(tmp_path / "ranks")) for rank in (0, 1)]
     with ThreadPoolExecutor(2) as pool:
         joined = [pool.submit(one.group, key) for one, key in zip(told, keys, strict=True)]
         lost = [isinstance(one.exception(timeout=60), ranks._LostError) for one in joined]

@@ -4,7 +4,7 @@
 of a row is no part of that. So the coins of contiguous ranges of rows, which follow from the public number of rows, are
 together the batch of one sampler over all rows, and the sum of the ranges' clipped sums is its clipped sum. Noise is
 added to that sum once, at rank 0, the process of the command: it alone has the steps that were charged. The others are
-told when a step was taken and read the weights after the one before, which are as public as the model.
+asked once for each step that was taken, and read the weights after the one before, which are as public as the model.
 
 **Rounding.** A row is in one range, so it moves one rank's sum, by at most C′ (:mod:`workbench.deep.factors`). The sums
 of N ranks are added in double precision, u = 2⁻⁵³, in any order: a number of the result differs from the true sum by
@@ -46,16 +46,15 @@ from workbench.deep.devices import computing_on, gpus
 from workbench.deep.features import Features
 from workbench.deep.memory import out_of_memory
 from workbench.deep.plan import CPU, DpSgdPlan, Schedule
-from workbench.deep.poisson import PoissonSampler
 from workbench.deep.preparation import engine_for
-from workbench.deep.private_step import flattened
+from workbench.deep.private_step import flattened, sampler_of
 from workbench.deep.probe_step import HalvingClippedSum, example_of, warm_up
 from workbench.params import ParameterError, WorkbenchError
-from workbench.privacy.entropy import ChaCha20Entropy
 from workbench.processes.executor import LOOK, PATIENCE, Worker, workers
 from workbench.processes.worker import answer_of
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
+from workbench.work.ask import CoinsElsewhere, Steps
 
 _LONGEST = timedelta(minutes=30)
 """How long a process waits for the slowest one in a step before it takes it for gone."""
@@ -76,11 +75,10 @@ def ranges(rows: int, processes: int) -> list[slice]:
 
 @dataclass(frozen=True)
 class _Rank:
-    """What a process is told before the charge; all of it is public."""
+    """What a process is given before the charge; all of it is public."""
 
     plan: DpSgdPlan
     features: Features
-    rate: float
     rank: int
     device: str
     file: str
@@ -110,19 +108,21 @@ class _Rank:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """What a process is given after the charge: its rows, how many of them at once, and at which norm to clip.
+    """What a process is given after the charge: its rows, and how it draws and sums them.
 
     Attributes:
         inputs: of its rows, as the trained layers read them, (r, …).
         targets: their classes (r,).
         physical_batch: the most rows at once.
         clip: the norm C′.
+        coins: the leave to draw batches of them.
     """
 
     inputs: NDArray[np.float32]
     targets: NDArray[np.int64]
     physical_batch: int
     clip: float
+    coins: CoinsElsewhere
 
 
 class EndedError(WorkbenchError):
@@ -132,12 +132,12 @@ class EndedError(WorkbenchError):
 class Others:
     """The processes beside this one, as an engine: the sums of its batch are those of all their batches."""
 
-    def __init__(self, told: _Rank, beside: list[Worker], folder: tempfile.TemporaryDirectory[str]) -> None:
-        """Begin with processes that are being started; ``told`` is what this one, rank 0, knows."""
-        self._told, self._beside, self._folder = told, beside, folder
+    def __init__(self, known: _Rank, beside: list[Worker], folder: tempfile.TemporaryDirectory[str]) -> None:
+        """Begin with processes that are being started; ``known`` is what this one, rank 0, knows."""
+        self._known, self._beside, self._folder = known, beside, folder
         for rank, worker in enumerate(beside, 1):
-            device = told.device if told.device == CPU else f"{told.device}:{rank}"
-            self._send(worker, _Rank(told.plan, told.features, told.rate, rank, device, told.file))
+            device = known.device if known.device == CPU else f"{known.device}:{rank}"
+            self._send(worker, _Rank(known.plan, known.features, rank, device, known.file))
 
     def join(self, cancel: CancelToken) -> None:
         """Wait until all have tried their engine on made-up rows, and connect them; nothing is charged yet.
@@ -151,11 +151,11 @@ class Others:
         for worker in self._beside:
             self._send(worker, key)
         with self._connected():
-            self._group = self._told.group(key)
+            self._group = self._known.group(key)
         self._folder.cleanup()  # all are connected: nobody needs the file any more
 
     def begin(
-        self, inputs: Tensor, targets: Tensor, own: HalvingClippedSum, parameters: Tensor
+        self, inputs: Tensor, targets: Tensor, own: HalvingClippedSum, parameters: Tensor, steps: Steps
     ) -> tuple[Tensor, Tensor]:
         """Give each process its rows, and keep those of this one, which are returned.
 
@@ -164,14 +164,15 @@ class Others:
             targets: their classes (n,).
             own: the engine of this process.
             parameters: one vector (P,), which the others are to have at each step.
+            steps: that were charged.
         """
-        self._own, self._parameters, plan = own, parameters, self._told.plan
+        self._own, self._parameters, plan = own, parameters, self._known.plan
         first, *rest = ranges(len(targets), plan.processes)
         bound = bound_of(plan.clip, len(targets), plan.processes)
         own.clip_at(bound)
         for worker, part in zip(self._beside, rest, strict=True):
             rows = inputs[part].cpu().numpy(), targets[part].cpu().numpy()
-            self._send(worker, _Part(*rows, own.physical_batch, bound))
+            self._send(worker, _Part(*rows, own.physical_batch, bound, steps.elsewhere()))
         self._sums = torch.zeros(len(parameters) + _FIGURES, dtype=torch.float64, device=parameters.device)
         self._total = self._sums[: len(parameters)]
         return inputs[first].clone(), targets[first].clone()
@@ -229,7 +230,7 @@ class Others:
             (self._beside.index(worker) + 2, worker.process.exitcode),
         )
         return EndedError(
-            f"process {rank} of the {self._told.plan.processes} that train has ended (exit code {code})",
+            f"process {rank} of the {self._known.plan.processes} that train has ended (exit code {code})",
             hint="the system may be short of memory: train with fewer processes",
         )
 
@@ -272,9 +273,7 @@ def beside(plan: DpSgdPlan, features: Features, schedule: Schedule, device: str)
         raise ParameterError("PyTorch cannot connect processes on this computer", hint="leave --processes out")
     folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
     with folder as name, workers(count - 1, serve) as started:
-        yield Others(
-            _Rank(plan, features, schedule.event.sample_rate, 0, device, str(Path(name) / "ranks")), started, folder
-        )
+        yield Others(_Rank(plan, features, 0, device, str(Path(name) / "ranks")), started, folder)
 
 
 def serve(pipe: Connection) -> None:
@@ -285,8 +284,8 @@ def serve(pipe: Connection) -> None:
         pipe.send(answer_of(_served, pipe, pipe.recv()))
 
 
-def _served(pipe: Connection, told: _Rank) -> None:
-    plan, features, device = told.plan, told.features, told.device
+def _served(pipe: Connection, known: _Rank) -> None:
+    plan, features, device = known.plan, known.features, known.device
     with computing_on(device), contextlib.suppress(_LostError):
         if ":" in plan.network:
             from workbench.deep.user_network import trust
@@ -298,15 +297,14 @@ def _served(pipe: Connection, told: _Rank) -> None:
         parameters, example = flattened(module), example_of(network, features, device)
         pipe.send(None)
         with _talking():
-            group = told.group(pipe.recv())
+            group = known.group(pipe.recv())
         part: _Part = pipe.recv()
         engine = HalvingClippedSum(
             lambda rows: engine_for(module, part.clip, rows, rule=plan.clipping, example=example),
             part.physical_batch,
             ignore,
         )
-        # From this process's own operating system: no two ranks have a coin in common.
-        sampler = PoissonSampler(len(part.targets), told.rate, ChaCha20Entropy())
+        sampler = sampler_of(len(part.targets), part.coins)
         inputs, targets = torch.from_numpy(part.inputs).to(device), torch.from_numpy(part.targets).to(device)
         sums = torch.zeros(len(parameters) + _FIGURES, dtype=torch.float64, device=device)
         while True:
