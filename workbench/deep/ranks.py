@@ -115,14 +115,14 @@ class _Part:
         targets: their classes (r,).
         physical_batch: the most rows at once.
         clip: the norm C′.
-        coins: the leave to draw batches of them.
+        leave: to draw batches of them.
     """
 
     inputs: NDArray[np.float32]
     targets: NDArray[np.int64]
     physical_batch: int
     clip: float
-    coins: CoinsElsewhere
+    leave: CoinsElsewhere
 
 
 class EndedError(WorkbenchError):
@@ -304,7 +304,7 @@ def _served(pipe: Connection, known: _Rank) -> None:
             part.physical_batch,
             ignore,
         )
-        sampler = sampler_of(len(part.targets), part.coins)
+        sampler = sampler_of(len(part.targets), part.leave)
         inputs, targets = torch.from_numpy(part.inputs).to(device), torch.from_numpy(part.targets).to(device)
         sums = torch.zeros(len(parameters) + _FIGURES, dtype=torch.float64, device=device)
         while True:
