@@ -199,18 +199,24 @@ class Others:
 
     def _answers(self, cancel: CancelToken | None = None) -> None:
         """Wait until each process says that it is ready; raise what it raised, if it did."""
-        waiting = {worker.pipe: worker for worker in self._beside}
+        waiting = set(self._beside)
         while waiting:
             if cancel is not None:
                 cancel.check()
-            for pipe in wait(tuple(waiting), timeout=LOOK):
-                worker = waiting.pop(cast("Connection", pipe))
-                try:
-                    answer = worker.pipe.recv()
-                except (EOFError, ConnectionResetError):
-                    raise self._died(worker) from None
-                if answer is not None:  # it is done for good: it failed, or lost the connection to another one
-                    raise answer[1] or self._died(worker)
+            waiting -= self._answered(waiting, LOOK)
+
+    def _answered(self, waiting: set[Worker], seconds: float) -> set[Worker]:
+        """Return those that say so within some seconds; raise what one of them raised."""
+        by_pipe = {worker.pipe: worker for worker in waiting}
+        found = {by_pipe[cast("Connection", pipe)] for pipe in wait(tuple(by_pipe), seconds)}
+        for worker in found:
+            try:
+                answer = worker.pipe.recv()
+            except (EOFError, ConnectionResetError):
+                raise self._died(worker) from None
+            if answer is not None:  # it is done for good: it failed, or lost the connection to another one
+                raise answer[1] or self._died(worker)
+        return found
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator[None]:
@@ -219,7 +225,7 @@ class Others:
             with _talking():
                 yield
         except _LostError:
-            self._answers()  # what one of them raised says more
+            self._answered(set(self._beside), PATIENCE)  # what one of them raised says more
             raise self._died(self._beside[0]) from None
 
     def _died(self, worker: Worker) -> EndedError:
