@@ -225,9 +225,11 @@ def _schedule(plan: DpSgdPlan, stated: dict[str, Any], rows: int, people: int) -
 
 
 def _norm_moved(stated: dict[str, Any], schedule: Schedule) -> Iterator[str]:
-    """Yield where the last clipping norm is missing, or is that of a run whose norm stays."""
+    """Yield where the last clipping norm is missing, is that of a run whose norm stays, or is out of range."""
     if ("last_clip" in stated) != (schedule.norm is not None):
         yield "the card says that the clipping norm moved, and its parameters do not, or the other way round"
+    elif schedule.norm is not None and not schedule.norm.reaches(stated["last_clip"], schedule.clip):
+        yield f"the card says last_clip = {stated['last_clip']}, where no clipping norm moves to"
 
 
 def _ended(stated: dict[str, Any], schedule: Schedule, plan: DpSgdPlan) -> Iterator[str]:
