@@ -21,6 +21,7 @@ from workbench.cli.releasing import (
 from workbench.cli.tables import (
     add_data,
     add_engine,
+    add_join,
     charge,
     charged_words,
     engine_of,
@@ -45,6 +46,7 @@ _NEEDED = {"data": "DATA", "epsilon": "--epsilon", "bounds": "--bounds"}
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     add_data(parser, required=False)
+    add_join(parser)
     parser.add_argument("--target", required=True, metavar="COL", help=TARGET_HELP)
     parser.add_argument("--model", required=True, metavar="MODEL", help=one_of(learners.LEARNERS))
     each = ", ".join(model.name for model in learners.LEARNERS if model.each_prediction)

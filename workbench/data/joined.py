@@ -1,0 +1,160 @@
+"""Two tables joined on the person: each row of the first gets what the second says of its person.
+
+Of the second table one row of each person is kept, by the lowest of fresh random keys, as rows of persons are kept
+(:mod:`workbench.data.persons`). A row of the first has the cells of that row beside its own; they are empty where its
+person is not in the second table, or where it names nobody. A row of the second whose person is not in the first is
+nowhere.
+
+**Why a person changes at most k rows.** Neighbours are two pairs of tables: in one of them all rows of a person, in
+both tables, are empty. Which row of somebody is kept of the second table depends on the keys and on which rows are
+hers alone. So for any keys the joined tables differ in her rows of the first table, and nowhere else: there they are
+empty as a whole, for without a person nothing is joined. That is what :mod:`workbench.data.persons` takes for granted:
+of her joined rows k are kept, and the others become empty. Her row of the second table stands in k of them at most. The
+numbers of rows of both tables stay as they are, and are public.
+
+**A single row is not covered.** If one row of the second table becomes empty, another row of its person may take its
+place, and k joined rows hold other values: each is as if it were emptied and put back. So a release of a joined table
+is for persons, never for rows (``Release.covers_rows`` of the ledger).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from workbench.data.columns.missing import marked
+from workbench.data.persons import kept_rows, whose
+from workbench.data.reading import Reading
+from workbench.data.rows_in_parts import each_part, require_memory
+from workbench.data.table import FileFacts, Table
+from workbench.params import InputError, Parameters, text
+from workbench.params.lists import nested
+from workbench.privacy.entropy import Entropy, OsEntropy
+
+AGAIN = "_2"
+"""What the name of a column of the second table ends in where the first one has a column of that name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Join(Parameters):
+    """The table ``[join]`` of a plan: a second table that says more of the same persons."""
+
+    on: str = text(help="the column of the second table that identifies a person; that of the first one is unit")
+    # a declaration, as the other is
+    reading: Reading | None = nested(Reading, default=None, help="how the second file is read")  # noqa: RUF009
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """What a table was joined of.
+
+    Attributes:
+        first: the table whose rows it has. second: the one that says more of their persons.
+        person: the column of ``first`` that identifies a person. on: that of ``second``.
+        names: the columns of ``second`` but that one, in order, as they are called here.
+    """
+
+    first: Table
+    second: Table
+    person: str
+    on: str
+    names: tuple[str, ...]
+
+
+def joined(first: Table, second: Table, person: str, on: str, coins: Entropy | None = None) -> Table:
+    """Return the rows of ``first``, each with what ``second`` says of its person; they stay in parts if they are.
+
+    Args:
+        first: the rows, as they were read.
+        second: one row of each person is kept in memory, and while it is chosen a text and three numbers of each row.
+        person: the column of ``first`` that identifies a person.
+        on: that of ``second``.
+        coins: the keys of the rows of ``second``; by default the operating system's.
+
+    Raises:
+        InputError: there is no such column, or the two cannot be read as one table.
+    """
+    _require_fitting(first, second, person, on)
+    names = _names(first, second, on)
+    chosen = kept_rows((whose(part, on) for part in second.parts()), 1, coins or OsEntropy(), counted=False)
+    index = np.flatnonzero(chosen >= 0).astype(np.int64)
+    if second.in_parts:
+        require_memory(len(index), len(second.names), 0, second.source)
+    kept = second.replaced(frame=second.at(index))
+    of_person = whose(kept, on)
+    known = pl.DataFrame({"person": of_person, "row": np.arange(len(index))}).drop_nulls("person")
+    called = dict(zip((name for name in second.names if name != on), names, strict=True))
+    cells = pl.DataFrame({new: marked(kept, old) for old, new in called.items()})
+    beside = partial(_beside, first, person, known, cells)
+    return first.rewritten(beside, names=(*first.names, *names)).replaced(
+        joined=Joined(first, second, person, on, names),
+        notices=(*first.notices, *second.notices),
+        types={**first.types, **{called[name]: kind for name, kind in second.types.items() if name in called}},
+        facts=_facts(first.facts, second.facts, called),
+    )
+
+
+def matched(table: Table) -> int:
+    """Return how many persons of the second table are in the first one, of a joined table. Private."""
+    of = table.joined
+    assert of is not None
+    sides = []
+    for one, column in ((of.first, of.person), (of.second, of.on)):
+        names = [part.drop_nulls().unique() for part in each_part(one, partial(_whose_in, column))]
+        sides.append(pl.concat([pl.Series([], dtype=pl.String), *names]).unique())
+    return int(sides[0].is_in(sides[1].implode()).sum())
+
+
+def _whose_in(column: str, part: Table) -> pl.Series:
+    return whose(part, column)
+
+
+def _beside(first: Table, person: str, known: pl.DataFrame, cells: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
+    """Return rows of the first table with the cells of their persons beside them."""
+    asked = pl.DataFrame({"person": whose(first.replaced(frame=frame), person)})
+    row = asked.join(known, on="person", how="left", maintain_order="left")["row"]
+    return frame.hstack(cells.select(pl.all().gather(row)).get_columns())
+
+
+def _require_fitting(first: Table, second: Table, person: str, on: str) -> None:
+    if first.joined is not None or second.joined is not None:
+        raise InputError("one of the two tables is joined already", second.source, "join two tables that are read")
+    first.require([person])
+    second.require([on])
+    if len(second.names) == 1:
+        what = "the second table has no column beside that of the person"
+        raise InputError(what, second.source, "name a table that says more of the persons", code="join-empty")
+    if first.decimal != second.decimal:
+        what = "the two tables are read with different decimal marks"
+        raise InputError(what, second.source, "write the numbers of both files with the same mark", code="join-decimal")
+
+
+def _names(first: Table, second: Table, on: str) -> tuple[str, ...]:
+    """Return what the columns of the second table are called beside those of the first."""
+    names = tuple(name + AGAIN if name in first.names else name for name in second.names if name != on)
+    for name in names:
+        if name in first.names or names.count(name) > 1:
+            raise InputError(
+                f"two columns of the joined table would be called {name!r}",
+                second.source,
+                "rename one of them in its file",
+                code="join-names",
+            )
+    return names
+
+
+def _facts(first: FileFacts, second: FileFacts, names: dict[str, str]) -> FileFacts:
+    def here(stated: Any) -> dict[str, Any]:
+        return {names[name]: said for name, said in stated.items() if name in names}
+
+    return dataclasses.replace(
+        first,
+        labels={**first.labels, **here(second.labels)},
+        values={**first.values, **here(second.values)},
+        missing={**first.missing, **here(second.missing)},
+    )
