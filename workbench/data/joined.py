@@ -117,7 +117,7 @@ def _whose_in(column: str, part: Table) -> pl.Series:
 def _beside(first: Table, person: str, known: pl.DataFrame, cells: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
     """Return rows of the first table with the cells of their persons beside them."""
     asked = pl.DataFrame({"person": whose(first.replaced(frame=frame), person)})
-    row = asked.join(known, on="person", how="left", maintain_order="left")["row"]
+    row = asked.join(known, on="person", how="left", validate="m:1", maintain_order="left")["row"]
     return frame.hstack(cells.select(pl.all().gather(row)).get_columns())
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Collection
 
 from workbench.data.table import Table
 from workbench.params import InputError
@@ -32,7 +33,7 @@ from workbench.sanitize.account_name import checked_name
 class LedgerAccounts(LedgerCustody):
     """The part of the ledger that maps tables to accounts."""
 
-    def enter(self, identity: Identity | str, name: str | None = None) -> str:
+    def enter(self, identity: Identity | str, name: str | None = None, *, beside: Collection[str] = ()) -> str:
         """Return the account that a table is charged to, and record its marks there; a new one where it has none.
 
         If a table is found in several accounts, they become one with the sum of all. A second table, joined with it, is
@@ -41,6 +42,7 @@ class LedgerAccounts(LedgerCustody):
         Args:
             identity: the marks of the table, or the name of its dataset.
             name: the public name of the account, as a plan states it.
+            beside: accounts of tables that it is joined with: that its columns are like theirs is no doubt.
 
         Raises:
             InputError: the table's account is not the one of that name, or it has a name that the plan does not state,
@@ -49,17 +51,18 @@ class LedgerAccounts(LedgerCustody):
         if isinstance(identity, str):
             return self.account_of(identity)
         with self._transaction():
-            match, known = self.find(identity), self.accounts().named(name or "")
+            match, known, second = self.find(identity), self.accounts().named(name or ""), identity.second
+            beside = (known, *beside, *(() if second is None else self.find(second).accounts))
             if name is not None:
                 self._require_named(name, match)
-            open_doubts = [account for account in match.doubts if account != known]
+            open_doubts = [account for account in match.doubts if account not in beside]
             if open_doubts:
                 raise self._in_doubt(open_doubts[0])
             account = self._entered(identity, match, known)
             if name is not None and not known:
                 self._append("name", account, {"name": name})
-            if identity.second is not None:
-                self._enter_second(identity.second, name)
+            if second is not None:
+                self._enter_second(second, name, account)
             return account
 
     def know(self, table: Table) -> None:
@@ -180,10 +183,10 @@ class LedgerAccounts(LedgerCustody):
 
     # -- within ---------------------------------------------------------------------------------------------------
 
-    def _enter_second(self, identity: Identity, name: str | None) -> None:
+    def _enter_second(self, identity: Identity, name: str | None, beside: str) -> None:
         """Enter a table that is joined with another one; what is refused of it can be settled for it alone."""
         try:
-            self.enter(identity, name)
+            self.enter(identity, name, beside=(beside,))
         except InputError as error:
             settle = "settle it for that table by itself: `workbench ledger name`, `group` or `separate`"
             raise InputError(f"of the second table: {error.what}", error.where, settle, code=error.code) from None
