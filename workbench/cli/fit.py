@@ -40,7 +40,7 @@ from workbench.release.model.preflight import preflight
 from workbench.release.model.release_learner import FitTask, columns_of, release_fit, require_sums
 from workbench.signals import Notice, Progress
 
-_OF_ROWS = ("epsilon", "delta", "bounds", "ledger", "account", "scheduler", "scheduler_file")
+_OF_ROWS = ("join", "on", "epsilon", "delta", "bounds", "ledger", "account", "scheduler", "scheduler_file")
 _NEEDED = {"data": "DATA", "epsilon": "--epsilon", "bounds": "--bounds"}
 
 
@@ -73,7 +73,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     workers = engine_of(options, context)
     if workers is not None:
         require_sums(chosen)
-    check_documents(options, options.data, options.bounds, options.ledger)
+    check_documents(options, options.data, options.join, options.bounds, options.ledger)
     plan = load_confirmed(options.bounds, options.account)
     features, target = columns_of(plan, options.target)
     table = read_data(options, context, plan)

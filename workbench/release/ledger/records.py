@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.params import BudgetRefusedError, ParameterError
-from workbench.params.remedies import SPEND_LESS, Remedy, raise_cap
+from workbench.params.remedies import SPEND_LESS, Remedy, raise_cap, share_account
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Composed, Cost
 from workbench.release.ledger.counting import Count
@@ -153,7 +153,8 @@ class Account:
     """A dataset's budget: cap (``None`` before the first release), spent and reserved, in (ε, δ).
 
     The cap's δ is ``None`` until a release with δ > 0 or the steward sets it. ``count`` is how the releases are counted
-    where that is not their plain sum; ``unit`` what their sum bounds.
+    where that is not their plain sum; ``unit`` what their sum bounds; ``together`` is set where it is what two accounts
+    would be as one.
     """
 
     dataset: str
@@ -163,6 +164,7 @@ class Account:
     cap_history: tuple[dict[str, str], ...] = ()
     count: Count | None = None
     unit: str = ROW
+    together: bool = False
 
     @property
     def remaining(self) -> Decimal | None:
@@ -193,7 +195,10 @@ class Account:
     def refusal(self, cost: Cost) -> BudgetRefusedError | None:
         """Return why a release of ``cost`` is refused now; ``None`` if the cap allows it."""
         after = None if self.count is None else self.count.after(cost)
-        return refusal((cost.epsilon, cost.delta), self.standing_cap, self.used, after)
+        refused = refusal((cost.epsilon, cost.delta), self.standing_cap, self.used, after)
+        if refused is not None and self.together:  # each of the two has a cap of its own, and the lower one counts
+            refused.remedies = (refused.remedies[0], share_account())
+        return refused
 
 
 def _too_much(short: list[str], wanted: Amount, left: Amount) -> str:

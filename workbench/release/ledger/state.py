@@ -395,7 +395,7 @@ class LedgerState(LedgerBook):
         if more:
             cap = lowest(*(self.account(each).standing_cap for each in (dataset, *more)))
             history = (*history, {"origin": JOINED}) if cap is not None else ()
-        return Account(dataset, cap, spent, reserved, history, count, unit)
+        return Account(dataset, cap, spent, reserved, history, count, unit, bool(more))
 
     def caps(self) -> dict[str, Decimal]:
         """Return the present ε cap of every account."""
