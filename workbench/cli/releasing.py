@@ -214,9 +214,9 @@ def released_text(what: str, result: Mapping[str, Any]) -> str:
     if "unit" in result:
         most = result["rows_per_person"]
         read = "1 row was read" if most == 1 else f"{most} rows were read"
+        beside = f", beside one row of the second table with that {result['join']}" if "join" in result else ""
         written += (
-            f"\nof each person (the rows with the same {result['unit']}), at most {read}: epsilon is for each person"
+            f"\nof each person (the rows with the same {result['unit']}), at most {read}{beside}: epsilon is for each "
+            "person"
         )
-    if "join" in result:
-        written += f", whose row of the second table is found by its {result['join']}"
     return f"{written}\n{charged_words(result)}{documents_text(result)}"

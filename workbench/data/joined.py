@@ -20,6 +20,7 @@ is for persons, never for rows (``Release.covers_rows`` of the ledger).
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -80,7 +81,7 @@ def joined(first: Table, second: Table, person: str, on: str, coins: Entropy | N
         InputError: there is no such column, or the two cannot be read as one table.
     """
     _require_fitting(first, second, person, on)
-    names = _names(first, second, on)
+    names = _called(first, second, on)
     chosen = kept_rows((whose(part, on) for part in second.parts()), 1, coins or OsEntropy(), counted=False)
     index = np.flatnonzero(chosen >= 0).astype(np.int64)
     if second.in_parts:
@@ -88,14 +89,13 @@ def joined(first: Table, second: Table, person: str, on: str, coins: Entropy | N
     kept = second.replaced(frame=second.at(index))
     of_person = whose(kept, on)
     known = pl.DataFrame({"person": of_person, "row": np.arange(len(index))}).drop_nulls("person")
-    called = dict(zip((name for name in second.names if name != on), names, strict=True))
-    cells = pl.DataFrame({new: marked(kept, old) for old, new in called.items()})
+    cells = pl.DataFrame({new: marked(kept, old) for old, new in names.items()})
     beside = partial(_beside, first, person, known, cells)
-    return first.rewritten(beside, names=(*first.names, *names)).replaced(
-        joined=Joined(first, second, person, on, names),
+    return first.rewritten(beside, names=(*first.names, *names.values())).replaced(
+        joined=Joined(first, second, person, on, tuple(names.values())),
         notices=(*first.notices, *second.notices),
-        types={**first.types, **{called[name]: kind for name, kind in second.types.items() if name in called}},
-        facts=_facts(first.facts, second.facts, called),
+        types={**first.types, **{names[name]: kind for name, kind in second.types.items() if name in names}},
+        facts=_facts(first.facts, second.facts, names),
     )
 
 
@@ -134,18 +134,23 @@ def _require_fitting(first: Table, second: Table, person: str, on: str) -> None:
         raise InputError(what, second.source, "write the numbers of both files with the same mark", code="join-decimal")
 
 
-def _names(first: Table, second: Table, on: str) -> tuple[str, ...]:
-    """Return what the columns of the second table are called beside those of the first."""
-    names = tuple(name + AGAIN if name in first.names else name for name in second.names if name != on)
-    for name in names:
-        if name in first.names or names.count(name) > 1:
+def called(first: Sequence[str], second: Sequence[str], on: str) -> dict[str, str]:
+    """Return what the columns of a second table are called beside those of the first, all but its person's."""
+    return {name: name + AGAIN if name in first else name for name in second if name != on}
+
+
+def _called(first: Table, second: Table, on: str) -> dict[str, str]:
+    """Return the same; refuse two columns of one name."""
+    found = called(first.names, second.names, on)
+    for name in found.values():
+        if name in first.names or [*found.values()].count(name) > 1:
             raise InputError(
                 f"two columns of the joined table would be called {name!r}",
                 second.source,
                 "rename one of them in its file",
                 code="join-names",
             )
-    return names
+    return found
 
 
 def _facts(first: FileFacts, second: FileFacts, names: dict[str, str]) -> FileFacts:

@@ -15,6 +15,7 @@ from workbench.data.csv.options import Dialect
 from workbench.data.rows_in_parts import Rewritten, Rows, WithEmptyRows, cells_of, with_empty_rows
 from workbench.params import InputError
 from workbench.params.field import did_you_mean
+from workbench.params.remedies import remedies_of
 
 if TYPE_CHECKING:
     from workbench.data.joined import Joined
@@ -278,7 +279,10 @@ class Table:
         each candidate, and recommends none: only a person knows which is right.
         """
         if not self.doubts:
-            return None if self.joined is None else self.joined.second.doubtful()
+            second = None if self.joined is None else self.joined.second.doubtful()
+            if second is not None:
+                second.remedies = remedies_of("state in [join.reading] of the plan what reads right")
+            return second
         guesses = " and ".join(doubt.guess for doubt in self.doubts)
         readings = ", ".join(doubt.readings() for doubt in self.doubts)
         each = "the option that reads right" if len(self.doubts) == 1 else "those options that read right"

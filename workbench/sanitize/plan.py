@@ -254,7 +254,7 @@ class Plan(Parameters):
         stated, made = self.join, table.joined
         if stated is not None and made is None:
             what = f"the plan joins a second table on {stated.on!r}, and none is given"
-            raise InputError(what, table.source, "name it: --join FILE", code="join-missing")
+            raise InputError(what, table.source, "name it: --join FILE, or join= in Python", code="join-missing")
         if made is not None and (stated is None or stated.on != made.on):
             what = f"a second table is joined on {made.on!r}, and the plan does not say so"
             raise InputError(
