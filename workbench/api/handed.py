@@ -50,6 +50,7 @@ class Handed:
         seed: makes a study repeatable.
         study_ledger: the ledger that notes a study, where it is named.
         workers: of a cluster, who read the rows in parts; ``None`` for this computer.
+        join: the second table as it was given, where one is joined.
     """
 
     frame: pd.DataFrame
@@ -60,6 +61,7 @@ class Handed:
     seed: int | None = None
     study_ledger: Place | None = None
     workers: Workers | None = None
+    join: pd.DataFrame | None = None
 
     @classmethod
     def of(
@@ -70,7 +72,6 @@ class Handed:
         account: str | None,
         ledger: Place | bool | None,
         output: Place | None,
-        join: pd.DataFrame | None = None,
         engine: str = LOCAL,
         scheduler: str | None = None,
         scheduler_file: Place | None = None,
@@ -86,6 +87,7 @@ class Handed:
                 a seed.
         """
         workers = workers_named(engine, scheduler, scheduler_file)
+        join = more.get("join")
         pays = paid(frame, join, account=account, ledger=ledger, output=output, planned=plan.account)
         if pays is not None and more.get("seed") is not None:
             raise ParameterError("a release draws fresh randomness", "seed", "leave it out")

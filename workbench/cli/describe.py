@@ -10,8 +10,8 @@ from workbench.cli.command import Command, Context
 from workbench.cli.tables import add_data, add_join, columns_text, read_data
 from workbench.data.columns.profile import ColumnProfile, profile
 from workbench.data.csv.options import Dialect
-from workbench.data.joined import Joined, matched
-from workbench.data.table import Doubt, FileFacts, Table
+from workbench.data.joined import matched
+from workbench.data.table import Doubt, FileFacts, Joined, Table
 from workbench.params.errors import one_line
 
 _LONGEST_NAME = 40

@@ -32,7 +32,7 @@ from workbench.data.columns.missing import marked
 from workbench.data.persons import kept_rows, whose
 from workbench.data.reading import Reading
 from workbench.data.rows_in_parts import each_part, require_memory
-from workbench.data.table import FileFacts, Table
+from workbench.data.table import FileFacts, Joined, Table
 from workbench.params import InputError, Parameters, text
 from workbench.params.lists import nested
 from workbench.privacy.entropy import Entropy, OsEntropy
@@ -48,23 +48,6 @@ class Join(Parameters):
     on: str = text(help="the column of the second table that identifies a person; that of the first one is unit")
     # a declaration, as the other is
     reading: Reading | None = nested(Reading, default=None, help="how the second file is read")  # noqa: RUF009
-
-
-@dataclass(frozen=True, eq=False)
-class Joined:
-    """What a table was joined of.
-
-    Attributes:
-        first: the table whose rows it has. second: the one that says more of their persons.
-        person: the column of ``first`` that identifies a person. on: that of ``second``.
-        names: the columns of ``second`` but that one, in order, as they are called here.
-    """
-
-    first: Table
-    second: Table
-    person: str
-    on: str
-    names: tuple[str, ...]
 
 
 def joined(first: Table, second: Table, person: str, on: str, coins: Entropy | None = None) -> Table:
@@ -103,9 +86,14 @@ def matched(table: Table) -> int:
     """Return how many persons of the second table are in the first one, of a joined table. Private."""
     of = table.joined
     assert of is not None
+    return persons_in_both(of.first, of.second, of.person, of.on)
+
+
+def persons_in_both(first: Table, second: Table, person: str, on: str) -> int:
+    """Return how many persons are in both tables, by the columns that identify them. Private."""
     sides = []
-    for one, column in ((of.first, of.person), (of.second, of.on)):
-        names = [part.drop_nulls().unique() for part in each_part(one, partial(_whose_in, column))]
+    for table, column in ((first, person), (second, on)):
+        names = [part.drop_nulls().unique() for part in each_part(table, partial(_whose_in, column))]
         sides.append(pl.concat([pl.Series([], dtype=pl.String), *names]).unique())
     return int(sides[0].is_in(sides[1].implode()).sum())
 
@@ -129,7 +117,7 @@ def _require_fitting(first: Table, second: Table, person: str, on: str) -> None:
     if len(second.names) == 1:
         what = "the second table has no column beside that of the person"
         raise InputError(what, second.source, "name a table that says more of the persons", code="join-empty")
-    if first.decimal != second.decimal:
+    if (first.decimal == ",") != (second.decimal == ","):
         what = "the two tables are read with different decimal marks"
         raise InputError(what, second.source, "write the numbers of both files with the same mark", code="join-decimal")
 

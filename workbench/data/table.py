@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,9 +16,6 @@ from workbench.data.rows_in_parts import Rewritten, Rows, WithEmptyRows, cells_o
 from workbench.params import InputError
 from workbench.params.field import did_you_mean
 from workbench.params.remedies import remedies_of
-
-if TYPE_CHECKING:
-    from workbench.data.joined import Joined
 
 _LONGEST_SHOWN = 60
 
@@ -132,6 +129,23 @@ class FileFacts:
             parts=tuple(str(part) for part in said.get("parts", ())),
             option=str(said.get("option", "")),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """What a table was joined of.
+
+    Attributes:
+        first: the table whose rows it has. second: the one that says more of their persons.
+        person: the column of ``first`` that identifies a person. on: that of ``second``.
+        names: the columns of ``second`` but that one, in order, as they are called here.
+    """
+
+    first: Table
+    second: Table
+    person: str
+    on: str
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)

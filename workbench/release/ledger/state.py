@@ -295,8 +295,9 @@ class LedgerState(LedgerBook):
         return self.accounts().of(dataset)
 
     def tables_of(self, identity: Identity) -> tuple[str, ...]:
-        """Return the datasets of two tables that are joined, once both are known; none of a table by itself."""
-        return () if identity.second is None else (self.find(identity).dataset, self.find(identity.second).dataset)
+        """Return the datasets of two tables that are joined, as far as they are known; none of a table by itself."""
+        tables = () if identity.second is None else (identity, identity.second)
+        return tuple(filter(None, (self.find(each).dataset for each in tables)))
 
     def find(self, identity: Identity) -> Match:
         """Return the account of a table, and others it may belong to (``doubts``), without recording anything."""

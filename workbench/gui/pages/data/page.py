@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from workbench.data.csv.options import ReadOptions
     from workbench.data.images.read import ImageOptions
     from workbench.gui.pages.data.find_values import FindValues
+    from workbench.gui.pages.data.join import JoinQuestion
     from workbench.gui.session.draft import DraftColumn
 
 LEAST_TABLE = 6 * ROW
@@ -52,6 +53,7 @@ class DataPage(PageFrame):
         self._places: dict[str, QWidget] = {}
         self._brought_up = QElapsedTimer()
         self._finding: FindValues | None = None
+        self._joining: JoinQuestion | None = None
         self._add_place("start", _scrolled(self._start))
         self.body.addWidget(self._views, 1)
         session.opening_failed.connect(self._opening_failed)
@@ -84,6 +86,7 @@ class DataPage(PageFrame):
         self.detail.find_asked.connect(self._find_values)
         self.whole = WholeTable(self.session)
         self.detail.rows_asked.connect(self.whole.ask_for_rows)
+        self.whole.join_asked.connect(self._join_table)
         self._arrange()
         self.table.selectionModel().currentRowChanged.connect(self._choose_row)
         self._next = self.set_primary(tr("Decide →"), "data_onward", self._go_on, tr(ONWARD_TIP))
@@ -234,6 +237,13 @@ class DataPage(PageFrame):
         if self._finding is None:
             self._finding = FindValues(self, self.session, self.jobs)
         self._finding.ask(columns)
+
+    def _join_table(self) -> None:
+        from workbench.gui.pages.data.join import JoinQuestion
+
+        if self._joining is None:
+            self._joining = JoinQuestion(self, self.session, self.jobs)
+        self._joining.ask()
 
     def _take_values(self, name: str, values: tuple[str, ...], origin: str) -> None:
         self.session.edit_column(name, tr("list the values of {name}", name=name), domain=values, bounds_origin=origin)
