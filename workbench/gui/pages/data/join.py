@@ -27,6 +27,8 @@ ABOUT = tr_later(
     "if the file is read right: {read}."
 )
 MOST_NAMED = 8
+WHOSE = {"identifier", "person", "household", "code"}
+"""What is suspected of a column that may say whose a row is."""
 
 
 class JoinEntry(Entry):
@@ -37,13 +39,11 @@ class JoinEntry(Entry):
         assert session.opened is not None
         self._session, self._jobs, self._second = session, jobs, second
         self._counting: JobHandle | None = None
-        here = [column.name for column in session.plan.columns]
-        self.person = self._box("join_person", tr("Who a person is in the open table"), here, session.plan.unit)
-        alike = next((name for name in second.names if name in here), "")
-        usual = self.person.currentText() if self.person.currentText() in second.names else alike
+        here, marked = list(session.opened.table.names), session.opened.profile
+        seen = [p.name for p in marked if WHOSE.intersection(suspicion.what for suspicion in p.suspicions)]
+        usual = session.plan.unit or next(iter(seen), "")
+        self.person = self._box("join_person", tr("Who a person is in the open table"), here, usual)
         self.on = self._box("join_on", tr("Who a person is in the second table"), list(second.names), usual)
-        if not session.plan.unit and usual in here:
-            self.person.setCurrentIndex(here.index(usual))
         self._columns = label("", wrap=True, name="join_columns")
         self._both = label("", wrap=True, name="join_both")
         self._problem = label("", "problem", wrap=True, name="join_problem")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 
@@ -10,7 +10,7 @@ from workbench.data.databases.address import title_of
 from workbench.gui.session.blocking import FOUND
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence, typed
-from workbench.gui.widgets.basic import Elided, button, hold, label, lines, mark_wrong, named, row, stack
+from workbench.gui.widgets.basic import Elided, hold, label, lines, mark_wrong, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import listed
 from workbench.params import ParameterError
@@ -26,11 +26,6 @@ UNIT = tr_later(
     "released; a row without a value in it is a person of its own"
 )
 NO_UNIT = tr_later("as stated")
-JOIN, LEAVE = tr_later("Join a second table…"), tr_later("Leave {title} out")
-JOIN_TIP = tr_later(
-    "A second table about the same persons: each row gets what one row of it says of the row’s person. ε then covers "
-    "all rows of a person in both tables, and both share one account"
-)
 ORDER = tr_later(
     "Rows are written in random order. Kept in their order, each row's place is published as well: in a file sorted by "
     "name or by date, the place reveals whose row it is, and no ε covers that"
@@ -54,13 +49,7 @@ REPLACED_BY = tr_later(
 
 
 class WholeTable(QWidget):
-    """One line below the attributes, and a warning under it where there is one.
-
-    Signals:
-        join_asked: join a second table, or leave out the one that is.
-    """
-
-    join_asked = Signal()
+    """One line below the attributes, and a warning under it where there is one."""
 
     def __init__(self, session: Session) -> None:
         super().__init__()
@@ -70,7 +59,6 @@ class WholeTable(QWidget):
         self.unit = named(ChoiceBox(), "unit", tr("Column that identifies a person"), tr(UNIT))
         self.unit.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.unit.setMinimumContentsLength(7)
-        self.join = button("", "join_table", "link", tip=tr(JOIN_TIP), press=self.join_asked)
         self.order = named(QCheckBox(tr("keep the order of rows")), "keep_order", tip=tr(ORDER))
         self.formulas = named(QCheckBox(tr("defuse formulas")), "defuse_formulas", tip=tr(FORMULAS))
         self.invalid = named(
@@ -82,7 +70,7 @@ class WholeTable(QWidget):
         title.setToolTip(tr(PERSON))
         title.setBuddy(self.rows)
         rows = row((title, 100), self.rows, self.unit)
-        self._line = lines((rows, 1), self.join, self.order, self.invalid, self.formulas, spacing=16)
+        self._line = lines((rows, 1), self.order, self.invalid, self.formulas, spacing=16)
         self.setLayout(stack(self._line, self._stated, self._what, spacing=4, margins=(8, 0, 8, 0)))
         self.rows.editingFinished.connect(self._take_rows)
         self.unit.activated.connect(self._take_unit)
@@ -128,8 +116,6 @@ class WholeTable(QWidget):
         self._fill_unit()
         opened = self._session.opened
         second = title_of(opened.second) if opened is not None and opened.second else ""
-        self.join.setText(tr(LEAVE, title=second) if second else tr(JOIN))
-        self.join.setAccessibleName(self.join.text())
         self.unit.setEnabled(not second)  # the tables are joined on it
         self.order.setChecked(plan.keep_order)
         self.formulas.setChecked(plan.defuses_formulas)
