@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from hands import go_to
+from mishaps import retype, statuses
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QMessageBox, QPushButton
 
@@ -14,6 +15,7 @@ from workbench.gui.project.open_table import open_table
 from workbench.gui.project.project_file import Planned, project_text, read_project
 from workbench.gui.project.project_tasks import open_project
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.verify import verify_release
 
 BOTH = ["who", "days", "sex", "age"]
 
@@ -129,3 +131,24 @@ def test_the_budget_is_of_both_and_looking_joins_no_account(visits, join, idle, 
     visits.session.undo_stack.redo()
     qtbot.waitUntil(lambda: visits.session.account.cap == 3)
     qtbot.waitUntil(lambda: not visits.jobs.running)
+
+
+def test_rows_of_both_are_released_by_clicks(visits, join, press, idle, answer, qtbot, tmp_path: Path):
+    join()
+    session = visits.session
+    facts = {"days": {"lower": 0.0, "upper": 30.0}, "age": {"lower": 0.0, "upper": 90.0}, "sex": {"domain": ("f", "m")}}
+    session.edit("", session.plan.with_columns(facts).confirmed())
+    session.choose_way("rows")
+    visits.show_page("release")
+    idle(visits)
+    retype(visits, qtbot, "release_target", tmp_path / "released.csv")
+    answer("yes")
+    press(visits, "release_now")
+    qtbot.waitUntil(lambda: statuses() == ["charged"])
+    idle(visits)
+    assert not verify_release(tmp_path / "released.csv")
+    table = session.opened.table
+    with Ledger.open() as book:
+        (release,) = book.releases()
+        both = {book.find(book.identify(rows)).account for rows in (table.joined.first, table.joined.second)}
+    assert both == {release.dataset}
