@@ -133,6 +133,7 @@ def test_the_budget_is_of_both_and_looking_joins_no_account(visits, join, idle, 
     qtbot.waitUntil(lambda: not visits.jobs.running)
 
 
+@pytest.mark.slow
 def test_rows_of_both_are_released_by_clicks(visits, join, press, idle, answer, qtbot, tmp_path: Path):
     join()
     session = visits.session

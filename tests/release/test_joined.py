@@ -183,7 +183,7 @@ def persons_of(left: Side, right: Side) -> Iterator[tuple[Side, Side]]:
     return ((without(left, person), without(right, person)) for person in "ab")
 
 
-@pytest.mark.parametrize("most", [1, 2])
+@pytest.mark.parametrize("most", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_noisy_rows_tell_no_more_of_a_person_than_what_is_charged(most: int, tmp_path: Path) -> None:
     table = joined(visits([("a", "Graz")]), people([("a", "f")]), "who", "patient")
     assert float(prepare_rows(plan_of(most), table, destination(tmp_path / "o.csv")).cost.epsilon) == most
@@ -407,7 +407,7 @@ def die_and_release(folder: Path, attribute: str) -> None:
     released(folder, "both.csv", both())
 
 
-@pytest.mark.parametrize("attribute", ["reserve", "charge"])
+@pytest.mark.parametrize("attribute", ["reserve", pytest.param("charge", marks=pytest.mark.slow)])
 def test_a_run_that_is_killed_after_its_reservation_leaves_both_tables_charged(tmp_path: Path, attribute: str) -> None:
     apart(tmp_path, 2, 2)
     assert run_to_exit(die_and_release, tmp_path, attribute) == -9

@@ -53,6 +53,8 @@ class Join(Parameters):
 def joined(first: Table, second: Table, person: str, on: str, coins: Entropy | None = None) -> Table:
     """Return the rows of ``first``, each with what ``second`` says of its person; they stay in parts if they are.
 
+    A stated mark of a missing value is one in its own file; that of the first file is one in all columns.
+
     Args:
         first: the rows, as they were read.
         second: one row of each person is kept in memory, and while it is chosen a text and three numbers of each row.
@@ -70,8 +72,7 @@ def joined(first: Table, second: Table, person: str, on: str, coins: Entropy | N
     if second.in_parts:
         require_memory(len(index), len(second.names), 0, second.source)
     kept = second.replaced(frame=second.at(index))
-    of_person = whose(kept, on)
-    known = pl.DataFrame({"person": of_person, "row": np.arange(len(index))}).drop_nulls("person")
+    known = pl.DataFrame({"person": whose(kept, on), "row": np.arange(len(index))}).drop_nulls("person")
     cells = pl.DataFrame({new: marked(kept, old) for old, new in names.items()})
     beside = partial(_beside, first, person, known, cells)
     return first.rewritten(beside, names=(*first.names, *names.values())).replaced(
