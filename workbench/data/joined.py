@@ -67,10 +67,10 @@ def joined(first: Table, second: Table, person: str, on: str, coins: Entropy | N
     """
     _require_fitting(first, second, person, on)
     names = _called(first, second, on)
+    if second.in_parts:  # by the number of rows, which is public: how many persons there are is not
+        require_memory(second.rows, len(second.names), 0, second.source)
     chosen = kept_rows((whose(part, on) for part in second.parts()), 1, coins or OsEntropy(), counted=False)
     index = np.flatnonzero(chosen >= 0).astype(np.int64)
-    if second.in_parts:
-        require_memory(len(index), len(second.names), 0, second.source)
     kept = second.replaced(frame=second.at(index))
     known = pl.DataFrame({"person": whose(kept, on), "row": np.arange(len(index))}).drop_nulls("person")
     cells = pl.DataFrame({new: marked(kept, old) for old, new in names.items()})
