@@ -59,7 +59,7 @@ class AdaptiveNorm:
         Where memory was short and a batch was computed again, its last norms count: each row once.
 
         Raises:
-            WorkbenchError: fewer norms were heard than there are rows.
+            WorkbenchError: fewer norms were taken than there are rows.
         """
         if not len(present):
             return 0.0
