@@ -441,16 +441,26 @@ class PrivateEstimator(Fitted, Generic[Released]):
         X, y = read()
         if table_shape(X, y, self.attributes) != rows:
             raise InputError(f"there are not the {rows} rows that were charged for")
+        model = self._learned(ask, setting, X, y)
+        self._finish(ask)
+        self.model_ = model
+        return self
+
+    def learned(self, ask: Ask, rows: int, X: ArrayLike, y: ArrayLike) -> Released:
+        """Return the model of a fit on so many rows, empty ones of which may be left out, whose questions are open.
+
+        Whoever opened them has charged for them, among others, and finishes them.
+        """
+        return self._learned(ask, self._setting(rows), X, y)
+
+    def _learned(self, ask: Ask, setting: Any, X: ArrayLike, y: ArrayLike) -> Released:
         goal, filled = checked_target(y, setting.target)
         columns = checked_columns(X, setting.attributes)
         if not self.empty_rows:
             goal, columns = goal[filled], columns[filled]
         here = filled if self.empty_rows else slice(None)
         setting = _ranged(ask, setting, lambda: _range_counts(setting, columns[here], goal[here]))
-        model = self._learn(ask, setting, columns, goal)
-        self._finish(ask)
-        self.model_ = model
-        return self
+        return self._learn(ask, setting, columns, goal)
 
     def _finish(self, ask: Ask) -> None:
         if ask.private:

@@ -114,6 +114,8 @@ def synthesised(
 
         places = positions(codes, tables.coarser, model, order_of(count, tables.pairs, setting.target), ask.coins)
         codes = tables.coarser.drawn(codes, ask.coins, places)
+    if tables.finish is not None:
+        codes = tables.finish(codes, ask.coins)
     for columns, mask in setting.impossible:
         if mask[tuple(codes[:, place] for place in columns)].any():
             raise AssertionError("a row was drawn that cannot occur")

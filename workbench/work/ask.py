@@ -36,7 +36,7 @@ from workbench.privacy.accounting.event import (
 )
 from workbench.privacy.accounting.private_selection import epsilon_of_try
 from workbench.privacy.central.central_noise import CentralNoise, NoNoise
-from workbench.privacy.central.exponential import exponential_choice, noisy_max
+from workbench.privacy.central.exponential import exponential_choice, noisy_max, one_way_choice
 from workbench.privacy.central.private_median import median, private_median
 from workbench.privacy.central.quantile_choice import Held, depths, drawn_quantiles
 from workbench.privacy.central.share import Share
@@ -149,6 +149,8 @@ class Ask:
     def largest(self, label: str, parts: Sequence[Sequence[int]], sensitivity: int) -> list[int]:
         """Return for each part the place of a large score, by report-noisy-max (permute-and-flip).
 
+        With a ρ it is the exponential mechanism at ε = √(8ρ): :func:`.one_way_choice`.
+
         Args:
             label: of the event.
             parts: the scores of disjoint parts of the rows; one row moves those of its part in one direction.
@@ -156,14 +158,18 @@ class Ask:
         """
         if not self.private:
             return [max(range(len(scores)), key=lambda place: (scores[place], -place)) for scores in parts]
-        epsilon = self._share(label).pure_epsilon
-        return [noisy_max(scores, sensitivity, epsilon, self._noise) for scores in parts]
+        return self._largest(self._share(label), parts, sensitivity)
+
+    def _largest(self, share: Share, parts: Sequence[Sequence[int]], sensitivity: int) -> list[int]:
+        if share.gaussian:
+            return [one_way_choice(scores, sensitivity, share.choice_epsilon, self._noise) for scores in parts]
+        return [noisy_max(scores, sensitivity, share.loss, self._noise) for scores in parts]
 
     def least(self, label: str, parts: Sequence[Sequence[int]], sensitivity: int) -> list[int]:
         """Return for each part the place of a small loss, by report-noisy-min with discrete Laplace noise.
 
         The noisy losses are thrown away, so that only the places are released (Dwork & Roth 2014, Claim 3.9; losses
-        that one row moves in one direction need no factor 2).
+        that one row moves in one direction need no factor 2). With a ρ it is the choice of :meth:`largest`.
 
         Args:
             label: of the event.
@@ -172,7 +178,10 @@ class Ask:
         """
         flat = [int(v) for losses in parts for v in losses]
         if self.private:
-            flat = self._noise.integers(flat, sensitivity, self._share(label).pure_epsilon)
+            share = self._share(label)
+            if share.gaussian:
+                return self._largest(share, [[-int(v) for v in losses] for losses in parts], sensitivity)
+            flat = self._noise.integers(flat, sensitivity, share.loss)
         found, start = [], 0
         for losses in parts:
             found.append(int(np.argmin(flat[start : start + len(losses)])))
@@ -359,7 +368,7 @@ class Ask:
             raise UndeclaredError(f"{label!r} is declared as the steps of a training")
         if isinstance(event, ApproximateDp):
             raise UndeclaredError(f"{label!r} is declared as values that pass a threshold")
-        return Share(event.rho, gaussian=True) if isinstance(event, ZeroConcentrated) else Share(event.epsilon)
+        return Share.of(event)
 
     def _take(self, label: str) -> Declared:
         if label in self._asked:

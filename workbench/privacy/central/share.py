@@ -77,6 +77,12 @@ class Share:
     amount: Decimal
     gaussian: bool = False
 
+    @classmethod
+    def of(cls, event: QueryEvent) -> Share:
+        """Return the share that an event of ε or of ρ declares."""
+        assert not isinstance(event, ApproximateDp)
+        return cls(event.rho, gaussian=True) if isinstance(event, ZeroConcentrated) else cls(event.epsilon)
+
     @property
     def loss(self) -> float:
         """The amount as a double that is not above it."""
