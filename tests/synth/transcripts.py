@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from synth_cases import questions_of
 
-from workbench.privacy.central.central_noise import CentralNoise
 from workbench.privacy.central import exponential
+from workbench.privacy.central.central_noise import CentralNoise
 from workbench.privacy.central.laplace import StudyNoise
 from workbench.synth import Synthesiser
 from workbench.synth.base import Setting
@@ -25,7 +25,7 @@ CHOICES = {"exponential_choice": CHOICE, "noisy_max": ONE_WAY, "one_way_choice":
 
 @dataclass(frozen=True)
 class Asked:
-    """One question: the exact whole numbers, their declared sensitivity, and the ε or ρ that the noise was drawn with."""
+    """One question: the exact whole numbers, their declared sensitivity, and the ε or ρ of the noise."""
 
     form: str
     exact: tuple[int, ...]
