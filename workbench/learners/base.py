@@ -349,15 +349,13 @@ class PrivateEstimator(Fitted, Generic[Released]):
     version: int | None = None
     model_: Released
 
-    @property
-    def gaussian(self) -> bool:
-        """Whether a δ is given, and noise is discrete Gaussian."""
-        return getattr(self.parameters, "delta", None) is not None
+    def gaussian(self, rows: int) -> bool:
+        """Return whether the noise of a fit on ``rows`` rows is discrete Gaussian: a δ is given, and pays."""
+        return getattr(self.parameters, "delta", None) is not None and self._setting(rows).gaussian
 
-    @property
-    def randomness(self) -> str:
-        """Where the randomness of a released model comes from, for its card."""
-        return _GAUSSIAN_NOISE if self.gaussian else _LAPLACE_NOISE
+    def randomness(self, rows: int) -> str:
+        """Return where the randomness of a model of ``rows`` rows comes from, for its card."""
+        return _GAUSSIAN_NOISE if self.gaussian(rows) else _LAPLACE_NOISE
 
     def __init__(self, attributes: Sequence[Attribute], target: Attribute, parameters: Any, noise: Noise) -> None:
         self.attributes = attributes

@@ -1,6 +1,6 @@
 """Boosted trees for numbers: each tree is fitted to the errors of those before it.
 
-What is asked of each tree (pure ε, zero-out neighbours, discrete Laplace noise on whole numbers) is what a forest asks
+What is asked of each tree (zero-out neighbours, noise on whole numbers) is what a forest asks
 (:mod:`workbench.learners.forest.estimator`): how it is split, by report-noisy-max over all columns, and the weights of
 low and high errors in its leaves, with the L1 sensitivity of one row. The error of a row follows from that row and from
 what the earlier trees released, so that an emptied row moves no other row's error; it is cut off at the tree's *reach*,
@@ -61,6 +61,7 @@ _SHAPES = (
     Shape(math.inf, 16, (8, 2, 2), 0.4),
 )
 _WITHOUT_NOISE = Shape(math.inf, 40, (8,), 0.3)
+_WITH_DELTA = 2.5  # times as many trees, as noise grows with the root of their number
 _SECOND, _SHRINKING, _LEAST = 0.5, 0.9, 0.2
 
 
@@ -79,9 +80,10 @@ class BoostedSetting(Setting):
         """How many trees and splits: by n·ε, unless it is given."""
         known, given = self.rows * self.epsilon, self.parameters
         chosen = next(shape for shape in _SHAPES if known < shape.until) if self.private else _WITHOUT_NOISE
+        trees = int(chosen.trees * _WITH_DELTA) if self.gaussian else chosen.trees
         return dataclasses.replace(
             chosen,
-            trees=given.trees or chosen.trees,
+            trees=given.trees or trees,
             splits=(2,) * given.depth if given.depth else chosen.splits,
             choice=given.choice_share or chosen.choice,
         )

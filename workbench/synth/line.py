@@ -38,7 +38,7 @@ from workbench.synth.tree import Doubles
 from workbench.work.ask import Ask
 from workbench.work.noise import uncharged
 
-PART = 0.35
+PART = 0.4
 """Of the budget, for the line."""
 
 REACH = 0.6

@@ -39,7 +39,7 @@ from workbench.privacy.central.central_noise import CentralNoise, NoNoise
 from workbench.privacy.central.exponential import exponential_choice, noisy_max, one_way_choice
 from workbench.privacy.central.private_median import median, private_median
 from workbench.privacy.central.quantile_choice import Held, depths, drawn_quantiles
-from workbench.privacy.central.share import Share
+from workbench.privacy.central.share import QueryEvent, Share
 from workbench.privacy.central.threshold import threshold
 from workbench.privacy.central.tries import number_of_tries
 from workbench.privacy.entropy import ChaCha20Entropy, Entropy, OsEntropy
@@ -338,8 +338,8 @@ class Ask:
         """What was declared and not asked, parts of a divided event among it."""
         return [*self._open, *(label for inner in self._inner for label in inner.left)]
 
-    def into(self, label: str, events: Iterable[PureDp]) -> Ask:
-        """Serve an event of ε in smaller ones, which may follow from earlier answers; return an Ask for these.
+    def into(self, label: str, events: Iterable[QueryEvent]) -> Ask:
+        """Serve an event of ε or ρ in smaller ones, which may follow from earlier answers; return an Ask for these.
 
         The caller finishes the Ask that is returned.
 
@@ -348,14 +348,15 @@ class Ask:
         """
         if not self.private:
             return self
-        parts, share = tuple(events), self._share(label)
-        if share.gaussian or not all(part.epsilon.is_finite() and part.epsilon > 0 for part in parts):
-            raise UndeclaredError(f"the parts of {label!r} are not all shares of epsilon above 0")
+        events, share = tuple(events), self._share(label)
+        parts = [Share.of(event) for event in events]
+        if not all(p.gaussian == share.gaussian and p.amount.is_finite() and p.amount > 0 for p in parts):
+            raise UndeclaredError(f"the parts of {label!r} are not all shares above 0 of what it is declared with")
         with localcontext() as context:
             context.prec = MAX_PREC
-            if sum((part.epsilon for part in parts), Decimal(0)) > share.amount:
+            if sum((part.amount for part in parts), Decimal(0)) > share.amount:
                 raise UndeclaredError(f"the parts of {label!r} are more than what was declared")
-        return Ask(parts, self._noise, self.coins)
+        return Ask(events, self._noise, self.coins)
 
     def finish(self) -> None:
         """Raise :class:`UndeclaredError` if something was declared, and so paid for, that was never asked."""

@@ -250,9 +250,9 @@ def _train(wanted: FitTask, estimator: PrivateEstimator[Any], charge: Charge) ->
         parameters=estimator.published_parameters(),
         inputs=[c.facts().to_plain() for c in (*features, target)],
         statement=model_statement(
-            people, replaces_invalid=plan.replaces_invalid, unit=plan.unit, delta=estimator.gaussian
+            people, replaces_invalid=plan.replaces_invalid, unit=plan.unit, delta=estimator.gaussian(table.rows)
         ),
-        randomness=estimator.randomness,
+        randomness=estimator.randomness(table.rows),
         releasable=estimator.releasable,
         rows=table.rows,
         outside=outside(features, target),
