@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,6 @@ from workbench.synth.row_sampler import uniforms
 from workbench.synth.tree import Doubles
 from workbench.synth.tree_fit import Measured
 from workbench.work.ask import Ask, UndeclaredError
-
-Made = TypeVar("Made")
 
 COUNTS, CHOICE, MODEL = "counts", "choice", "model"
 
@@ -176,7 +174,7 @@ class Questions:
         self._done(query, pair, ())
         return pair
 
-    def model(self, trained: Callable[[Ask, CodedRows], Made]) -> Made:
+    def model(self, trained: Callable[[Ask, CodedRows], Any]) -> Any:
         """Return the model whose training asks the next queries, of rows that are in memory."""
         made = trained(self._ask, self.whole_rows)
         for _ in range(self._of_model):

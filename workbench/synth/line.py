@@ -38,7 +38,7 @@ from workbench.synth.tree import Doubles
 from workbench.work.ask import Ask
 from workbench.work.noise import uncharged
 
-PART = 0.4
+PART = 0.5
 """Of the budget, for the line."""
 
 REACH = 0.6
@@ -127,7 +127,8 @@ class Lined:
             codes = rows.codes[rows.present]
             return self.learner.learned(ask, self.setting.rows, self.columns(codes), self.goal(codes))
 
-        return questions.model(trained)
+        made: LinearRegressionModel = questions.model(trained)
+        return made
 
     def left(self, model: LinearRegressionModel, rows: CodedRows, inner: CoarseColumn) -> CodedRows:
         """Return the rows with what the line leaves of the target in its place, each row's by itself."""
