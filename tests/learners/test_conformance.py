@@ -215,7 +215,6 @@ class TestBoostedTrees(LearnerConformance):
     ways = (
         *(Way({"epsilon": known}, spends=0, seeds=(1,), known=True) for known in (5.0, 100.0, 400.0, 900.0)),
         Way({"epsilon": 100.0, "trees": 3, "depth": 2}, spends=0, seeds=(1,), known=True),
-        Way({"epsilon": 100.0, "delta": 1e-6, "trees": 3, "depth": 2}, spends=0, seeds=(1,), known=True),
     )
     tables = (
         Tables(1, [*itertools.product((-9, 1.1, 5), (NAN, 3), (0, 2), (-4, 4.9, 10))]),

@@ -1,6 +1,6 @@
 """Boosted trees for numbers: each tree is fitted to the errors of those before it.
 
-What is asked of each tree (zero-out neighbours, noise on whole numbers) is what a forest asks
+What is asked of each tree (pure ε, zero-out neighbours, discrete Laplace noise on whole numbers) is what a forest asks
 (:mod:`workbench.learners.forest.estimator`): how it is split, by report-noisy-max over all columns, and the weights of
 low and high errors in its leaves, with the L1 sensitivity of one row. The error of a row follows from that row and from
 what the earlier trees released, so that an emptied row moves no other row's error; it is cut off at the tree's *reach*,
@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import Attribute
-from workbench.learners.forest.estimator import Forest, ForestModel, ForestParameters, Setting, Shape
+from workbench.learners.forest.estimator import Forest, ForestModel, Setting, Shape, TreesParameters
 from workbench.learners.forest.trees import Doubles, Goal
 from workbench.learners.setting import how_many
 from workbench.learners.sums import scaled, unscaled
@@ -35,7 +35,7 @@ from workbench.learners.tasks import REGRESSION
 
 
 @dataclass(frozen=True, kw_only=True)
-class BoostedParameters(ForestParameters):
+class BoostedParameters(TreesParameters):
     """Budget and size. The defaults were chosen on public tables and checked on generated ones."""
 
     trees: int | None = how_many(
@@ -61,7 +61,6 @@ _SHAPES = (
     Shape(math.inf, 16, (8, 2, 2), 0.4),
 )
 _WITHOUT_NOISE = Shape(math.inf, 40, (8,), 0.3)
-_WITH_DELTA = 2.5  # times as many trees, as noise grows with the root of their number
 _SECOND, _SHRINKING, _LEAST = 0.5, 0.9, 0.2
 
 
@@ -80,10 +79,9 @@ class BoostedSetting(Setting):
         """How many trees and splits: by n·ε, unless it is given."""
         known, given = self.rows * self.epsilon, self.parameters
         chosen = next(shape for shape in _SHAPES if known < shape.until) if self.private else _WITHOUT_NOISE
-        trees = int(chosen.trees * _WITH_DELTA) if self.gaussian else chosen.trees
         return dataclasses.replace(
             chosen,
-            trees=given.trees or trees,
+            trees=given.trees or chosen.trees,
             splits=(2,) * given.depth if given.depth else chosen.splits,
             choice=given.choice_share or chosen.choice,
         )

@@ -58,11 +58,10 @@ MOST_DEPTH = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class ForestParameters(Parameters):
+class TreesParameters(Parameters):
     """Budget and size. The defaults were chosen on generated tables and on the public ones of the tests."""
 
     epsilon: float | None = privacy_budget()
-    delta: float | None = chance_of_failure()
     ranges: str = ranges_of_columns()
     trees: int | None = how_many(
         "trees",
@@ -79,6 +78,13 @@ class ForestParameters(Parameters):
         None,
         "the part of ε for choosing the splits; the rest is for the leaves. By default between 0.3 and 0.7",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForestParameters(TreesParameters):
+    """The same of forests, which a δ may pay for."""
+
+    delta: float | None = chance_of_failure()
 
 
 @dataclass(frozen=True)
@@ -121,7 +127,7 @@ _NUMBERS_NEED = 2.5  # how many times as much n·ε numbers need as classes: the
 _COLUMNS_PART = {True: 2, False: 3}  # each level of several trees looks at one column in two (without noise in three)
 
 
-class Setting(FitSetting[ForestParameters]):
+class Setting(FitSetting[TreesParameters]):
     """The public facts of a fit, and what follows from them: queries, shares of ε, sensitivities."""
 
     ranges_since = 2
