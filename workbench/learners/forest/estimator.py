@@ -239,7 +239,8 @@ class ForestModel(Model[Setting]):
         trees_: what each tree says in its leaves: the estimated shares (leaves, parts).
     """
 
-    parameters_type, setting_type, version = ForestParameters, Setting, 2
+    parameters_type: ClassVar[type[TreesParameters]] = ForestParameters
+    setting_type, version = Setting, 2
 
     def __init__(self, setting: Setting, noise: str, answers: Answers) -> None:
         super().__init__(setting, noise, answers)
