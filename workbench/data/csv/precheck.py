@@ -61,13 +61,14 @@ def regular_shape(
     separators = inside = records = 0
     one_line_each, quoted = True, False
     starts, stride = [np.zeros(1, np.int64)], 1
+    places = _Places(wanted)
     for start in range(0, size, CHUNK):
         cancel.check()
         # With the byte before the piece and the one behind it, where there are such.
         before = min(start, 1)
         around = np.asarray(view[start - before : start + CHUNK + 1])
         piece = around[before : before + CHUNK]
-        positions = _places_of(wanted, piece)
+        positions = places.of(piece)
         kinds = piece[positions]
         if quote is not None and (inside or (kinds == quote).any()):
             quoted = True
@@ -98,12 +99,21 @@ def regular_shape(
     return Shape(records, one_line_each, quoted, np.concatenate(starts), stride)
 
 
-def _places_of(wanted: list[int], piece: Bytes) -> NDArray[np.int64]:
-    """Return where in a piece any of some bytes is."""
-    marked = piece == wanted[0]
-    for byte in wanted[1:]:
-        marked |= piece == byte
-    return np.flatnonzero(marked)
+class _Places:
+    """Finds bytes in pieces; what it needs for that is kept, as new memory for each piece takes longer than to look."""
+
+    def __init__(self, wanted: list[int]) -> None:
+        self._wanted = wanted
+        self._marked, self._also = np.empty((2, CHUNK), np.bool_)
+
+    def of(self, piece: Bytes) -> NDArray[np.int64]:
+        """Return where in a piece any of the bytes is."""
+        marked, also = self._marked[: len(piece)], self._also[: len(piece)]
+        np.equal(piece, self._wanted[0], out=marked)
+        for byte in self._wanted[1:]:
+            if np.equal(piece, byte, out=also).any():
+                np.logical_or(marked, also, out=marked)
+        return np.flatnonzero(marked)
 
 
 def _outside_quotes(quotes: NDArray[np.bool_], inside: int) -> tuple[NDArray[np.bool_], int]:
