@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from decimal import Decimal
 
+import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPen, QResizeEvent
@@ -17,6 +19,9 @@ from workbench.render.curve import CurveView, x_range
 from workbench.render.fonts import font
 from workbench.render.palette import SIGNS, STYLES, Theme
 from workbench.render.values import CurveFigure
+
+NEAR = 0.25
+"""Decades beside the line of the plan's ε that its words take."""
 
 REACH = 28.0
 """Logical pixels within which a point is under the pointer."""
@@ -58,8 +63,18 @@ class _View(CurveView):
         right = at > (math.log10(low) + math.log10(high)) / 2
         self._mark.setValue(at)
         self._mark_text.setText(tr("your ε = {epsilon}", epsilon=at_most(epsilon)))
-        self._mark_text.setAnchor((1 if right else 0, 1))
-        self._mark_text.setPos(at, self.box.viewRange()[1][0])
+        self._mark_text.setAnchor((1 if right else 0, 0.5))
+        self._mark_text.setPos(at, self._free_at(at))
+
+    def _free_at(self, at: float) -> float:
+        """Return the middle of the widest gap between lines, baselines and edges near a place of the axis."""
+        levels: list[float] = [*self.box.viewRange()[1], *(level.value for level in self.figure.baselines)]
+        for line in self.figure.series:
+            x = [math.log10(one) for one in line.x]
+            levels.extend(map(float, np.interp([at - NEAR, at, at + NEAR], x, line.mean) if x else ()))
+        ends = sorted(filter(math.isfinite, levels))
+        low, high = max(itertools.pairwise(ends), key=lambda gap: gap[1] - gap[0])
+        return (low + high) / 2
 
     def place(self, series: int, index: int) -> QPointF:
         line = self.figure.series[series]

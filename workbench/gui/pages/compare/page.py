@@ -257,6 +257,10 @@ class ComparePage(PageFrame):
         self._views = views(self._nothing, self._whole)
         self.body.addWidget(self._views, 1)
 
+    @property
+    def job(self) -> JobHandle | None:
+        return self._attacking
+
     # -- what there is --------------------------------------------------------------------------------------------
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name

@@ -93,7 +93,7 @@ class UtilityPage(RunPage):
         self._made_up = QCheckBox(tr("on made-up rows"))
         named(self._made_up, "curve_made_up", tr("On made-up rows"), tr(MADE_UP_HELP))
         self._made_up.toggled.connect(lambda _on: self.refresh())
-        self.foot.addWidget(self._made_up)
+        self.setup.last_line.addWidget(self._made_up)  # beside four buttons it would widen a window with large text
         self.foot.addWidget(self._standard)
         self.set_run(tr("Run"), "curve_run", tr("Train every model (Ctrl+Return)"), cancel)
         tip = tr("Train a private model or network, and release that")
