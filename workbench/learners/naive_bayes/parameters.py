@@ -58,12 +58,12 @@ class NaiveBayesParameters(Parameters):
         0.04,
         1,
         "the usual variance within a class; noisy variances are shrunk towards it",
-        "half-ranges²",
+        "half-range²",
     )
     separate_below: float = _in_half_ranges(
         "own variance below",
         0.005,
         1e6,
         "with less noise than this each class has its own variance, else they share one",
-        "half-ranges²",
+        "half-range²",
     )

@@ -341,7 +341,7 @@ class AttributeDetail(DetailCard):
         self._problem = label("", "problem", wrap=True, name="detail_problem")
         self.reading = ReadingFacts(session, attributes)
         self.reading.list_asked.connect(lambda: self.list_asked.emit(self._column().name))
-        self._take = button(tr("Use the values found"), "take_from_data", tip=tr(FROM_DATA), press=self._use_found)
+        self._take = button(tr("Use values found"), "take_from_data", tip=tr(FROM_DATA), press=self._use_found)
         self._find = button(tr("Find privately…"), "find_privately", tip=tr(FIND))
         self._find.clicked.connect(lambda: self.find_asked.emit(self._edited()))
         self._target = button(tr("Use as target"), "detail_target", tip=tr("Make it the column that models predict"))

@@ -96,7 +96,7 @@ class DomainEditor(Card):
         )
         self._public.toggled.connect(self._look)
         self._problem = label("", "problem", wrap=True, name="domain_problem")
-        self._from = button(tr("Use the values found"), "domain_from_data", tip=tr(FROM_DATA))
+        self._from = button(tr("Use values found"), "domain_from_data", tip=tr(FROM_DATA))
         self._from.clicked.connect(self._take_from_data)
         self._tools = {
             key: button(tr(words), f"domain_{key}", tip=tr(tip), press=lambda _on, change=change: self._apply(change))
