@@ -71,6 +71,7 @@ class TrainPage(RunPage):
         self._memory_study.clicked.connect(lambda: session.go("memory"))
         self.header.addWidget(self._memory_study)
         column = stack(self.paused, self.before, (self.going, 1), (self.study, 1), spacing=12)
+        column.addStretch(0)  # what no run and no curve takes, where a column to predict is still to be chosen
         self._column = column
         whole = row((self.forms, 1), (scrolled(column, "train_area"), 3), spacing=12)
         self.body.addLayout(whole, 1)
@@ -416,7 +417,8 @@ class TrainPage(RunPage):
         self.primary = self.paused.lead(self.before.raise_cap if beyond else self.primary, leads=not ready and not done)
         if job is not None and job.paused:
             self._cancel.setText(tr("Cancel"))
-        self.set_note(missing or who_pays(self.session) or self._note_text(found, done=done), wrapped=True)
+        stated = "" if missing == tr(NO_TARGET) else missing  # the list of models says it
+        self.set_note(stated or who_pays(self.session) or self._note_text(found, done=done), wrapped=True)
 
     def _note_text(self, found: Preflight | None, *, done: bool) -> str:
         from workbench.gui.pages.train import messages as words
