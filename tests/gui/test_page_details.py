@@ -6,7 +6,7 @@ import pytest
 from comparisons import add, study
 from hands import LEFT
 from PySide6.QtCore import QRect, Qt
-from PySide6.QtWidgets import QComboBox, QListWidget, QRadioButton, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QListWidget, QRadioButton, QWidget
 
 from workbench.gui.pages.help.page import PADDING
 
@@ -152,3 +152,13 @@ def test_no_field_below_the_columns_is_squeezed_by_large_text(own, qtbot):
         assert field.parentWidget().rect().contains(field.geometry())
     finally:
         own.window.theme.set_scale(100)
+
+
+def test_a_new_look_of_every_page_asks_for_patience(people, monkeypatch):
+    asked: list[Qt.CursorShape] = []
+    monkeypatch.setattr(QApplication, "setOverrideCursor", asked.append)
+    monkeypatch.setattr(QApplication, "restoreOverrideCursor", lambda: asked.append(Qt.CursorShape.ArrowCursor))
+    for name in ("theme_dark", "text_larger", "language_fr", "language_en", "text_normal"):
+        people.menus.actions[name].trigger()
+        assert asked == [Qt.CursorShape.WaitCursor, Qt.CursorShape.ArrowCursor], name
+        asked.clear()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QBoxLayout, QLayout, QScrollArea, QSizePolicy, QSplitter, QWidget
 
@@ -69,6 +69,11 @@ class DetailCard(Standing):
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         super().showEvent(event)
         QTimer.singleShot(0, self, self._keep_height)
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            QTimer.singleShot(0, self, self._keep_height)
 
     def _keep_height(self) -> None:
         self.setMinimumHeight(max(self.body.minimumHeightForWidth(self.width()), 0))

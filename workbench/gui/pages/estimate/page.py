@@ -77,7 +77,7 @@ class EstimateChart(Chart):
     """Filled bars: estimated shares; a stepped line with dots: the released ones; brackets and lines: intervals."""
 
     name = "estimate_chart"
-    usual = QSize(330, 200)
+    usual = QSize(284, 200)
 
     def show_column(self, column: ColumnView | None) -> None:
         """Draw one column, or nothing."""
@@ -205,7 +205,7 @@ class ColumnDetail(DetailCard):
         self._name = Elided("", "heading", name="estimate_column_name")
         self.figures = LinesTable(session, "estimate_figures", tr("Estimates for the chosen column"), FIGURES)
         self.chart = EstimateChart(session)
-        self.fill(stack(self._name, self.figures, spacing=6), self.chart, picture_width=264)
+        self.fill(stack(self._name, self.figures, spacing=6), self.chart, picture_width=284)
 
     def show_column(self, column: ColumnView | None) -> None:
         """Show one column."""
@@ -265,7 +265,7 @@ class PairView(QWidget):
         self.said = label("", wrap=True, name="estimate_pair_said")
         self.table = LinesTable(session, "estimate_pair_table", tr("Estimates for the pair of columns"), FIGURES)
         pair = row(self.first, label(tr("and"), "muted"), self.second, 8, self.ask, None)
-        self.setLayout(stack(Card(pair, self.said, (self.table, 1))))
+        self.setLayout(stack(Card(pair, self.said, (self.table, 1000), None)))
         for box in (self.first, self.second):
             box.currentIndexChanged.connect(lambda _index: self._changed())
         self.table.hide()

@@ -57,6 +57,7 @@ class HelpPage(PageFrame):
         self._text.setOpenLinks(False)
         left = Card(self._search, self._list, pad=8)
         left.setFixedWidth(scaled(LIST_WIDTH, WIDEST))
+        session.theme_changed.connect(lambda: left.setFixedWidth(scaled(LIST_WIDTH, WIDEST)))
         line = QHBoxLayout()
         line.setSpacing(12)
         line.addWidget(left)

@@ -310,7 +310,7 @@ class FiguresModel(EditedModel):
             "least the rows shown"
         )
         columns = (
-            Column(tr("Column"), self._name, tr("A column that the plan protects"), width=136, grows=0.3),
+            Column(tr("Column"), self._name, tr("A column that the plan protects"), width=128, grows=0.3),
             figure(tr("Histogram"), "histogram", shares, 104, 0.1),
             bins,
             figure(tr("Mean"), "mean", tr("The mean of the values"), 92, 0.15),
@@ -318,7 +318,7 @@ class FiguresModel(EditedModel):
                 tr("Quantiles"),
                 "quantiles",
                 tr("The values that 25 %, 50 % and 75 % of the rows do not pass"),
-                84,
+                92,
                 0.15,
             ),
             figure(tr("Sum"), "sum", tr("The sum of the values"), 68),
