@@ -49,7 +49,7 @@ def _candidates(default: str) -> Any:
     return text(
         default=default,
         title="candidates",
-        help="models to choose from, with ; between them; settings as in additive trees: cycles=2, columns=3",
+        help="models, with ; between them; settings as in additive trees: cycles=2",
     )
 
 
