@@ -162,3 +162,15 @@ def test_a_new_look_of_every_page_asks_for_patience(people, monkeypatch):
         people.menus.actions[name].trigger()
         assert asked == [Qt.CursorShape.WaitCursor, Qt.CursorShape.ArrowCursor], name
         asked.clear()
+
+
+def test_the_letters_of_a_curve_are_as_large_as_all_others(own):
+    add(own.window, study("logistic-regression", epsilons=(0.5, 1.0, 2.0)), "own")
+    own.click("tab_compare")
+    own.idle()
+    sizes = []
+    for name in ("text_normal", "text_larger", "text_normal"):
+        own.window.menus.actions[name].trigger()
+        sizes.append(own.window.page.plot.view._mark_text.textItem.font().pixelSize())
+    assert sizes[0] < sizes[1]
+    assert sizes[2] == sizes[0]

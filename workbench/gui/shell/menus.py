@@ -390,6 +390,7 @@ class Menus:
     def _scale(self, percent: int) -> None:
         with waiting():
             self._shell.theme.set_scale(percent)
+            self._shell.session.theme_changed.emit()  # draws charts with letters of that size
         self._shell.settings.save(TEXT_SIZE, self._shell.theme.scale)
         self._window.statusBar().showMessage(tr("Text size {scale} %.", scale=self._shell.theme.scale))
 

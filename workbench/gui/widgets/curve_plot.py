@@ -16,9 +16,15 @@ from workbench.gui.style.language import tr, tr_number
 from workbench.gui.widgets.basic import label, look, named
 from workbench.gui.widgets.formatting import at_most
 from workbench.render.curve import CurveView, x_range
-from workbench.render.fonts import font
+from workbench.render.fonts import font, scaled
 from workbench.render.palette import SIGNS, STYLES, Theme
 from workbench.render.values import CurveFigure
+
+LEAST_HEIGHT = 280
+"""Points in which the letters of the axes have room: with large text the page is scrolled."""
+
+LETTERS = 100
+"""A length, to see whether letters are as large as those that were drawn."""
 
 NEAR = 0.25
 """Decades beside the line of the plan's ε that its words take."""
@@ -36,6 +42,7 @@ class _View(CurveView):
 
     def __init__(self, figure: CurveFigure, theme: Theme, epsilon: Decimal) -> None:
         super().__init__(figure, theme)
+        self.letters = scaled(LETTERS)
         self.setMouseTracking(True)
         self.viewport().setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -165,10 +172,12 @@ class CurvePlot(QWidget):
 
     def show_figure(self, figure: CurveFigure, theme: Theme, epsilon: Decimal) -> None:
         """Draw ``figure`` in place of the former; where its lines are the same ones, they are moved."""
-        if self._view is not None and self._view.theme is theme and self._view.can_show(figure):
-            self._view.show_figure(figure)
-            self._view.setAccessibleName(figure.title)
-            self._view.mark(epsilon)
+        former = self._view
+        alike = former is not None and former.theme is theme and former.letters == scaled(LETTERS)
+        if former is not None and alike and former.can_show(figure):
+            former.show_figure(figure)
+            former.setAccessibleName(figure.title)
+            former.mark(epsilon)
         else:
             self._new_view(figure, theme, epsilon)
         self.setAccessibleName(figure.title)
@@ -178,6 +187,7 @@ class CurvePlot(QWidget):
             self._look_at(self._at if inside else None)
 
     def _new_view(self, figure: CurveFigure, theme: Theme, epsilon: Decimal) -> None:
+        self.setMinimumHeight(scaled(LEAST_HEIGHT))
         view = _View(figure, theme, epsilon)
         view.moved.connect(lambda at: self._look_at(view.nearest(at)))
         view.left.connect(lambda: self._look_at(None))

@@ -51,9 +51,6 @@ MADE_UP_HELP = tr_later(
 ON_MADE_UP = tr_later("On made-up rows, which contain no real data.")
 MISFIT = tr_later("This model cannot learn this target: see above.")
 CURVE, TABLE = "plot", "table"
-LOWEST = 300
-"""Pixels in which a curve can be read."""
-
 STANDARD = 2
 """Models of the standard comparison: the advised one and the next."""
 
@@ -144,7 +141,6 @@ class UtilityPage(RunPage):
         figures = panel(stack(8, panel(row(None, badge(), 12)), self.table))
         self._views = views(inviting, self.plot, figures)
         picture = Card(self._views, pad=4)
-        picture.setMinimumHeight(LOWEST)
         self.body.addWidget(self.setup)
         self.body.addWidget(picture, 1)
         session = self.session
