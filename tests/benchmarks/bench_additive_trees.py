@@ -2,22 +2,29 @@
 
 ``python tests/benchmarks/bench_additive_trees.py --data FOLDER [--peer PYTHON] [--tables …] [--models …]`` prints a
 table of Markdown; what was measured is kept in ``results/additive_trees.md``, and of linear regression in
-``results/linear_regression.md``. FOLDER is that of ``public_tables.py``, PYTHON an environment of its own with
-``interpret`` (``peer_ebm.py`` runs there). All noise is seeded; nothing is released.
+``results/linear_regression.md``. With ``--page`` it prints the tables of learners of ``results/ten_tables.md``. Scores
+are kept in ``--kept FILE`` as they are made, and those that are there already are not made again. FOLDER is that of
+``public_tables.py``, PYTHON an environment of its own with ``interpret`` (``peer_ebm.py`` runs there). All noise is
+seeded; nothing is released.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from public_tables import TABLES, PublicTable
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from workbench.learners import learner
 from workbench.work.noise import Exact, Study
@@ -27,6 +34,56 @@ CLASSES = ("additive-trees", "random-forest", "logistic-regression", "naive-baye
 PEER = Path(__file__).parent / "peer_ebm.py"
 DELTA = 1e-6  # of peer_ebm.py too
 EPSILONS = (0.3, 1.0, 3.0, 10.0)
+PLAIN = ("linear", "forest")
+FEW = {"wine": 5, "nursery": 3, "diamonds": 3}  # splits of large tables at most
+
+
+class Kept:
+    """Scores of each split by (table, model, ε, δ), in a file of JSON lines."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._options = options
+        self._files = [path for path in options.kept if path.exists()]
+        self._scores: dict[str, list[float]] = {}
+        for path in self._files:
+            self._scores |= dict(json.loads(line) for line in path.read_text().splitlines())
+
+    def scores(self, table: PublicTable, model: str, epsilon: float | None, delta: float | None = None) -> list[float]:
+        """The score of each split, made or kept."""
+        splits = min(self._options.splits, FEW.get(table.name, self._options.splits))
+        key = f"{table.name}: {model}, {epsilon}, {delta}, {splits}"
+        if key not in self._scores:
+            made = plain(table, model, splits) if model in PLAIN else None
+            more = {} if delta is None else {"delta": delta}
+            self._scores[key] = made or ours(table, model, epsilon, splits, **more)
+            if self._options.kept:
+                with self._options.kept[0].open("a") as opened:
+                    opened.write(json.dumps([key, self._scores[key]]) + "\n")
+        return self._scores[key]
+
+
+def plain(table: PublicTable, model: str, splits: int) -> list[float]:
+    """The score of each split of an ordinary linear (or logistic) model or forest, as ``bench_synthetic_models.py``."""
+    numbers, found = [a.numeric for a in table.attributes], []
+    X = np.column_stack(
+        [
+            own[:, None] if numeric else np.eye(len(attribute.values()))[own.astype(int), 1:]
+            for own, numeric, attribute in zip(table.X.T, numbers, table.attributes, strict=True)
+        ]
+    )
+    for repeat in range(splits):
+        train, test = table.split(repeat)
+        few = 10_000 if len(train) > 10_000 else None
+        keys: dict[str, Any] = {"random_state": 0, "max_samples": few, "n_jobs": 1}
+        if model == "forest" and table.target.numeric:
+            made = RandomForestRegressor(50, max_features=0.5, min_samples_leaf=5, **keys)
+        elif model == "forest":
+            made = RandomForestClassifier(100, **keys)
+        else:
+            of_names = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+            made = LinearRegression() if table.target.numeric else of_names
+        found.append(table.score(made.fit(X[train], table.y[train]).predict(X[test]), test))
+    return found
 
 
 def ours(table: PublicTable, model: str, epsilon: float | None, splits: int, **more: float) -> list[float]:
@@ -57,18 +114,63 @@ def peers(table: PublicTable, python: str, splits: int, epsilons: list[float]) -
     return [[table.score(np.array(p), table.split(r)[1]) for r, p in enumerate(at)] for at in said]
 
 
-def lines(table: PublicTable, options: argparse.Namespace) -> Iterator[str]:
-    """Yield a line of Markdown for each model."""
+def asked(table: PublicTable, options: argparse.Namespace) -> Iterator[tuple[str, float | None]]:
+    """Yield each model of a table, and its δ."""
     models = NUMBERS if table.target.numeric else CLASSES
     for model in [model for model in models if model in (options.models or models)]:
-        cells = [told(ours(table, model, epsilon, options.splits)) for epsilon in options.epsilons]
-        yield f"| {model} | {' | '.join(cells)} | {told(ours(table, model, None, min(3, options.splits)))} |"
+        yield model, None
         if "delta" in learner(model).parameters.declared():
-            cells = [told(ours(table, model, epsilon, options.splits, delta=DELTA)) for epsilon in options.epsilons]
-            yield f"| {model}, δ = {DELTA:g} | {' | '.join(cells)} | |"
+            yield model, DELTA
+
+
+def lines(table: PublicTable, options: argparse.Namespace) -> Iterator[str]:
+    """Yield a line of Markdown for each model."""
+    kept = Kept(options)
+    for model, delta in asked(table, options):
+        cells = [told(kept.scores(table, model, epsilon, delta)) for epsilon in options.epsilons]
+        none = told(ours(table, model, None, min(3, options.splits))) if delta is None else ""
+        yield f"| {model}{'' if delta is None else f', δ = {delta:g}'} | {' | '.join(cells)} | {none} |"
     if options.peer:
         found = peers(table, options.peer, options.splits, options.epsilons)
         yield f"| DP-EBM (interpret), δ = {DELTA:g} | {' | '.join(map(told, found))} | |"
+
+
+def page(tables: Sequence[PublicTable], options: argparse.Namespace) -> Iterator[str]:
+    """Yield the tables of learners of ``ten_tables.md``: the best of each at ε = 1, each model, and what falls."""
+    kept, each, falls = Kept(options), list[str](), list[str]()
+    yield "| table | no privacy | best of pure ε at ε = 1 | best, with a δ too | splits |\n|---|---|---|---|---|"
+    for table in tables:
+        none = max((kept.scores(table, model, None) for model in PLAIN), key=lambda s: float(np.mean(s)))
+        best: dict[bool, tuple[float, str]] = {}
+        for model, delta in asked(table, options):
+            name = model if delta is None else f"{model}, δ"
+            found = {epsilon: kept.scores(table, model, epsilon, delta) for epsilon in options.epsilons}
+            each.append(f"| {table.name} | {name} | {' | '.join(map(told, found.values()))} |")
+            falls += falling(f"{table.name}, {name}", found)
+            for of_delta in (False, True):
+                if delta is None or of_delta:
+                    best[of_delta] = max(best.get(of_delta, (-np.inf, "")), (float(np.mean(found[1.0])), name))
+        plain_ones = " / ".join(told(kept.scores(table, model, None)) for model in PLAIN)
+        each.append(f"| {table.name} | **no privacy**: linear / forest | {plain_ones} |")
+        cells = []
+        for score, name in best.values():
+            away = score - float(np.mean(none))
+            near = away >= -(0.05 if table.target.numeric else 0.02)
+            cells.append(f"{name} {score:.3f} ({away:+.3f}, {'**yes**' if near else 'no'})")
+        yield f"| {table.name} | {told(none)} | {' | '.join(cells)} | {len(none)} |"
+    heads = " | ".join(f"ε = {epsilon:g}" for epsilon in options.epsilons)
+    yield f"\n| table | model | {heads} |\n|{'---|' * (len(options.epsilons) + 2)}"
+    yield from each
+    yield from ("", *falls)
+
+
+def falling(what: str, found: dict[float, list[float]]) -> Iterator[str]:
+    """Yield what is lower at a larger ε by more than three standard errors of the difference, split by split."""
+    for (less, first), (more, second) in itertools.combinations(found.items(), 2):
+        lower = np.array(first) - np.array(second)
+        error = float(np.std(lower, ddof=1) / np.sqrt(len(lower)))
+        if lower.mean() > 3 * error:
+            yield f"* {what}: {np.mean(second):.3f} at ε = {more:g} after {np.mean(first):.3f} at {less:g}"
 
 
 def told(scores: list[float]) -> str:
@@ -85,7 +187,13 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", choices=(*NUMBERS, *CLASSES))
     parser.add_argument("--epsilons", nargs="+", type=float, default=list(EPSILONS))
     parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--page", action="store_true")
+    parser.add_argument("--kept", type=Path, nargs="+", default=[])
     options = parser.parse_args()
+    if options.page:
+        for line in page([PublicTable(options.data, name) for name in options.tables], options):
+            sys.stdout.write(line + "\n")
+        return
     for name in options.tables:
         table = PublicTable(options.data, name)
         figure = "R²" if table.target.numeric else "accuracy"

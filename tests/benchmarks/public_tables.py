@@ -181,6 +181,7 @@ class PublicTable:
     """Rows X (n, d) and y (n,) with the public facts about their columns."""
 
     def __init__(self, folder: Path, name: str) -> None:
+        self.name = name
         file, goal, facts = TABLES[name]
         with (folder / f"{file}.csv").open(newline="") as opened:
             rows = list(csv.DictReader(opened))

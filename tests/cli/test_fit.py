@@ -107,14 +107,14 @@ def test_bounds_that_are_not_declared_stop_before_the_charge(
         ("--epsilon", "nan", "--epsilon = 'nan'"),
         ("--model", "naive-bayse", "did you mean 'naive-bayes'"),
         ("--target", "specie", "no column 'specie'"),
-        ("--delta", "1e-5", "delta = 0"),
+        ("--delta", "1e-5 --model logistic-regression", "delta = 0"),
         ("--seed", "3", "draws fresh randomness"),
     ],
 )
 def test_impossible_options_are_one_sentence(
     tmp_path: Path, bounds: Path, capsys, option: str, value: str, said: str
 ) -> None:
-    assert fit(tmp_path, bounds, option, value) == 2
+    assert fit(tmp_path, bounds, option, *value.split()) == 2
     assert said in capsys.readouterr().err
     assert not (tmp_path / "model").exists()
 

@@ -65,26 +65,6 @@ def text_of(window, name):
     return window.findChild(QLabel, name).text()
 
 
-def test_without_a_column_to_predict_no_settings_are_shown_and_a_button_leads_to_it(people, press, idle):
-    people.session.set_target(None)
-    press(people, "tab_train")
-    idle(people)
-    assert people.session.target is None
-    for name in ("train_epsilon", "train_naive-bayes_epsilon", "train_help"):
-        field = people.findChild(QWidget, name)
-        assert field is None or not field.isVisible(), name
-    assert "Choose the column to predict" in text_of(people, "train_about")
-    assert not people.page.before.isVisible()
-    assert not people.page.going.isVisible()
-    press(people, "train_to_target")
-    assert people.page.objectName() == "page_data"
-    people.session.set_target("label")
-    press(people, "tab_train")
-    idle(people)
-    assert people.findChild(QWidget, "train_epsilon").isVisible()
-    assert not people.findChild(QWidget, "train_to_target").isVisible()
-
-
 def test_a_guess_of_how_the_file_is_written_is_confirmed_before_a_model_is_made(window, tmp_path, press, idle, qtbot):
     source = tmp_path / "towns.csv"
     lines = [f"{i % 90};{i % 7},5;{'yes' if i % 3 else 'no'}" for i in range(300)]

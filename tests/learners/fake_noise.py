@@ -63,3 +63,6 @@ class TooLittle(Fake):
 
     def gaussian(self, values: Sequence[int], sensitivity: int, rho: float) -> list[int]:
         return self._inner.gaussian(values, sensitivity, self._times**2 * rho)
+
+    def below(self, bound: int) -> int:
+        return self._inner.below(bound)

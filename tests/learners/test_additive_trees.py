@@ -103,9 +103,9 @@ def test_sums_that_are_noise_alone_make_no_step_and_clear_ones_do() -> None:
     assert found[6] > 0.4
 
 
-def test_with_a_delta_every_query_has_a_share_of_rho() -> None:
+def test_with_a_delta_that_pays_every_query_has_a_share_of_rho() -> None:
     data = tables.diabetes_progression()
-    events = fitted(data, ADDITIVE_REGRESSION.name, 1.0, delta=1e-6).events()
+    events = fitted(data, ADDITIVE_REGRESSION.name, 1.0, delta=1e-6, cycles=12).events()
     assert all(isinstance(event, ZeroConcentrated) for event in events)
     assert len({event.label for event in events}) == len(events)
 
@@ -122,7 +122,10 @@ def test_a_release_with_a_delta_verifies_and_its_paper_shows_the_columns(
     monkeypatch.chdir(tmp_path)
     assert main(["plan", "sample:iris", "--epsilon", "3", "--target", "species", "-o", "p.toml"]) == 0
     fit = ["fit", "sample:iris", "--target", "species", "--model", "additive-trees", "--epsilon", "3"]
-    assert main([*fit, "--delta", "1e-5", "--bounds", "p.toml", "-o", "model", "--ledger", "l.sqlite"]) == 0
+    assert (
+        main([*fit, "--delta", "1e-5", "--cycles", "12", "--bounds", "p.toml", "-o", "model", "--ledger", "l.sqlite"])
+        == 0
+    )
     assert main(["verify", "model"]) == 0
     card = read_card(Path("model"))
     assert (card["guarantee"]["epsilon"], float(card["guarantee"]["delta"])) == ("3", 1e-5)

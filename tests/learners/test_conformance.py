@@ -50,12 +50,15 @@ class TestNaiveBayes(LearnerConformance):
         Way({"epsilon": 3.0, "noise_limit": 1e6}, spends=0.999),
         Way({"epsilon": 1e5, "noise_limit": 1e6}, spends=0.999),
         Way({"epsilon": 2.0, "noise_limit": 1e-3}, spends=0.2),
+        Way({"epsilon": 3.0, "delta": 1e-6, "noise_limit": 1e6}, spends=0.2),
+        Way({"epsilon": 2.0, "delta": 1e-6, "noise_limit": 1e-3}, spends=0.1),
     )
     tables = (
         Tables(1, [*itertools.product((-9, -3, -0.7, 1, 5, 9), (NAN, 0, 0.4, 1), (0, 1, 2), (0, 1))]),
         Tables(2, [*itertools.product((-3, 1, 5), (NAN, 1), (0, 2), (0, 1))]),
         Tables(6, [(5, 1, 0, 0), (-3, NAN, 2, 1)]),
     )
+    black_boxes = (BlackBox(CORNER, {"epsilon": 2.0, "delta": 1e-4}, 4_000, 12.0, slow=True, attributes=SIDES),)
 
 
 class TestBestClassifier(LearnerConformance):
@@ -163,13 +166,28 @@ class TestLogisticRegressionOfTwo(TestLogisticRegression):
 
 
 # By n·ε: one column in four or eight parts, a cut in each part, cuts in quarters, three trees; numbers need more of it.
-FORESTS = tuple(
-    Way({"epsilon": known}, spends=0.01, seeds=(0,), known=True) for known in (5.0, 200.0, 500.0, 900.0, 3000.0, 9000.0)
+FORESTS = (
+    *(
+        Way({"epsilon": known}, spends=0.01, seeds=(0,), known=True)
+        for known in (5.0, 200.0, 500.0, 900.0, 3000.0, 9000.0)
+    ),
+    Way({"epsilon": 2.0, "delta": 1e-6, "trees": 2, "depth": 2}, spends=0.01, seeds=(0,)),
 )
 
 
 class TestRandomForest(LearnerConformance):
     chosen = learners.RANDOM_FOREST
+    black_boxes = (
+        BlackBox(
+            CORNER,
+            {"epsilon": 2.0, "delta": 1e-4, "trees": 1, "depth": 1},
+            4_000,
+            12.0,
+            slow=True,
+            attributes=SIDES,
+            target=TWO,
+        ),
+    )
     attributes, target = (X, STEPS, COLOUR), THREE
     ways = FORESTS
     tables = (
@@ -299,13 +317,19 @@ class TestKMeans(LearnerConformance):
     attributes, target = (X, GAP), TWO
     # At 5 the start is a line, and for one row nothing else is asked (of two groups only where they part); at 5,000 it
     # is a figure, chosen by report-noisy-max.
-    ways = tuple(Way({"epsilon": epsilon, "groups": groups}) for epsilon, groups in ((5.0, 2), (5.0, 3), (5000.0, 2)))
+    ways = (
+        *(Way({"epsilon": epsilon, "groups": groups}) for epsilon, groups in ((5.0, 2), (5.0, 3), (5000.0, 2))),
+        *(Way({"epsilon": epsilon, "delta": 1e-6, "groups": 2}, spends=0.1) for epsilon in (20.0, 5000.0)),
+    )
     tables = (
         Tables(1, [*itertools.product((-9, -3, 0.9, 1, 5), (NAN, 0, 0.4, 1), (0, 1))]),
         Tables(2, [*itertools.product((-3, 1.1, 5), (NAN, 1), (0,))]),
         Tables(4, [(5, 1, 0), (-3, NAN, 1)]),
     )
-    black_boxes = (BlackBox(CORNER, {"epsilon": 2.0, "rounds": 1}, 4_000, 6.0, slow=True, attributes=SIDES),)
+    black_boxes = tuple(
+        BlackBox(CORNER, {"epsilon": 2.0, "rounds": 1, **more}, 4_000, times, slow=True, attributes=SIDES)
+        for more, times in (({}, 6.0), ({"delta": 1e-4}, 12.0))
+    )
 
 
 class TestDbscan(LearnerConformance):

@@ -12,7 +12,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from workbench.learners.denoise import cell_probabilities, class_means, class_sizes, near_mean, positive_mean
-from workbench.learners.setting import discrete_laplace_variance
+from workbench.privacy.central.share import discrete_laplace_variance
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_the_charge_is_epsilon_with_one_event_a_query() -> None:
     ]
     for query in all_of_them.model_.queries:
         assert query.share is not None
-        assert Decimal(query.epsilon) <= query.share
+        assert Decimal(query.share.loss) <= query.share.amount
 
 
 @pytest.mark.parametrize(("noise", "releasable"), [(Charged([].append), True), (study(), False), (Exact(), False)])

@@ -126,7 +126,9 @@ def test_the_shares_sum_to_epsilon_whatever_is_chosen(
     whole = Decimal(epsilon) if Decimal(repr(epsilon)) != Decimal(epsilon) else Decimal(repr(epsilon))
     planned = sum((e.epsilon for e in setting.events()), Decimal(0))
     chosen = data.draw(st.permutations(range(columns)))[: setting.used]
-    spent = [e.epsilon for e in setting.choices()] + [q.share for q in setting.queries(chosen) if q.share is not None]
+    spent = [e.epsilon for e in setting.choices()] + [
+        q.share.amount for q in setting.queries(chosen) if q.share is not None
+    ]
     assert sum(spent, Decimal(0)) == planned
     assert planned in (whole, Decimal(repr(epsilon)))
     assert min(spent) > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from workbench.params import ParameterError
-from workbench.privacy.central.exponential import exponential_choice, exponential_weights
+from workbench.privacy.central.exponential import exponential_choice, exponential_weights, noisy_max_weights
 from workbench.privacy.central.laplace import StudyNoise
 
 
@@ -34,6 +35,19 @@ def test_the_bound_is_reached_up_to_what_rounding_takes() -> None:
     one, two = exponential_weights([0, 2000], 1, 1.0), exponential_weights([1, 1999], 1, 1.0)
     loss = log_of(Fraction(two[0], sum(two)) / Fraction(one[0], sum(one)))
     assert 1 - 1e-9 < loss <= 1
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.9, 6.0])
+def test_a_choice_of_scores_that_move_one_way_loses_within_a_range_of_epsilon(epsilon: float) -> None:
+    """The range, and not only the largest loss, is what ρ = ε²/8 rests on; it is used up to rounding."""
+    widest = 0.0
+    for scores in itertools.product(range(3), repeat=3):
+        one = noisy_max_weights(scores, 2, epsilon)
+        for moved in itertools.product(range(3), repeat=3):
+            two = noisy_max_weights([s + m for s, m in zip(scores, moved, strict=True)], 2, epsilon)
+            losses = [log_of(Fraction(p, sum(one)) / Fraction(q, sum(two))) for p, q in zip(one, two, strict=True)]
+            widest = max(widest, max(losses) - min(losses))
+    assert epsilon * (1 - 1e-9) < widest <= epsilon
 
 
 def test_the_weight_of_a_score_does_not_depend_on_the_others() -> None:

@@ -21,10 +21,10 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import binom
 
-from workbench.learners.setting import discrete_laplace_variance
 from workbench.privacy import audit
 from workbench.privacy.accounting.compose import basic
 from workbench.privacy.accounting.event import Cost, PureDp
+from workbench.privacy.central.share import discrete_laplace_variance
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.mechanisms import BOUNDED_LAPLACE
 from workbench.privacy.local.mechanisms.exponential import textbook

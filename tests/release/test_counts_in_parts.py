@@ -25,7 +25,7 @@ from workbench.signals.events import ignore
 from workbench.statistics import drawn_quantiles
 from workbench.statistics.asked import Request, Statistic
 from workbench.statistics.queries import Counted, Query, counted, queries_of
-from workbench.synth.columns import CountedTables, coarse_columns, coded
+from workbench.synth.columns import CountedTables, KeptRows, coarse_columns, coded
 from workbench.synth.parameters import SynthesisParameters
 
 COLUMNS = [
@@ -135,6 +135,10 @@ def test_tables_are_those_of_the_whole(
     for places in asked:
         expected = coded_rows.counts(places, [sizes[place] for place in places])
         assert counted_tables.counts(places, [sizes[place] for place in places]).tolist() == expected.tolist()
+    kept = KeptRows(columns)
+    kept.read(parts, CancelToken())
+    assert kept.rows.codes.tolist() == coded_rows.codes.tolist()
+    assert kept.rows.present.tolist() == coded_rows.present.tolist()
     threes = CountedTables(columns, target, 2)
     threes.read(parts, CancelToken())
     assert threes.counts((0, 1, 2), sizes).tolist() == coded_rows.counts((0, 1, 2), sizes).tolist()

@@ -46,6 +46,17 @@ def release(
         return release_prepared(prepare(plan, table, to, work), opened, **keys)
 
 
+def test_a_release_with_a_line_says_what_its_training_asked(tmp_path: Path) -> None:
+    chosen = {"method": "line", "target": "pay"}
+    done = release(tmp_path / "l.sqlite", tmp_path / "out.csv", chosen=chosen, delta="0.001")
+    assert (done.epsilon_charged, done.delta_charged) == (1, Decimal("0.001"))
+    told = certificate_of(tmp_path / "out.csv")
+    assert {"query": "sums", "form": "model", "columns": [], "cells": []} in told["method"]["measured"]
+    assert verify_any(tmp_path / "out.csv") == []
+    forge(tmp_path / "out.csv", lambda document: document["method"]["measured"][0].update(columns=["age"]))
+    assert "does not fit its columns" in " ".join(verify_any(tmp_path / "out.csv"))
+
+
 @pytest.mark.parametrize("method", ["marginals", "mst", "aim", "tan"])
 @pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.parquet"])
 def test_a_release_is_charged_certified_and_verified(tmp_path: Path, method: str, name: str) -> None:

@@ -155,7 +155,7 @@ def test_what_is_spent_never_passes_epsilon_by_a_last_bit(method: Synthesiser, e
     assert sum((query.share for query in queries), Decimal(0)) == Decimal(epsilon)
     found = recorded(method, setting, rows_of([[0] * columns] * 20))
     assert len(found.asked) == len(queries)
-    spent = sum((Fraction(asked.epsilon) for asked in found.asked), Fraction(0))
+    spent = sum((Fraction(asked.amount) for asked in found.asked), Fraction(0))
     assert Fraction(Decimal(epsilon)) * (1 - Fraction(1, 10**9)) < spent <= Fraction(Decimal(epsilon))
 
 

@@ -84,8 +84,8 @@ def test_much_budget_gives_the_tables_of_the_rows(method: str) -> None:
     tables = [sorted(int(c[1:]) for c in a.columns) for a in found.answered]
     pairs = {pair for table in tables for pair in itertools.combinations(table, 2)}
     wanted = {(0, 1), (0, 2), (0, 3)} if method == "marginals" else {(0, 1), (1, 2), (2, 3)}
-    assert wanted <= pairs  # of a chain, mst, aim and tan find the links
-    assert wanted == pairs or method in ("aim", "tan")
+    assert wanted <= pairs  # of a chain, mst, aim, tan and line find the links
+    assert wanted == pairs or method in ("aim", "tan", "line")
     for a, b in pairs:
         one, two = (rows_of(c).counts((a, b), (SIZES[a], SIZES[b])) for c in (codes, found.codes))
         assert np.abs(one - two).sum() / 2000 < 0.02

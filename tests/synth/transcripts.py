@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -10,32 +10,37 @@ import numpy as np
 import pytest
 from synth_cases import questions_of
 
+from workbench.privacy.central import exponential
 from workbench.privacy.central.central_noise import CentralNoise
-from workbench.privacy.central.exponential import exponential_choice
 from workbench.privacy.central.laplace import StudyNoise
 from workbench.synth import Synthesiser
 from workbench.synth.base import Setting
 from workbench.synth.columns import CodedRows
 from workbench.work import ask
 
-COUNTS, CHOICE = "counts", "choice"
+COUNTS, GAUSSIAN, CHOICE, ONE_WAY = "counts", "gaussian", "choice", "one way"
+CHOICES = {"exponential_choice": CHOICE, "noisy_max": ONE_WAY, "one_way_choice": ONE_WAY}
+"""What draws a choice, and what one row may do to its scores."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """One question: the exact whole numbers, their declared sensitivity, and the ε that the noise was drawn with."""
+    """One question: the exact whole numbers, their declared sensitivity, and the ε or ρ of the noise."""
 
     form: str
     exact: tuple[int, ...]
     sensitivity: int
-    epsilon: float
+    amount: float
 
     def loss(self, beside: Asked) -> float:
-        """Return the most that one answer can tell these rows from those; ∞ where the questions differ."""
+        """Return what one answer can tell these rows from those at most, of ε or ρ; ∞ where the questions differ."""
         if (self.form, len(self.exact), self.sensitivity) != (beside.form, len(beside.exact), beside.sensitivity):
             return float("inf")
-        moved = [abs(a - b) for a, b in zip(self.exact, beside.exact, strict=True)]
-        return self.epsilon / self.sensitivity * (sum(moved) if self.form == COUNTS else max(moved))
+        moved = [(a - b) / self.sensitivity for a, b in zip(self.exact, beside.exact, strict=True)]
+        if self.form == GAUSSIAN:
+            return self.amount * sum(v * v for v in moved)
+        far = {COUNTS: sum(map(abs, moved)), CHOICE: max(map(abs, moved)), ONE_WAY: max(0, *moved) - min(0, *moved)}
+        return self.amount * far[self.form]
 
 
 @dataclass
@@ -57,22 +62,32 @@ class Recorder(StudyNoise):
         self.answers.append(drawn)
         return drawn
 
-    def chosen(self, scores: Sequence[int], sensitivity: int, epsilon: float, noise: CentralNoise) -> int:
-        self.asked.append(Asked(CHOICE, tuple(scores), sensitivity, epsilon))
-        drawn = (
-            exponential_choice(scores, sensitivity, epsilon, noise)
-            if self.given is None
-            else self.given[len(self.answers)]
-        )
-        assert isinstance(drawn, int)
+    def gaussian(self, values: Sequence[int], sensitivity: int, rho: float) -> list[int]:
+        self.asked.append(Asked(GAUSSIAN, tuple(values), sensitivity, rho))
+        drawn = super().gaussian(values, sensitivity, rho) if self.given is None else self.given[len(self.answers)]
+        assert isinstance(drawn, list)
         self.answers.append(drawn)
         return drawn
+
+    def choosing(self, name: str) -> Callable[[Sequence[int], int, float, CentralNoise], int]:
+        """Return what draws a choice of that name and keeps what it is asked."""
+
+        def chosen(scores: Sequence[int], sensitivity: int, epsilon: float, noise: CentralNoise) -> int:
+            self.asked.append(Asked(CHOICES[name], tuple(scores), sensitivity, epsilon))
+            sound = getattr(exponential, name)
+            drawn = sound(scores, sensitivity, epsilon, noise) if self.given is None else self.given[len(self.answers)]
+            assert isinstance(drawn, int)
+            self.answers.append(drawn)
+            return drawn
+
+        return chosen
 
 
 @contextmanager
 def _choosing(recorder: Recorder) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ask, "exponential_choice", recorder.chosen)
+        for name in CHOICES:
+            patch.setattr(ask, name, recorder.choosing(name))
         yield
 
 
@@ -89,10 +104,12 @@ def recorded(
 def loss(method: Synthesiser, setting: Setting, rows: CodedRows, neighbour: CodedRows, seed: int = 1) -> float:
     """Return Σ over the questions of the most that their answers can tell the two apart, along one run's answers.
 
-    Where it is at most ε for all neighbours and answers, the whole run has pure ε.
+    Where it is at most ε for all neighbours and answers, the whole run has pure ε. With a δ it is the sum of ρ: of a
+    choice at ε the eighth part of what it spends of it, squared.
     """
     one = recorded(method, setting, rows, seed=seed)
     other = recorded(method, setting, neighbour, given=one.answers)
     if len(one.asked) != len(other.asked):
         return float("inf")
-    return sum(a.loss(b) for a, b in zip(one.asked, other.asked, strict=True))
+    each = [(a.form, a.loss(b)) for a, b in zip(one.asked, other.asked, strict=True)]
+    return sum(v * v / 8 if setting.budget.gaussian and form in CHOICES.values() else v for form, v in each)

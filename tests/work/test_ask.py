@@ -140,7 +140,8 @@ class Counted(StudyNoise):
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         super().__init__(np.random.default_rng(1))
         self.spent: list[tuple[str, float]] = []
-        for name, at in (("exponential_choice", 2), ("noisy_max", 2), ("private_median", 3), ("drawn_quantiles", 4)):
+        drawn = (("exponential_choice", 2), ("one_way_choice", 2), ("noisy_max", 2), ("private_median", 3))
+        for name, at in (*drawn, ("drawn_quantiles", 4)):
             patch.setattr(module, name, self._counted(name, getattr(module, name), at))
 
     def _counted(self, name: str, sound: Callable[..., Any], at: int) -> Callable[..., Any]:
@@ -164,7 +165,7 @@ def cost_in(event: Declared, name: str, amount: float, shares: int) -> Fraction:
     times = depths(shares) if name == "drawn_quantiles" else 1
     if isinstance(event, PureDp) or name == "gaussian":
         return times * Fraction(amount)
-    bounded_range = name in ("exponential_choice", "drawn_quantiles")
+    bounded_range = name in ("exponential_choice", "one_way_choice", "drawn_quantiles")
     return times * Fraction(amount) ** 2 / (8 if bounded_range else 2)
 
 

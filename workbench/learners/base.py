@@ -349,15 +349,13 @@ class PrivateEstimator(Fitted, Generic[Released]):
     version: int | None = None
     model_: Released
 
-    @property
-    def gaussian(self) -> bool:
-        """Whether a δ is given, and noise is discrete Gaussian."""
-        return getattr(self.parameters, "delta", None) is not None
+    def gaussian(self, rows: int) -> bool:
+        """Return whether the noise of a fit on ``rows`` rows is discrete Gaussian: a δ is given, and pays."""
+        return getattr(self.parameters, "delta", None) is not None and self._setting(rows).gaussian
 
-    @property
-    def randomness(self) -> str:
-        """Where the randomness of a released model comes from, for its card."""
-        return _GAUSSIAN_NOISE if self.gaussian else _LAPLACE_NOISE
+    def randomness(self, rows: int) -> str:
+        """Return where the randomness of a model of ``rows`` rows comes from, for its card."""
+        return _GAUSSIAN_NOISE if self.gaussian(rows) else _LAPLACE_NOISE
 
     def __init__(self, attributes: Sequence[Attribute], target: Attribute, parameters: Any, noise: Noise) -> None:
         self.attributes = attributes
@@ -441,16 +439,26 @@ class PrivateEstimator(Fitted, Generic[Released]):
         X, y = read()
         if table_shape(X, y, self.attributes) != rows:
             raise InputError(f"there are not the {rows} rows that were charged for")
+        model = self._learned(ask, setting, X, y)
+        self._finish(ask)
+        self.model_ = model
+        return self
+
+    def learned(self, ask: Ask, rows: int, X: ArrayLike, y: ArrayLike) -> Released:
+        """Return the model of a fit on so many rows, empty ones of which may be left out, whose questions are open.
+
+        Whoever opened them has charged for them, among others, and finishes them.
+        """
+        return self._learned(ask, self._setting(rows), X, y)
+
+    def _learned(self, ask: Ask, setting: Any, X: ArrayLike, y: ArrayLike) -> Released:
         goal, filled = checked_target(y, setting.target)
         columns = checked_columns(X, setting.attributes)
         if not self.empty_rows:
             goal, columns = goal[filled], columns[filled]
         here = filled if self.empty_rows else slice(None)
         setting = _ranged(ask, setting, lambda: _range_counts(setting, columns[here], goal[here]))
-        model = self._learn(ask, setting, columns, goal)
-        self._finish(ask)
-        self.model_ = model
-        return self
+        return self._learn(ask, setting, columns, goal)
 
     def _finish(self, ask: Ask) -> None:
         if ask.private:

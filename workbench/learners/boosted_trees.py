@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import Attribute
-from workbench.learners.forest.estimator import Forest, ForestModel, ForestParameters, Setting, Shape
+from workbench.learners.forest.estimator import Forest, ForestModel, Setting, Shape, TreesParameters
 from workbench.learners.forest.trees import Doubles, Goal
 from workbench.learners.setting import how_many
 from workbench.learners.sums import scaled, unscaled
@@ -35,7 +35,7 @@ from workbench.learners.tasks import REGRESSION
 
 
 @dataclass(frozen=True, kw_only=True)
-class BoostedParameters(ForestParameters):
+class BoostedParameters(TreesParameters):
     """Budget and size. The defaults were chosen on public tables and checked on generated ones."""
 
     trees: int | None = how_many(

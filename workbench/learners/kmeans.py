@@ -1,6 +1,6 @@
 """k-means with public starting points and a fixed number of rounds, private or not, in one code path.
 
-What is asked (pure ε, zero-out neighbours, discrete Laplace noise on whole numbers; a row is encoded within [−K, K]^D):
+What is asked (zero-out neighbours, noise on whole numbers; a row is encoded within [−K, K]^D):
 
 * where the centres start. With little n·ε they start on a line along the diagonal of the declared bounds: asked are the
   sum of the rows' mean heights and how far these scatter, two single numbers. With the least they stay there; then of
@@ -8,7 +8,8 @@ What is asked (pure ε, zero-out neighbours, discrete Laplace noise on whole num
   far they scatter about the noisy mean, and which of the public figures of :func:`figures`, moved there, fits best, by
   report-noisy-max;
 * each round, the number of rows next to each centre and the sum of these rows, as one vector. A row lies next to one
-  centre, so that its part is 1 (as K) and itself: L1 norm K plus the public limit to which larger rows are scaled.
+  centre, so that its part is 1 (as K) and itself: L1 norm K plus the public limit to which larger rows are scaled; with
+  a δ noise is discrete Gaussian, and norms are L2.
 
 Released are these numbers. The centres follow from them: each moves towards its noisy mean, the less the noisier that
 is. Labels and inertia are functions of the rows and are not released. Su et al. (2016) fix the rounds in the same way;
@@ -28,8 +29,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from workbench.learners.base import Answers, Model, SummingEstimator, Total
 from workbench.learners.encoding import grid_of
-from workbench.learners.setting import FitSetting, how_many, privacy_budget, weight_limit
-from workbench.learners.sums import l1_norms, within_limit
+from workbench.learners.setting import FitSetting, chance_of_failure, how_many, privacy_budget, weight_limit
+from workbench.learners.sums import l1_norms, l2_norms, within_limit
 from workbench.learners.tasks import CLUSTERING
 from workbench.params import ParameterError, Parameters, integer
 from workbench.work.ask import Ask
@@ -40,6 +41,7 @@ class KMeansParameters(Parameters):
     """Budget, groups and rounds. The defaults were chosen on generated tables and scikit-learn's."""
 
     epsilon: float | None = privacy_budget("the centres")
+    delta: float | None = chance_of_failure()
     groups: int | None = integer(
         default=None,
         at_least=1,
@@ -174,21 +176,31 @@ class Setting(FitSetting[KMeansParameters]):
 
     @cached_property
     def limit(self) -> float:
-        """The largest L1 norm of a row in units of K."""
-        return max(1.0, self.width * self.parameters.norm_share) if self.private else float(self.width)
+        """The largest norm of a row in units of K: L1, or L2 where noise is Gaussian."""
+        return self._limit(gaussian=self.gaussian) if self.private else float(self.width)
+
+    def _limit(self, *, gaussian: bool) -> float:
+        return math.sqrt(self.width) if gaussian else max(1.0, self.width * self.parameters.norm_share)
+
+    @property
+    def moved_less(self) -> float:
+        """How far a row moves a round in L2, in parts of how far in L1."""
+        return math.hypot(1, self._limit(gaussian=True)) / (1 + self._limit(gaussian=False))
 
     @cached_property
     def size(self) -> int:
         """K of the grid."""
-        least = min((self.budget(label) for label in self.labels), default=math.inf)
+        least = min((self.part(label).strength for label in self.shares), default=math.inf)
         return grid_of(self.rows, self.limit + 1, least)
 
     def sensitivity(self, label: str) -> int:
-        """Return the L1 sensitivity of a query in whole numbers."""
+        """Return the sensitivity of a query in whole numbers: L1, or L2 where noise is Gaussian."""
         if label in _SINGLE:
             return UNIT
         whole = math.floor(self.limit * self.size)
-        return whole if label == MEAN else whole + self.size
+        if label == MEAN:
+            return whole
+        return math.isqrt(whole**2 + self.size**2) + 1 if self.gaussian else whole + self.size
 
     @staticmethod
     def reach(label: str) -> float:
@@ -260,7 +272,8 @@ class _Rows:
 
     def __init__(self, encoded: NDArray[np.int64], setting: Setting) -> None:
         self._setting = setting
-        self._encoded = within_limit(encoded, l1_norms, math.floor(setting.limit * setting.size))
+        norms = l2_norms if setting.gaussian else l1_norms
+        self._encoded = within_limit(encoded, norms, math.floor(setting.limit * setting.size))
         self._place = encoded / setting.size
         self._height = encoded.sum(axis=1) / (setting.size * setting.width)  # of whole numbers: exact for each row
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.schema import Attribute
-from workbench.learners.setting import discrete_laplace_variance
 from workbench.learners.sums import histogram, moment_sums, on_grid
 from workbench.params import ParameterError
-from workbench.privacy.accounting.event import PureDp, floor_double
+from workbench.privacy.central.share import QueryEvent, Share
 
 
 @dataclass(frozen=True)
@@ -27,8 +24,8 @@ class Query:
         form: ``sizes`` (of the classes), ``histogram`` (of codes, or of present and missing) or ``moments``.
         column: index of the attribute; −1 for the class sizes.
         length: how many integers.
-        sensitivity: L1 sensitivity of the vector under zero-out neighbours; K for moments.
-        share: its share of ε; ``None`` without noise.
+        sensitivity: L1 sensitivity of the vector under zero-out neighbours, which no L2 one is above; K for moments.
+        share: its share of ε or of ρ; ``None`` without noise.
         per_class: whether the squares of moments are summed for each class.
     """
 
@@ -37,20 +34,13 @@ class Query:
     column: int
     length: int
     sensitivity: int
-    share: Decimal | None
+    share: Share | None
     per_class: bool = False
-
-    @property
-    def epsilon(self) -> float:
-        """The share as a double that is not above it; infinite without noise."""
-        return math.inf if self.share is None else floor_double(self.share)
 
     @property
     def variance(self) -> float:
         """Variance of the noise of each integer, in units of the squared sensitivity."""
-        if self.share is None:
-            return 0.0
-        return discrete_laplace_variance(self.sensitivity, self.epsilon) / self.sensitivity**2
+        return 0.0 if self.share is None else self.share.variance(self.sensitivity) / self.sensitivity**2
 
     def answer(
         self,
@@ -78,9 +68,9 @@ class Query:
         return moment_sums(cells, classes[here], count, self.sensitivity, self.per_class)
 
 
-def events(queries: Sequence[Query]) -> tuple[PureDp, ...]:
+def events(queries: Sequence[Query]) -> tuple[QueryEvent, ...]:
     """Return one cost event a query; none without noise."""
-    return tuple(PureDp(q.share, q.label) for q in queries if q.share is not None)
+    return tuple(q.share.event(q.label) for q in queries if q.share is not None)
 
 
 def checked_whole_numbers(answers: Mapping[str, Any], lengths: Mapping[str, int]) -> dict[str, list[int]]:

@@ -9,15 +9,13 @@ from decimal import ROUND_DOWN, Decimal, localcontext
 from functools import cached_property
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
-import numpy as np
-
 from workbench.data.schema import Attribute
 from workbench.learners.checks import checked_schema, plain_part
 from workbench.learners.encoding import Encoding
 from workbench.learners.ranges import narrowed, range_depth, range_share, windows
 from workbench.params import ParameterError, Parameters, choice, integer, real
 from workbench.privacy.accounting.event import exact, floor_double
-from workbench.privacy.central.share import Budget, QueryEvent, Share, gaussian_variance
+from workbench.privacy.central.share import Budget, QueryEvent, Share
 
 NOISES = ("released", "study", "none")
 """The origin of a model's noise: only ``released`` models may be published; ``none`` has no privacy at all."""
@@ -53,7 +51,7 @@ def chance_of_failure() -> Any:
         below=1,
         symbol="δ",
         title="chance of failure",
-        help="below 1/rows: noise is then discrete Gaussian, less for many queries, more for few; by default none",
+        help="below 1/rows: noise is then discrete Gaussian where queries are many enough; by default none",
         advanced=True,
     )
 
@@ -109,6 +107,7 @@ class FitSetting(Generic[Chosen]):
         declared: then the attributes as they were declared, and the target after them.
         ranges_since: the first format in which the range of each column of numbers, and of such a target, is chosen
             first; 0: in none.
+        delta_weighed_since: the first format in which a given δ is used only where it is forecast to pay; 0: in none.
     """
 
     attributes: tuple[Attribute, ...]
@@ -120,6 +119,7 @@ class FitSetting(Generic[Chosen]):
     ranges: tuple[int, ...] = ()
     declared: tuple[Attribute, ...] = ()
     ranges_since: ClassVar[int] = 0
+    delta_weighed_since: ClassVar[int] = 1
 
     def check(self) -> None:
         """Raise :class:`ParameterError` where the learner cannot use these columns; nothing is charged before."""
@@ -135,9 +135,32 @@ class FitSetting(Generic[Chosen]):
 
     @cached_property
     def whole(self) -> Budget:
-        """ε and δ of the fit; δ is 0 unless the learner has one and it is given. Of a private fit only."""
-        given = getattr(self.parameters, "delta", None)
-        return Budget(exact(self._given), Decimal(0) if given is None else exact(given))
+        """ε and δ of the fit; δ is 0 unless it is given, and pays. Of a private fit only."""
+        pure, delta = Budget(exact(self._given)), getattr(self.parameters, "delta", None)
+        if delta is None:
+            return pure
+        given = Budget(pure.epsilon, exact(delta))
+        if not 0 < self.delta_weighed_since <= self.version:
+            return given
+        # What queries tell of the rows grows with one over the variance of their noise: ε²/2 each, or 2ρ together.
+        *attributes, target = self.declared or (*self.attributes, self.target)
+        parameters = replace(self.parameters, delta=None)  # type: ignore[call-arg]
+        without = replace(
+            self, parameters=parameters, attributes=tuple(attributes), target=target, ranges=(), declared=()
+        )
+        asked = (*without.range_events(), *without.events())
+        told = sum(Share.of(event).loss ** 2 for event in asked) / 2
+        return given if 2 * float(given.amount) > told * self.moved_less**2 else pure
+
+    @property
+    def moved_less(self) -> float:
+        """How far a row moves most queries in L2, in parts of how far in L1."""
+        return 1.0
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether noise is discrete Gaussian."""
+        return self.private and self.whole.gaussian
 
     @cached_property
     def _rangeable(self) -> tuple[int, ...]:
@@ -249,10 +272,7 @@ class FitSetting(Generic[Chosen]):
         """Return the variance of the noise of each number of a query, an upper bound near it; 0 without noise."""
         if not self.private:
             return 0.0
-        share = self.part(label)
-        if share.gaussian:
-            return gaussian_variance(sensitivity * share.scale)
-        return discrete_laplace_variance(sensitivity, share.loss)
+        return self.part(label).variance(sensitivity)
 
     def events(self) -> tuple[QueryEvent, ...]:
         """Return what the queries but those of the ranges cost, one event each; none without noise."""
@@ -356,9 +376,3 @@ def split_epsilon(total: Decimal, weights: Sequence[float]) -> tuple[Decimal, ..
         largest = shares.index(max(shares))
         shares[largest] += total - sum(shares, Decimal(0))
     return tuple(shares)
-
-
-def discrete_laplace_variance(sensitivity: int, epsilon: float) -> float:
-    """Return 2b/(1−b)², b = e^(−ε/Δ): the variance of discrete Laplace noise, 0 at ε = ∞."""
-    rate = epsilon / sensitivity
-    return float(2 * np.exp(-rate) / np.expm1(-rate) ** 2)

@@ -93,7 +93,7 @@ class Setting(FitSetting[StandardizeParameters]):
                 if label in self.weights:
                     size = grid_size(self.rows, self.budget(label)) if form == "moments" else 1
                     # Both have two numbers: Σi and Σt, or the rows with a value and those without.
-                    made.append(Query(label, form, j, 2, size, self.shares.get(label)))
+                    made.append(Query(label, form, j, 2, size, self.part(label) if self.private else None))
         return tuple(made)
 
     def lengths(self) -> dict[str, int]:

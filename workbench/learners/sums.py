@@ -141,6 +141,12 @@ def l1_norms(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     return total
 
 
+def l2_norms(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the root of the sum of squares of each row (n,), rounded up beyond any error of doubles."""
+    squares = (rows.astype(np.float64) ** 2).sum(axis=1)
+    return np.asarray(np.ceil(np.sqrt(squares) * (1 + 2.0**-40)), dtype=np.int64)
+
+
 def histogram(codes: NDArray[np.int64], classes: NDArray[np.int64], count: int, cells: int) -> list[int]:
     """Return the number of rows of each class (slowest) and code (fastest); L1 sensitivity 1."""
     return [int(v) for v in np.bincount(classes * cells + codes, minlength=count * cells)]

@@ -140,8 +140,8 @@ def _of_queries(card: dict[str, Any], inputs: list[Attribute], folder: Path) -> 
     asked = [(e.label, amount_of(e)) for e in events]
     if not _agree(asked, _expected(chosen, estimator, card["rows"], len(asked))):
         yield "the queries on the card are not those of its parameters, columns and rows"
-    given = card["parameters"].get("delta")
-    row = None if given is None else Budget(exact(card["parameters"]["epsilon"]), exact(given))
+    gaussian = estimator.gaussian(card["rows"])
+    row = Budget(exact(parameters.epsilon), exact(parameters.delta)) if gaussian else None  # type: ignore[attr-defined]
     whole = cost_of(events, people, row)
     if whole.epsilon != claimed:
         yield f"the queries on the card cost epsilon = {decimal_text(whole.epsilon)}, and it states {claimed}"
@@ -149,7 +149,7 @@ def _of_queries(card: dict[str, Any], inputs: list[Attribute], folder: Path) -> 
         yield f"the queries on the card cost delta = {decimal_text(whole.delta)}, and the card has another"
     yield from _used(stated, inputs)
     yield from _replaced(card, replaced(whole, card["rows"]))
-    yield from _said(card, people, delta=row is not None, randomness=(estimator.randomness,))
+    yield from _said(card, people, delta=gaussian, randomness=(estimator.randomness(card["rows"]),))
 
 
 def _agree(asked: list[tuple[str, Decimal]], planned: list[tuple[str, Decimal]]) -> bool:

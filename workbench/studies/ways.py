@@ -480,7 +480,7 @@ def synthetic_figures(
         if question.asked == "correlation" and target is not None and target not in question.columns:
             return None
         if method.with_target:
-            found = Threes.of(setting, names.index(name)).half_length(base)
+            found = Threes.of(setting, names.index(name), method).half_length(base)
         else:
             places, share = _source_table(method, setting, names.index(name))
             if question.asked == "correlation" and target is None:

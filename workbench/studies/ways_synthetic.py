@@ -148,9 +148,10 @@ class Threes:
     third: float
 
     @classmethod
-    def of(cls, setting: Setting, place: int) -> Threes:
-        """Return it for the column at ``place``."""
-        target, sides, queries = setting.target, sides_of(setting), TAN.queries(setting)
+    def of(cls, setting: Setting, place: int, method: Synthesiser = TAN) -> Threes:
+        """Return it for the column at ``place``; ``method`` measures tables as ``tan`` does."""
+        inner = method.inner(setting)
+        target, sides, queries = setting.target, sides_of(inner), TAN.queries(inner)
         noise = {q.label: math.sqrt(q.paid.variance()) / max(setting.rows, 1) for q in queries if q.form == COUNTS}
         column, cell = setting.columns[place], noise[queries[-1].label]
         others = [side for j, side in enumerate(sides) if j not in (target, place)]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from workbench.params.field import named
 from workbench.synth.aim import AIM
 from workbench.synth.base import Synthesiser
+from workbench.synth.line import LINE
 from workbench.synth.marginals import MARGINALS
 from workbench.synth.mst import MST
 from workbench.synth.tan import TAN
 
-SYNTHESISERS: tuple[Synthesiser, ...] = (MARGINALS, MST, AIM, TAN)
+SYNTHESISERS: tuple[Synthesiser, ...] = (MARGINALS, MST, AIM, TAN, LINE)
 
 AUTO = "auto"
 """The name, where nobody gives one, by which a forecast chooses (:func:`workbench.synth.setting.method_for`)."""
@@ -24,4 +25,4 @@ def synthesiser(name: str) -> Synthesiser:
     return named(SYNTHESISERS, name, "method")
 
 
-__all__ = ["AIM", "AUTO", "MARGINALS", "MST", "SYNTHESISERS", "TAN", "Synthesiser", "synthesiser"]
+__all__ = ["AIM", "AUTO", "LINE", "MARGINALS", "MST", "SYNTHESISERS", "TAN", "Synthesiser", "synthesiser"]

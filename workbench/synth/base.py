@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +17,13 @@ from workbench.privacy.entropy import Entropy
 from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.synth.clique_fit import Fit
-from workbench.synth.columns import CoarseColumn, Codes, CountsTables, smallest_type
+from workbench.synth.columns import CoarseColumn, CodedRows, Codes, CountsTables, smallest_type
 from workbench.synth.row_sampler import uniforms
 from workbench.synth.tree import Doubles
 from workbench.synth.tree_fit import Measured
 from workbench.work.ask import Ask, UndeclaredError
 
-COUNTS, CHOICE = "counts", "choice"
+COUNTS, CHOICE, MODEL = "counts", "choice", "model"
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,8 @@ class Query:
 
     Attributes:
         label: its name in the cost and the certificate; no two of a synthesis are alike.
-        form: ``counts`` (a table, to every cell of which noise is added) or ``choice`` (of a pair of columns).
+        form: ``counts`` (a table, to every cell of which noise is added), ``choice`` (of a pair of columns) or
+            ``model`` (of the training of one).
         paid: its share of the budget.
     """
 
@@ -105,8 +107,8 @@ class Answered:
 
     Attributes:
         query: the query.
-        columns: names of the columns of the table, or of the pair that was chosen.
-        cells: number of measured cells along each; empty for a choice.
+        columns: names of the columns of the table, or of the pair that was chosen; of a model none.
+        cells: number of measured cells along each; empty but for a table.
     """
 
     query: Query
@@ -133,6 +135,7 @@ class Questions:
         self.setting, self.cancel, self.emit = setting, cancel, emit
         self.answered: list[Answered] = []
         self._queries, self._rows, self._ask = iter(queries), rows, ask
+        self._of_model = sum(query.form == MODEL for query in queries)
 
     def counts(self, columns: tuple[int, ...], groups: Sequence[NDArray[np.int64] | None]) -> Measured:
         """Answer the next query: the noisy table of some columns.
@@ -170,6 +173,24 @@ class Questions:
         pair = pairs[self._ask.choose(query.label, [score(self._rows, pair) for pair in pairs], sensitivity)]
         self._done(query, pair, ())
         return pair
+
+    def model(self, trained: Callable[[Ask, CodedRows], Any]) -> Any:
+        """Return the model whose training asks the next queries, of rows that are in memory."""
+        made = trained(self._ask, self.whole_rows)
+        for _ in range(self._of_model):
+            self._done(self._next("a model"), (), ())
+        return made
+
+    @property
+    def whole_rows(self) -> CodedRows:
+        """The rows, where they are in memory."""
+        assert isinstance(self._rows, CodedRows)
+        return self._rows
+
+    def about(self, setting: Setting, rows: CodedRows) -> Questions:
+        """Ask what is left of another table with a row for each of these, which follows from its row and answers."""
+        self.setting, self._rows = setting, rows
+        return self
 
     def _next(self, what: object) -> Query:
         self.cancel.check()
@@ -268,12 +289,14 @@ class Tables:
         measured: the noisy tables.
         fit: a model of cliques that fits them nearly, from which the last fit begins.
         coarser: the cells of the model, where they are not those of the columns.
+        finish: makes rows of what is drawn, where these are not the cells of the columns yet.
     """
 
     pairs: tuple[tuple[int, int], ...]
     measured: tuple[Measured, ...] = field(repr=False)
     fit: Fit | None = None
     coarser: Coarser | None = None
+    finish: Callable[[Codes, Entropy], Codes] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -292,6 +315,8 @@ class Synthesiser:
         with_target: whether the table of a chosen pair holds the target, too.
         cuts: into how many parts a column of numbers is cut where nobody says it, from (rows, budget, columns); by
             default :func:`workbench.synth.columns.public_cuts`.
+        inner: the setting whose tables are counted, where these are not of the columns as they are; it is another one
+            where rows are read one by one.
     """
 
     name: str
@@ -303,6 +328,7 @@ class Synthesiser:
     closes_circles: bool = False
     with_target: bool = False
     cuts: Callable[[int, Budget, int], int] | None = None
+    inner: Callable[[Setting], Setting] = lambda setting: setting
 
 
 def split(budget: Budget, parts: Sequence[tuple[str, str, float]]) -> tuple[Query, ...]:

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +85,8 @@ class CoarseColumn:
 
     def draw(self, codes: Codes, entropy: Entropy) -> CellArray:
         """Return a fine cell for each coarse one, (n,), uniformly within it."""
+        if self.cuts == self.grid.cells.size:
+            return codes.astype(np.uint32)
         firsts = self.firsts()
         held = np.minimum(codes, self.cuts - 1)
         width = (firsts[1:] - firsts[:-1])[held]
@@ -145,6 +147,11 @@ class CountedTables(ReadByColumns):
         self._counts: dict[tuple[int, ...], NDArray[np.int64]] = {}
 
     @property
+    def rows(self) -> Self:
+        """The tables, in place of the rows."""
+        return self
+
+    @property
     def cells(self) -> int:
         """How many cells all tables have."""
         return sum(math.prod(self._columns[place].size for place in table) for table in self._tables)
@@ -165,6 +172,29 @@ class CountedTables(ReadByColumns):
         if places not in self._tables:
             return self.counts(places[::-1], sizes[::-1]).T
         return self._counts.get(places, np.zeros(tuple(sizes), np.int64))
+
+
+class KeptRows(ReadByColumns):
+    """Rows as coarse cells, read part by part and kept: a byte or two for each value."""
+
+    def __init__(self, columns: Sequence[CoarseColumn]) -> None:
+        """Begin with no row."""
+        super().__init__([column.encode for column in columns])
+        self._columns = tuple(columns)
+        self._parts: list[CodedRows] = []
+
+    def made(self, part: Table, columns: list[Codes]) -> CodedRows:
+        """Return the rows of a part."""
+        return _present(self._columns, columns)
+
+    def keep(self, made: CodedRows) -> None:
+        """Keep them."""
+        self._parts.append(made)
+
+    @property
+    def rows(self) -> CodedRows:
+        """The rows of all parts that were read."""
+        return CodedRows(np.vstack([p.codes for p in self._parts]), np.concatenate([p.present for p in self._parts]))
 
 
 def public_cuts(rows: int, strength: float, beside: int) -> int:

@@ -26,6 +26,7 @@ _FEW = 6
 """Cells below which there is no tail to make smooth."""
 
 _ROUNDS, _STILL, _STEP, _RIDGE = 40, 1e-3, 4.0, 1e-6
+_ROUNDING = 1e-14
 
 
 def density(counts: Doubles, variance: float, rows: float, cancel: CancelToken) -> Doubles | None:
@@ -77,6 +78,8 @@ def _fitted(at: Doubles, counts: Doubles, variance: float, rows: float, prior: D
         shares = _shares(at)
         slopes = rows * (np.diag(shares) - np.outer(shares, shares))
         bend = slopes @ slopes / variance + prior
+        # With next to no noise the prior is lost beside it, and what is left has no inverse.
+        bend += _ROUNDING * bend.trace() * np.eye(len(bend))
         step = np.linalg.solve(bend, slopes @ (rows * shares - counts) / variance + prior @ at)
         step *= min(1.0, _STEP / max(float(np.abs(step).max()), 1e-300))
         gained = 0.0

@@ -17,7 +17,7 @@ from workbench.data.impossible import OPTION, Statement, statements
 from workbench.data.schema import Attribute
 from workbench.params import ParameterError
 from workbench.privacy.central.share import Budget
-from workbench.synth import AUTO, MARGINALS, MST, TAN, synthesiser
+from workbench.synth import AUTO, LINE, MARGINALS, MST, TAN, synthesiser
 from workbench.synth.base import BARRIER, Impossible, Setting, Synthesiser
 from workbench.synth.cliques import CliqueTree, spread
 from workbench.synth.columns import CoarseColumn, coarse_columns, public_cuts
@@ -164,9 +164,10 @@ def method_for(
     if target is None:
         return MST
     if len(facts) > 2:
-        setting = setting_for(facts, target, rows, epsilon, delta=delta, method=TAN)
-        if parts_of(setting) >= ENOUGH and _bounded(setting, TAN):
-            return TAN
+        best = LINE if delta and facts[target].numeric else TAN
+        setting = setting_for(facts, target, rows, epsilon, delta=delta, method=best)
+        if parts_of(best.inner(setting)) >= ENOUGH and _bounded(setting, best):
+            return best
     return MARGINALS
 
 

@@ -37,10 +37,10 @@ from workbench.privacy.accounting.event import (
 )
 from workbench.privacy.accounting.private_selection import epsilon_of_try
 from workbench.privacy.central.central_noise import CentralNoise, NoNoise
-from workbench.privacy.central.exponential import exponential_choice, noisy_max
+from workbench.privacy.central.exponential import exponential_choice, noisy_max, one_way_choice
 from workbench.privacy.central.private_median import median, private_median
 from workbench.privacy.central.quantile_choice import Held, depths, drawn_quantiles
-from workbench.privacy.central.share import Share
+from workbench.privacy.central.share import QueryEvent, Share
 from workbench.privacy.central.threshold import threshold
 from workbench.privacy.central.tries import number_of_tries
 from workbench.privacy.entropy import ChaCha20Entropy, Entropy, OsEntropy
@@ -150,6 +150,8 @@ class Ask:
     def largest(self, label: str, parts: Sequence[Sequence[int]], sensitivity: int) -> list[int]:
         """Return for each part the place of a large score, by report-noisy-max (permute-and-flip).
 
+        With a ρ it is the exponential mechanism at ε = √(8ρ): :func:`.one_way_choice`.
+
         Args:
             label: of the event.
             parts: the scores of disjoint parts of the rows; one row moves those of its part in one direction.
@@ -157,14 +159,18 @@ class Ask:
         """
         if not self.private:
             return [max(range(len(scores)), key=lambda place: (scores[place], -place)) for scores in parts]
-        epsilon = self._share(label).pure_epsilon
-        return [noisy_max(scores, sensitivity, epsilon, self._noise) for scores in parts]
+        return self._largest(self._share(label), parts, sensitivity)
+
+    def _largest(self, share: Share, parts: Sequence[Sequence[int]], sensitivity: int) -> list[int]:
+        if share.gaussian:
+            return [one_way_choice(scores, sensitivity, share.choice_epsilon, self._noise) for scores in parts]
+        return [noisy_max(scores, sensitivity, share.loss, self._noise) for scores in parts]
 
     def least(self, label: str, parts: Sequence[Sequence[int]], sensitivity: int) -> list[int]:
         """Return for each part the place of a small loss, by report-noisy-min with discrete Laplace noise.
 
         The noisy losses are thrown away, so that only the places are released (Dwork & Roth 2014, Claim 3.9; losses
-        that one row moves in one direction need no factor 2).
+        that one row moves in one direction need no factor 2). With a ρ it is the choice of :meth:`largest`.
 
         Args:
             label: of the event.
@@ -173,7 +179,10 @@ class Ask:
         """
         flat = [int(v) for losses in parts for v in losses]
         if self.private:
-            flat = self._noise.integers(flat, sensitivity, self._share(label).pure_epsilon)
+            share = self._share(label)
+            if share.gaussian:
+                return self._largest(share, [[-int(v) for v in losses] for losses in parts], sensitivity)
+            flat = self._noise.integers(flat, sensitivity, share.loss)
         found, start = [], 0
         for losses in parts:
             found.append(int(np.argmin(flat[start : start + len(losses)])))
@@ -330,8 +339,8 @@ class Ask:
         """What was declared and not asked, parts of a divided event among it."""
         return [*self._open, *(label for inner in self._inner for label in inner.left)]
 
-    def into(self, label: str, events: Iterable[PureDp]) -> Ask:
-        """Serve an event of ε in smaller ones, which may follow from earlier answers; return an Ask for these.
+    def into(self, label: str, events: Iterable[QueryEvent]) -> Ask:
+        """Serve an event of ε or ρ in smaller ones, which may follow from earlier answers; return an Ask for these.
 
         The caller finishes the Ask that is returned.
 
@@ -340,14 +349,15 @@ class Ask:
         """
         if not self.private:
             return self
-        parts, share = tuple(events), self._share(label)
-        if share.gaussian or not all(part.epsilon.is_finite() and part.epsilon > 0 for part in parts):
-            raise UndeclaredError(f"the parts of {label!r} are not all shares of epsilon above 0")
+        events, share = tuple(events), self._share(label)
+        parts = [Share.of(event) for event in events]
+        if not all(p.gaussian == share.gaussian and p.amount.is_finite() and p.amount > 0 for p in parts):
+            raise UndeclaredError(f"the parts of {label!r} are not all shares above 0 of what it is declared with")
         with localcontext() as context:
             context.prec = MAX_PREC
-            if sum((part.epsilon for part in parts), Decimal(0)) > share.amount:
+            if sum((part.amount for part in parts), Decimal(0)) > share.amount:
                 raise UndeclaredError(f"the parts of {label!r} are more than what was declared")
-        return Ask(parts, self._noise, self.coins)
+        return Ask(events, self._noise, self.coins)
 
     def finish(self) -> None:
         """Raise :class:`UndeclaredError` if something was declared, and so paid for, that was never asked."""
@@ -360,7 +370,7 @@ class Ask:
             raise UndeclaredError(f"{label!r} is declared as the steps of a training")
         if isinstance(event, ApproximateDp):
             raise UndeclaredError(f"{label!r} is declared as values that pass a threshold")
-        return Share(event.rho, gaussian=True) if isinstance(event, ZeroConcentrated) else Share(event.epsilon)
+        return Share.of(event)
 
     def _take(self, label: str) -> Declared:
         if label in self._asked:

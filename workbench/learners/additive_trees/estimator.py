@@ -95,7 +95,7 @@ _SHOWN = 16  # parts of a column in a picture
 class Setting(FitSetting[AdditiveParameters]):
     """The public facts of a fit, and what follows from them: queries, shares of ε, sensitivities."""
 
-    ranges_since = 2
+    ranges_since, delta_weighed_since = 2, 3
 
     @cached_property
     def used(self) -> int:
@@ -103,7 +103,7 @@ class Setting(FitSetting[AdditiveParameters]):
         every = len(self.attributes)
         if self.parameters.columns is not None:
             return min(self.parameters.columns, every)
-        known = self.rows * self.epsilon * (_WITH_DELTA if self.parameters.delta else 1.0)
+        known = self.rows * self.epsilon * (_WITH_DELTA if self.gaussian else 1.0)
         chosen = 1 if known < _ONE else 2 + int(min(known / _EACH, every))
         return every if chosen >= _NEARLY_ALL * every else chosen
 
@@ -117,7 +117,7 @@ class Setting(FitSetting[AdditiveParameters]):
         """How often each column has its turn."""
         if not self.private:
             return self.parameters.cycles or _CYCLES_WITHOUT_NOISE
-        table = _CYCLES if self.parameters.delta is None else _CYCLES_WITH_DELTA
+        table = _CYCLES_WITH_DELTA if self.gaussian else _CYCLES
         return self.parameters.cycles or next(cycles for until, cycles in table if self._known <= until)
 
     @cached_property
@@ -193,7 +193,7 @@ class Setting(FitSetting[AdditiveParameters]):
 
         In L1 that is their sum; where a δ is given, in L2, the root of the sum of their squares, rounded up.
         """
-        return of * units if not (self.private and self.whole.gaussian) else math.isqrt(of * of * units - 1) + 1
+        return of * units if not self.gaussian else math.isqrt(of * of * units - 1) + 1
 
     @property
     def sensitivity(self) -> int:
@@ -308,7 +308,7 @@ class AdditiveModel(Model[Setting]):
         shapes_: what each used column adds to the scores in each of its cells (cells, outputs), about a mean of 0.
     """
 
-    parameters_type, setting_type, version = AdditiveParameters, Setting, 2
+    parameters_type, setting_type, version = AdditiveParameters, Setting, 3
 
     def __init__(self, setting: Setting, noise: str, answers: Answers, chosen: Sequence[int]) -> None:
         super().__init__(setting, noise, answers)

@@ -1,11 +1,11 @@
 """Forests of few shallow trees for classes and for numbers, private or not, in one code path.
 
-What is asked (pure ε, zero-out neighbours, discrete Laplace noise on whole numbers), of each tree:
+What is asked (zero-out neighbours, noise on whole numbers), of each tree:
 
 * for each level, how each of its nodes is split, by report-noisy-max over the borders of public cells of all columns;
   with little n·ε only which column is split into equal parts (:mod:`workbench.learners.forest.trees`);
 * the counts of the classes in the leaves, or the weights of low and high numbers, as one vector: L1 sensitivity of one
-  row.
+  row, which no L2 sensitivity is above.
 
 The nodes of a level share no row, so that a level costs what one node costs. All trees look at all rows and share ε:
 rows split among the trees would leave the same noise beside fewer rows. There is no bootstrap, which would use a row
@@ -44,7 +44,7 @@ from workbench.learners.forest.trees import (
 )
 from workbench.learners.setting import (
     FitSetting,
-    discrete_laplace_variance,
+    chance_of_failure,
     how_many,
     part_of_epsilon,
     privacy_budget,
@@ -58,7 +58,7 @@ MOST_DEPTH = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class ForestParameters(Parameters):
+class TreesParameters(Parameters):
     """Budget and size. The defaults were chosen on generated tables and on the public ones of the tests."""
 
     epsilon: float | None = privacy_budget()
@@ -78,6 +78,13 @@ class ForestParameters(Parameters):
         None,
         "the part of ε for choosing the splits; the rest is for the leaves. By default between 0.3 and 0.7",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForestParameters(TreesParameters):
+    """The same of forests, which a δ may pay for."""
+
+    delta: float | None = chance_of_failure()
 
 
 @dataclass(frozen=True)
@@ -108,13 +115,19 @@ _SHAPES = (
     Shape(500_000.0, 8, (2,) * 6, 0.6),
     Shape(math.inf, 16, (2,) * 7, 0.6),
 )
+_DEEP = (
+    # Of numbers one deep tree says more than several that share ε, each level of which looks at half of the columns.
+    Shape(15_000.0, 1, (4, 2, 2, 2, 2), 0.7),
+    Shape(500_000.0, 1, (4, 2, 2, 2, 2, 2), 0.7),
+)
 _FEW_NUMBERS = Shape(25.0, 1, (4,), 0.3)  # of numbers only: eight leaves would be lost in noise
 _WITHOUT_NOISE = Shape(math.inf, 20, (2,) * 8, 0.5)
+_DEEP_SINCE = 3  # the format
 _NUMBERS_NEED = 2.5  # how many times as much n·ε numbers need as classes: their splits are less clear
 _COLUMNS_PART = {True: 2, False: 3}  # each level of several trees looks at one column in two (without noise in three)
 
 
-class Setting(FitSetting[ForestParameters]):
+class Setting(FitSetting[TreesParameters]):
     """The public facts of a fit, and what follows from them: queries, shares of ε, sensitivities."""
 
     ranges_since = 2
@@ -139,6 +152,8 @@ class Setting(FitSetting[ForestParameters]):
         if self.private:
             numeric, known = self.target.numeric, self.rows * self.epsilon
             shapes = (_FEW_NUMBERS, *_SHAPES) if numeric else _SHAPES
+            if numeric and self.version >= _DEEP_SINCE:
+                shapes = (_FEW_NUMBERS, *_SHAPES[:4], *_DEEP, _SHAPES[-1])
             chosen = next(shape for shape in shapes if known / (_NUMBERS_NEED if numeric else 1.0) < shape.until)
         given = self.parameters
         return Shape(
@@ -186,18 +201,12 @@ class Setting(FitSetting[ForestParameters]):
         """How far one row moves the losses of its node, all in one direction; it moves no other node's."""
         return UNIT
 
-    def leaf_variance(self, epsilon: float) -> float:
-        """Return the variance of the noise of each whole number of a leaf, in rows."""
-        if epsilon == math.inf:
-            return 0.0
-        weight = self.goal.weight
-        return discrete_laplace_variance(weight, epsilon) / weight**2
-
     def leaf_values(self, tree: int, answers: Mapping[str, list[int]]) -> Doubles:
         """Return the estimated share of each part in each leaf of a tree (leaves, parts)."""
         goal, label = self.goal, self.labels(tree)[-1]
         sums = np.array(answers[label], dtype=np.float64).reshape(-1, goal.parts) / goal.weight
-        return leaf_shares(sums, self.rows, self.leaf_variance(self.budget(label)), goal.spread, goal.sampling)
+        variance = self.noise_variance(label, goal.weight) / goal.weight**2
+        return leaf_shares(sums, self.rows, variance, goal.spread, goal.sampling)
 
     def targets(self, tree: int, y: NDArray[Any], said: Doubles) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the kinds (m,) and weights (m, parts) that a tree is fitted to.
@@ -230,7 +239,8 @@ class ForestModel(Model[Setting]):
         trees_: what each tree says in its leaves: the estimated shares (leaves, parts).
     """
 
-    parameters_type, setting_type, version = ForestParameters, Setting, 2
+    parameters_type: ClassVar[type[TreesParameters]] = ForestParameters
+    setting_type, version = Setting, 2
 
     def __init__(self, setting: Setting, noise: str, answers: Answers) -> None:
         super().__init__(setting, noise, answers)
@@ -271,7 +281,7 @@ class ClassModel(ForestModel, Classifier[Setting]):
 class NumberModel(ForestModel):
     """A forest whose leaves hold the weights of low and high numbers."""
 
-    name, task = "forest-regression", REGRESSION
+    name, task, version = "forest-regression", REGRESSION, _DEEP_SINCE
 
     def predict(self, X: ArrayLike) -> Doubles:
         """Return the predicted number of each row (n,), within the declared bounds."""

@@ -182,16 +182,12 @@ class Setting(FitSetting[LinearRegressionParameters]):
     """The public facts of a fit, and what follows from them: queries, shares of ε, sensitivities."""
 
     ranges_since = 3
+    delta_weighed_since = 0  # L2 norms of products are far below L1: it pays wherever there are two columns
 
     @cached_property
     def functional(self) -> bool:
         """Whether the functional mechanism is asked for."""
         return self.parameters.method == FUNCTIONAL
-
-    @property
-    def gaussian(self) -> bool:
-        """Whether noise is discrete Gaussian, and norms are L2."""
-        return self.private and self.whole.gaussian
 
     @cached_property
     def used(self) -> int:

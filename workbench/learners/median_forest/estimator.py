@@ -311,9 +311,8 @@ class SampleAndAggregate(PrivateEstimator[AnsweredRows]):
 
     empty_rows = True  # a row's block follows from its place
 
-    @property
-    def randomness(self) -> str:
-        """Where the randomness of the predictions comes from, for their card."""
+    def randomness(self, rows: int) -> str:
+        """Return where the randomness of the predictions comes from, for their card."""
         return "a cell of a public grid by whole-number weights, exactly, with random bits from the operating system"
 
     _read: tuple[str, AskedRows] | None = None

@@ -1,6 +1,6 @@
 """Naive Bayes for numeric and categorical attributes, private or not, in one code path.
 
-The queries (pure ε, zero-out neighbours, discrete Laplace noise on integers):
+The queries (zero-out neighbours, noise on integers):
 
 * the range of each numeric attribute, where ε and the rows allow it (:mod:`workbench.learners.ranges`);
 * where ε and the rows do not allow all attributes, which ones are used;
@@ -64,7 +64,7 @@ from workbench.learners.selection import UNIT, choose
 from workbench.learners.setting import FitSetting, split_epsilon
 from workbench.learners.sums import grid_size, histogram, on_grid
 from workbench.learners.tasks import CLASSIFICATION
-from workbench.privacy.accounting.event import PureDp, floor_double
+from workbench.privacy.central.share import QueryEvent, Share
 from workbench.work.ask import Ask
 
 CHOICE = "choice of attributes"
@@ -96,10 +96,15 @@ class Setting(FitSetting[NaiveBayesParameters]):
         p, all_of_them = self.parameters, len(self.attributes)
         if not self.private or all_of_them == 1:
             return all_of_them
-        # √2·k·used/(n·share·ε) is the deviation of a class mean's noise when classes are equally large.
-        for_means = (1 - p.count_share) * (1 - self.choice_share)
-        most = p.noise_limit * for_means * self.epsilon * self.rows / (_SQRT2 * self.classes)
+        # √2·k/(n·ε) is the deviation of a class mean's noise when classes are equally large, ε being its part.
+        for_means = self._strength((1 - p.count_share) * (1 - self.choice_share))
+        most = p.noise_limit * for_means * self.rows / (_SQRT2 * self.classes)
+        most = most**2 if self.gaussian else most
         return all_of_them if most >= all_of_them else max(1, int(most))
+
+    def _strength(self, part: float) -> float:
+        """Return the ε of Laplace noise as large as that of a query with this part of the budget."""
+        return Share(self.amount * Decimal(part), self.gaussian).strength
 
     @property
     def selects(self) -> bool:
@@ -114,23 +119,23 @@ class Setting(FitSetting[NaiveBayesParameters]):
         choosing, rest = split_epsilon(whole, (self.choice_share, 1 - self.choice_share))
         return choosing, rest
 
-    def choices(self) -> tuple[PureDp, ...]:
+    def choices(self) -> tuple[QueryEvent, ...]:
         """Return what each round of the choice costs; none where all attributes are used."""
         if not self.selects:
             return ()
         # The first ones matter most, and the first round has the most to choose from.
         shares = split_epsilon(self._parts()[0], [i**-0.5 for i in range(1, self.used + 1)])
-        return tuple(PureDp(share, f"{CHOICE}, {i}") for i, share in enumerate(shares, start=1))
+        return tuple(Share(share, self.gaussian).event(f"{CHOICE}, {i}") for i, share in enumerate(shares, start=1))
 
-    def events(self) -> tuple[PureDp, ...]:
+    def events(self) -> tuple[QueryEvent, ...]:
         """Return what a fit costs, before it is known which attributes are used; none without noise."""
         if not self.private:
             return ()
         if not self.selects:
             return events(self.queries())
         sizes, *each = self._shares()
-        parts = (PureDp(share, f"chosen attribute {i}") for i, share in enumerate(each, start=1))
-        return (*self.choices(), PureDp(sizes, "class sizes"), *parts)
+        labelled = (("class sizes", sizes), *((f"chosen attribute {i}", own) for i, own in enumerate(each, start=1)))
+        return (*self.choices(), *(Share(share, self.gaussian).event(label) for label, share in labelled))
 
     def _shares(self) -> tuple[Decimal, ...]:
         """Return ε of the class sizes and of each used attribute, where attributes are chosen."""
@@ -147,7 +152,7 @@ class Setting(FitSetting[NaiveBayesParameters]):
         each = (1 - p.count_share) / self.used
         # √8·k/(n·ε_j) is the deviation of the noise of one class's variance when classes are equally large.
         of_means = each * (1 - self.choice_share) if self.selects else each
-        per_class = 2 * _SQRT2 * k / (self.rows * of_means * self.epsilon) < p.separate_below
+        per_class = not self.private or 2 * _SQRT2 * k / (self.rows * self._strength(of_means)) < p.separate_below
 
         asked: list[tuple[float, str, str, int, int]] = [(p.count_share, "class sizes", "sizes", -1, k)]
         for j in chosen if self.selects else range(len(self.attributes)):
@@ -161,18 +166,13 @@ class Setting(FitSetting[NaiveBayesParameters]):
             shares = tuple(found)
         elif self.private:
             shares = split_epsilon(self.amount, [weight for weight, *_ in asked])
-        return tuple(
-            Query(
-                label,
-                form,
-                column,
-                length,
-                grid_size(self.rows, math.inf if share is None else floor_double(share)) if form == "moments" else 1,
-                share,
-                per_class and form == "moments",
-            )
-            for share, (_, label, form, column, length) in zip(shares, asked, strict=True)
-        )
+        made = list[Query]()
+        for amount, (_, label, form, column, length) in zip(shares, asked, strict=True):
+            share = None if amount is None else Share(amount, self.gaussian)
+            moments = form == "moments"
+            size = grid_size(self.rows, math.inf if share is None else share.strength) if moments else 1
+            made.append(Query(label, form, column, length, size, share, per_class and moments))
+        return tuple(made)
 
     def _asked(self, j: int, each: float, per_class: bool) -> list[tuple[float, str, str, int, int]]:
         """Return (weight, label, form, column, length) of each query about attribute ``j``."""
@@ -312,7 +312,7 @@ class NaiveBayesModel(Classifier[Setting]):
         columns = checked_columns(X, self.setting.attributes)
         return class_chances(self.class_sizes_, self.densities_, columns)
 
-    def events(self) -> tuple[PureDp, ...]:
+    def events(self) -> tuple[QueryEvent, ...]:
         """Return one event a query, with shares that sum to ε exactly; none without noise."""
         return (*self.setting.choices(), *events(self.queries))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.learners.setting import part_of_epsilon, privacy_budget, ranges_of_columns
+from workbench.learners.setting import chance_of_failure, part_of_epsilon, privacy_budget, ranges_of_columns
 from workbench.params import Parameters, real
 
 _HALF = "a half-range is half the width of the bounds"
@@ -24,6 +24,7 @@ class NaiveBayesParameters(Parameters):
     """
 
     epsilon: float | None = privacy_budget()
+    delta: float | None = chance_of_failure()
     ranges: str = ranges_of_columns()
     # Class sizes divide every sum, so they get more than an equal share of 2d+1 would give them.
     count_share: float = part_of_epsilon(

@@ -89,6 +89,16 @@ def rho_of(epsilon: Decimal, delta: Decimal) -> Decimal:
     return found
 
 
+@lru_cache(maxsize=256)
+def epsilon_within(rho: Decimal, delta: Decimal) -> Decimal:
+    """Return the ε, ten digits rounded down, whose ρ at this δ is at most ``rho`` and near it; 0 where none is."""
+    low, high, most = 0.0, 4 * float(rho) + 100.0, float(delta)
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if delta_of(rho, middle) > most else (low, middle)
+    return _shortened(Decimal(low))
+
+
 def _shortened(value: Decimal) -> Decimal:
     """Return ``value`` with ten significant digits, rounded down and without an exponent."""
     if value == 0:

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal, localcontext
 
+import numpy as np
+
 from workbench.params import ParameterError
 from workbench.privacy.accounting.event import ApproximateDp, PureDp, ZeroConcentrated, divided, floor_double
 from workbench.privacy.accounting.zcdp import rho_of
@@ -77,6 +79,12 @@ class Share:
     amount: Decimal
     gaussian: bool = False
 
+    @classmethod
+    def of(cls, event: QueryEvent) -> Share:
+        """Return the share that an event of ε or of ρ declares."""
+        assert not isinstance(event, ApproximateDp)
+        return cls(event.rho, gaussian=True) if isinstance(event, ZeroConcentrated) else cls(event.epsilon)
+
     @property
     def loss(self) -> float:
         """The amount as a double that is not above it."""
@@ -127,12 +135,17 @@ class Share:
             return noise.gaussian(values, sensitivity, self.loss)
         return noise.integers(values, sensitivity, self.loss)
 
-    def variance(self) -> float:
-        """Return an upper bound of the variance of each number's noise at sensitivity 1, near the exact one."""
+    def variance(self, sensitivity: int = 1) -> float:
+        """Return an upper bound of the variance of each number's noise, near the exact one."""
         if self.gaussian:
-            return gaussian_variance(self.scale)
-        b = math.exp(-self.loss)
-        return 2 * b / math.expm1(-self.loss) ** 2
+            return gaussian_variance(sensitivity * self.scale)
+        return discrete_laplace_variance(sensitivity, self.loss)
+
+
+def discrete_laplace_variance(sensitivity: int, epsilon: float) -> float:
+    """Return 2b/(1−b)², b = e^(−ε/Δ): the variance of discrete Laplace noise, 0 at ε = ∞."""
+    rate = epsilon / sensitivity
+    return float(2 * np.exp(-rate) / np.expm1(-rate) ** 2)
 
 
 def gaussian_variance(sigma: float) -> float:

@@ -254,11 +254,11 @@ def _train(wanted: FitTask, estimator: PrivateEstimator[Any], charge: Charge) ->
         statement=model_statement(
             people,
             replaces_invalid=plan.replaces_invalid,
-            delta=estimator.gaussian,
+            delta=estimator.gaussian(table.rows),
             unit=plan.unit,
             join=plan.joined_on,
         ),
-        randomness=estimator.randomness,
+        randomness=estimator.randomness(table.rows),
         releasable=estimator.releasable,
         rows=table.rows,
         outside=outside(features, target),

@@ -9,10 +9,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from workbench.data.impossible import joined
+from workbench.data.rows_in_parts import in_order
 from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.params.amounts import counted
@@ -20,15 +22,23 @@ from workbench.privacy.entropy import Entropy
 from workbench.release.certificate import certificate_path, require_format, stated_budget
 from workbench.release.kinds import Repeated
 from workbench.release.open_release import certified_rows
-from workbench.release.table_formats import DATABASE, FORMATS, ROWS_AT_ONCE, ReleasedText, table_format, types_of
+from workbench.release.table_formats import (
+    DATABASE,
+    FORMATS,
+    ROWS_AT_ONCE,
+    CodedRows,
+    ReleasedText,
+    table_format,
+    types_of,
+)
 from workbench.release.verify import rerun, unknown_values
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.writing import PLAIN
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 from workbench.synth import Synthesiser
-from workbench.synth.base import CHOICE, Answered, Query, Setting, events
-from workbench.synth.columns import MOST_CUTS, CoarseColumn, CountedTables, coarse_columns, coded
+from workbench.synth.base import CHOICE, MODEL, Answered, Query, Setting, events
+from workbench.synth.columns import MOST_CUTS, CoarseColumn, CountedTables, KeptRows, coarse_columns, coded
 from workbench.synth.needs import require_bounded
 from workbench.synth.parameters import SynthesisParameters
 from workbench.synth.setting import method_for, setting_for
@@ -110,9 +120,13 @@ def synthesis_work(
             frame = rows.frame(coins)
             text = ReleasedText(lambda start, stop: frame[start:stop], count, types)
         else:  # each row is made once, when it is written
-            text = ReleasedText(
-                None, count, types, lambda: (rows.frame(coins, start, start + ROWS_AT_ONCE) for start in starts)
+            at = partial(in_order, starts) if coins.releasable else lambda work: map(work, starts)
+            coded = CodedRows(
+                {column.name: column.grid.labels for column in setting.columns},
+                lambda work: at(lambda start: work(rows.cells(coins, start, start + ROWS_AT_ONCE))),
             )
+            parts = partial(at, lambda start: rows.frame(coins, start, start + ROWS_AT_ONCE))
+            text = ReleasedText(None, count, types, parts, coded)
         return form.write(text, plan.writing or PLAIN), form.columns(text)
 
     return _work_of(method, setting, count, chosen, joined(plan.impossible, chosen.impossible), written)
@@ -132,12 +146,10 @@ def _work_of(
     if impossible is not None:
         declared = {"impossible": impossible, "equal_cuts": equal_cuts(setting)}
 
-    reader = CountedTables(
-        setting.columns, setting.target if method.needs_target else None, 2 if method.with_target else 1
-    )
+    reader = _reader(method, setting)
 
     def asked(table: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> tuple[SyntheticRows, Entropy]:
-        rows = reader if reader.whole else coded(setting.columns, table)
+        rows = coded(setting.columns, table) if not reader.whole else reader.rows
         return synthesised(method, setting, rows, count, ask, emit, cancel), ask.coins
 
     def files(answers: tuple[SyntheticRows, Entropy], cancel: CancelToken) -> Made:
@@ -161,8 +173,15 @@ def _work_of(
         ask=asked,
         files=files,
         budget=setting.budget if setting.budget.gaussian else None,
-        reader=reader if reader.cells <= _MOST_COUNTED else None,
+        reader=reader if isinstance(reader, KeptRows) or reader.cells <= _MOST_COUNTED else None,
     )
+
+
+def _reader(method: Synthesiser, setting: Setting) -> CountedTables | KeptRows:
+    if method.inner(setting) is not setting:
+        return KeptRows(setting.columns)
+    target = setting.target if method.needs_target else None
+    return CountedTables(setting.columns, target, 2 if method.with_target else 1)
 
 
 def asked_work(
@@ -278,7 +297,7 @@ def _measured(stated: Any, method: Synthesiser, setting: Setting) -> Iterator[st
     if not shaped:
         yield "the certificate does not say for each query what was measured"
         return
-    sizes = {column.name: column.size for column in setting.columns}
+    sizes = {column.name: column.size for column in method.inner(setting).columns}
     chosen = [entry.get("columns") for query, entry in zip(queries, stated, strict=True) if query.form == CHOICE]
     beside = setting.columns[setting.target].name if method.with_target and setting.target is not None else None
     if not _pairs(chosen, [name for name in sizes if name != beside], circles=method.closes_circles):
@@ -331,7 +350,9 @@ def _expected(
     coarse = not chosen and target is not None and f"counts of {target}" in {query.label for query in queries}
     choices, tables = iter(chosen), iter(chosen)
     for query in queries:
-        if query.form == CHOICE:
+        if query.form == MODEL:
+            yield query, [], ()
+        elif query.form == CHOICE:
             yield query, next(choices), ()
         elif query.label in alone:
             yield query, [str(name) for name in alone[query.label]], (False,)

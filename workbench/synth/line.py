@@ -1,0 +1,194 @@
+"""``line``: as ``tan``, of what a private line through the other columns leaves of a target of numbers.
+
+1. A part of the budget trains private linear regression (:mod:`workbench.learners.linear_regression`) on the rows, each
+   value read as the middle of its cell.
+2. The rest is spent as ``tan`` spends it, on the table in which the target is what the line leaves of it: a number in
+   public cells about 0, the same for each row whatever the others are, as the line is released.
+3. The other columns and what is left are drawn as ``tan`` draws them; a drawn row's target is the line plus what is
+   left, within the declared bounds, and so in one of their public cells.
+
+So every column has its say in the target, where tables of three know two at a time; and what the line does not know,
+such as what two columns do together, is in the tables. It pays with a δ, where the line is good and many queries cost
+little (``tests/benchmarks/results/ten_tables.md``). Where there is no line (a target of names, a single column beside
+it, a statement of what is impossible that names the target) it is ``tan``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import ROUND_FLOOR, Decimal
+from functools import cached_property
+
+import numpy as np
+
+from workbench.data.schema import Attribute
+from workbench.learners.linear_regression.estimator import (
+    LinearRegression,
+    LinearRegressionModel,
+    LinearRegressionParameters,
+)
+from workbench.privacy.accounting.event import exact
+from workbench.privacy.accounting.zcdp import epsilon_within
+from workbench.privacy.central.share import Budget, Share
+from workbench.privacy.entropy import Entropy
+from workbench.synth.base import MODEL, Query, Questions, Setting, Synthesiser, Tables
+from workbench.synth.columns import CoarseColumn, CodedRows, Codes, coarse_columns
+from workbench.synth.tan import TAN, fine_cuts
+from workbench.synth.tree import Doubles
+from workbench.work.ask import Ask
+from workbench.work.noise import uncharged
+
+PART = 0.5
+"""Of the budget, for the line."""
+
+REACH = 0.6
+"""Half-ranges of the target at which what is left is cut off."""
+
+_DIGITS = Decimal("1e-12")
+
+
+def has_line(setting: Setting) -> bool:
+    """Return whether a line is trained."""
+    target = setting.target
+    if target is None or len(setting.columns) < 3 or not setting.columns[target].ordered:
+        return False
+    return not any(target in columns for columns, _ in setting.impossible)
+
+
+def _parts(budget: Budget) -> tuple[Budget, Budget]:
+    """Return what the line and what all else is paid with: together no more than the budget."""
+    if not budget.gaussian:
+        first = exact(float((budget.epsilon * Decimal(PART)).quantize(_DIGITS, ROUND_FLOOR)))
+        return Budget(first), Budget(budget.epsilon - first)
+    part = budget.amount * Decimal(PART)
+    first, rest = (epsilon_within(rho, budget.delta) for rho in (part, budget.amount - part))
+    return Budget(first, budget.delta), Budget(rest, budget.delta)
+
+
+def inner_of(setting: Setting) -> Setting:
+    """Return the setting in which the rest of the budget is spent: the target is what the line leaves of it."""
+    if not has_line(setting):
+        return setting
+    place, (_, rest) = setting.target, _parts(setting.budget)
+    assert place is not None
+    known = setting.columns[place].grid.attribute
+    lower, upper = known.bounds()
+    reach = REACH * (upper / 2 - lower / 2)
+    left = Attribute(name=known.name, kind="real", lower=-reach, upper=reach, missing=known.missing)
+    cuts = fine_cuts(setting.rows, rest, len(setting.columns))
+    columns = list(setting.columns)
+    columns[place] = coarse_columns([left], cuts)[0]
+    return replace(setting, columns=tuple(columns), epsilon=rest.epsilon)
+
+
+@dataclass(frozen=True, eq=False)
+class Lined:
+    """The line of a setting, before it is trained and after: rows as it reads them."""
+
+    setting: Setting
+
+    @cached_property
+    def _target(self) -> int:
+        assert self.setting.target is not None
+        return self.setting.target
+
+    @cached_property
+    def learner(self) -> LinearRegression:
+        """Private linear regression of the target, paid with its part of the budget; it charges nobody."""
+        first, _ = _parts(self.setting.budget)
+        facts = [column.grid.attribute for column in self.setting.columns]
+        target = facts.pop(self._target)
+        delta = float(first.delta) if first.gaussian else None
+        asked = LinearRegressionParameters(epsilon=float(first.epsilon), delta=delta)
+        return LinearRegression(tuple(facts), target, asked, uncharged())
+
+    def queries(self) -> tuple[Query, ...]:
+        """Return what the training asks."""
+        return tuple(Query(e.label, MODEL, Share.of(e)) for e in self.learner.events(self.setting.rows))
+
+    def columns(self, codes: Codes) -> Doubles:
+        """Return the columns beside the target (n, d − 1): middles of cells, NaN where missing; names as codes."""
+        each = []
+        for place, column in enumerate(self.setting.columns):
+            if place != self._target:
+                own = codes[:, place].astype(np.int64)
+                each.append(np.append(middles(column), np.nan)[own] if column.ordered else own.astype(np.float64))
+        return np.column_stack(each)
+
+    def goal(self, codes: Codes) -> Doubles:
+        """Return the target (n,), NaN where it is missing."""
+        column = self.setting.columns[self._target]
+        return np.append(middles(column), np.nan)[codes[:, self._target].astype(np.int64)]
+
+    def trained(self, questions: Questions) -> LinearRegressionModel:
+        """Ask what the training asks, of the rows as they are in memory."""
+
+        def trained(ask: Ask, rows: CodedRows) -> LinearRegressionModel:
+            codes = rows.codes[rows.present]
+            return self.learner.learned(ask, self.setting.rows, self.columns(codes), self.goal(codes))
+
+        made: LinearRegressionModel = questions.model(trained)
+        return made
+
+    def left(self, model: LinearRegressionModel, rows: CodedRows, inner: CoarseColumn) -> CodedRows:
+        """Return the rows with what the line leaves of the target in its place, each row's by itself."""
+        found, goal = rows.codes.astype(np.int64), self.goal(rows.codes)
+        here = rows.present & ~np.isnan(goal)
+        codes = np.full(len(found), inner.cuts, dtype=np.int64)
+        wrong = goal[here] - model.predict(self.columns(rows.codes[here]))
+        codes[here] = inner.coarse(inner.grid.cells_of(wrong))
+        found[:, self._target] = codes
+        return CodedRows(found, rows.present)
+
+    def drawn(self, model: LinearRegressionModel, inner: CoarseColumn, codes: Codes, coins: Entropy) -> Codes:
+        """Return drawn rows (n, d) with the line and what is left of it as their target."""
+        out, own = codes.astype(np.int64), codes[:, self._target].astype(np.int64)
+        column, here = self.setting.columns[self._target], own < inner.cuts
+        fine = inner.draw(own, coins)
+        value = model.predict(self.columns(codes[here])) + inner.grid.numbers_of(fine[here])
+        ends = np.arange(column.cuts)[1:]
+        middle = middles(column)
+        out[:, self._target] = column.cuts
+        out[here, self._target] = np.searchsorted((middle[ends - 1] + middle[ends]) / 2, value, side="right")
+        return out
+
+
+def middles(column: CoarseColumn) -> Doubles:
+    """Return the mean number of each coarse cell of an ordered column, (cuts,)."""
+    firsts = column.firsts()
+    numbers = column.grid.numbers_of(np.arange(firsts[-1]))
+    return np.add.reduceat(numbers, firsts[:-1]) / np.diff(firsts)
+
+
+def _queries(setting: Setting) -> tuple[Query, ...]:
+    if not has_line(setting):
+        return TAN.queries(setting)
+    return (*Lined(setting).queries(), *TAN.queries(inner_of(setting)))
+
+
+def _ask(questions: Questions) -> Tables:
+    setting = questions.setting
+    if not has_line(setting):
+        return TAN.ask(questions)
+    lined, inner = Lined(setting), inner_of(setting)
+    model = lined.trained(questions)
+    column = inner.columns[lined._target]
+    tables = TAN.ask(questions.about(inner, lined.left(model, questions.whole_rows, column)))
+    return replace(tables, finish=lambda codes, coins: lined.drawn(model, column, codes, coins))
+
+
+def _cuts(rows: int, budget: Budget, columns: int) -> int:
+    return fine_cuts(rows, _parts(budget)[1], columns)
+
+
+LINE = Synthesiser(
+    name="line",
+    title="A private line, and what it leaves",
+    help="trains a private linear regression of a target of numbers, and measures what it leaves as tan does",
+    needs_target=True,
+    queries=_queries,
+    ask=_ask,
+    with_target=True,
+    cuts=_cuts,
+    inner=inner_of,
+)
