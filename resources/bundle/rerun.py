@@ -19,6 +19,7 @@ def main() -> int:
     folder = Path(__file__).resolve().parent
     parser = argparse.ArgumentParser(description="run the plan of this bundle again; it is charged anew")
     parser.add_argument("data", metavar="DATA", help="the private table (of a model made from a release: that release)")
+    parser.add_argument("--join", metavar="FILE", help="the second private table, where one was joined")
     parser.add_argument("-o", "--output", metavar="OUT", required=True, help="the new release")
     parser.add_argument("--workbench", default="workbench", help="how the program is called (default: workbench)")
     parser.add_argument("--plan", help="another plan than plan.toml, such as the steward's own with all its values")
@@ -27,6 +28,9 @@ def main() -> int:
     options = parser.parse_args()
     places = {"DATA": options.data, "PLAN": options.plan or str(folder / "plan.toml"), "OUT": options.output}
     told = json.loads((folder / "rerun.json").read_text("utf-8"))
+    if "@JOIN" in told["command"] and options.join is None:
+        parser.error("a second table was joined: name it with --join FILE")
+    places |= {"JOIN": options.join}
     places |= {name: str(folder / name) for name in told["files"]}
     words = [places.get(word[1:], word) if word.startswith("@") else word for word in told["command"]]
     command = [*shlex.split(options.workbench), *words]

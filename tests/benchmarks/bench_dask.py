@@ -5,8 +5,8 @@ On an idle machine::
     pytest -m benchmark tests/benchmarks/bench_dask.py
 
 The table is written to ``tests/benchmarks/results/dask.md``. All times are those of whole commands, from their start to
-their end; ``WORKBENCH_BENCH_ROWS`` is the number of rows. ``results/growth.md`` has processor seconds, which other work
-hardly changes, of two sizes of table (``WORKBENCH_BENCH_GROWTH``), and what one more million rows takes.
+their end; ``WORKBENCH_BENCH_ROWS`` is the number of rows. ``results/dask_growth.md`` has processor seconds, which other
+work hardly changes, of two sizes of table (``WORKBENCH_BENCH_GROWTH``), and what one more million rows takes.
 """
 
 from __future__ import annotations
@@ -151,4 +151,4 @@ def test_growth(tmp_path: Path) -> None:
         more = zip(least[command, few], least[command, many], strict=True)
         slopes = [(b - a) / (many - few) * 1e6 for a, b in more]
         lines.append(f"| {command} | " + " | ".join(f"{one:.2f}" for one in slopes) + " |")
-    RESULTS.with_name("growth.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    RESULTS.with_name("dask_growth.md").write_text("\n".join(lines) + "\n", encoding="utf-8")

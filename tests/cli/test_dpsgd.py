@@ -5,11 +5,16 @@ from __future__ import annotations
 import csv
 import json
 import os
+import signal
 import stat
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 from command_cases import Run
 
@@ -21,6 +26,7 @@ from workbench.deep.features import TableData
 from workbench.deep.model import TrainedModel
 from workbench.privacy.accounting.event import replace_one
 from workbench.release.certificate import checksum, read_card
+from workbench.release.kept_run import STATE
 
 PLAN = """
 version = 1
@@ -96,6 +102,48 @@ def test_a_run_gives_the_promised_keys_files_and_charge(run: Run, folder: Path) 
     (entry,) = entries(run, folder)
     assert (entry["status"], entry["epsilon"], entry["delta"]) == ("charged", result["epsilon"], 1e-4)
     assert run("verify", str(folder / "net")).code == 0
+
+
+def alive(process: psutil.Process) -> bool:
+    """Return whether a process is still there; one that nobody has waited for is not."""
+    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_processes_that_train_together_end_together_and_leave_nothing(folder: Path, number: int) -> None:
+    (folder / "temporary").mkdir()
+    words = command(
+        folder, "--noise", "2", "--epochs", "100000", "--processes", "2", "--checkpoint", str(folder / "kept")
+    )
+    program = subprocess.Popen(
+        [sys.executable, "-m", "workbench", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "TMPDIR": str(folder / "temporary")},
+    )
+    deadline = time.monotonic() + 120
+    while not (folder / "kept" / STATE).exists() and program.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    ranks = psutil.Process(program.pid).children(recursive=True)
+    if number == signal.SIGINT:
+        os.killpg(program.pid, number)  # as Ctrl+C does
+    else:
+        program.send_signal(number)
+    out, err = program.communicate(timeout=60)
+    assert ranks
+    while any(map(alive, ranks)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(alive, ranks))
+    assert list((folder / "temporary").iterdir()) == []
+    assert out == ""
+    if number != signal.SIGKILL:
+        assert program.returncode == 4
+        assert "paused after" in err
+        assert "Traceback" not in err
 
 
 def test_the_metrics_have_the_promised_columns_and_rise_to_the_charge(run: Run, folder: Path) -> None:
@@ -313,7 +361,7 @@ def test_a_norm_that_follows_a_quantile_is_on_a_card_that_verifies(run: Run, fol
     assert stated["noise_standard_deviation"] > 2.0
     assert stated["last_clip"] != 1.0
     assert run("verify", str(folder / "net")).code == 0
-    for key, value in (("unclipped_num_std", 5.0), ("last_clip", -1.0)):
+    for key, value in (("unclipped_num_std", 5.0), ("last_clip", -1.0), ("last_clip", 1e-7)):
         tampered = {**card, "training": {**stated, key: value}}
         tampered["checksum"] = checksum(tampered)
         (folder / "net" / "card.json").write_text(json.dumps(tampered), encoding="utf-8")

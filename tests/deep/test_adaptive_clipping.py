@@ -13,14 +13,15 @@ torch = pytest.importorskip("torch")
 from test_checkpoints import Memory, data, interrupt_at  # noqa: E402
 from torch import nn  # noqa: E402
 
-from workbench.deep.adaptive_clipping import AdaptiveNorm  # noqa: E402
+from workbench.deep.adaptive_clipping import AdaptiveNorm, norm_of  # noqa: E402
 from workbench.deep.clipping import BoundEngine, PerRowClippedSum  # noqa: E402
+from workbench.deep.factors import NORMS  # noqa: E402
 from workbench.deep.plan import DpSgdPlan, NormRule  # noqa: E402
 from workbench.deep.preparation import engine_for  # noqa: E402
 from workbench.deep.private_step import PrivateStep, study_steps  # noqa: E402
 from workbench.deep.probe_step import HalvingClippedSum  # noqa: E402
 from workbench.deep.trainer import RunOptions, train  # noqa: E402
-from workbench.params import CancelledError, ParameterError  # noqa: E402
+from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError  # noqa: E402
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, exact  # noqa: E402
 from workbench.signals.cancel import CancelToken  # noqa: E402
 from workbench.work.ask import COUNT, Steps, UndeclaredError  # noqa: E402
@@ -73,6 +74,25 @@ def test_rows_that_are_not_numbers_count_as_clipped_and_an_empty_batch_as_nothin
     engine: Any = PerRowClippedSum(nn.Sequential(nn.Linear(4, 2)), 1.0, 4)
     assert counted(engine, torch.full((2, 4), math.nan), torch.tensor([0, 1]), 1.0) == -1.0
     assert counted(engine, torch.zeros(0, 4), torch.zeros(0, dtype=torch.int64), 1.0) == 0.0
+
+
+def test_no_noise_moves_the_norm_out_of_its_range_and_no_run_goes_on_from_outside_it() -> None:
+    norm = AdaptiveNorm(NormRule(0.5, 10.0, 1e9), 1.0, 1)
+    assert (norm.follow(-1e9), norm.follow(1e9)) == (1e6, 1e-6)
+    schedule = plan().schedule(500)
+    for clip in (0.0, -1.0, 1e-7, 1e7, math.inf, math.nan):
+        with pytest.raises(InputError, match="the checkpoint is damaged"):
+            norm_of(schedule, clip)
+
+
+@pytest.mark.parametrize("heard", [0, 2])
+def test_an_engine_that_leaves_out_norms_is_refused_in_a_sentence(heard: int) -> None:
+    norm = AdaptiveNorm(NormRule(0.5, 0.2, 1.0), 1.0, 3)
+    with norm.listening():
+        for _ in range(heard):
+            NORMS.on_norms(torch.ones(1, 1))
+    with pytest.raises(WorkbenchError, match=r"^the network's engine does not say the norm of each row"):
+        norm.counted(torch.ones(3, dtype=torch.bool))
 
 
 def test_a_batch_that_is_computed_again_counts_each_row_once() -> None:

@@ -7,16 +7,13 @@ from pathlib import Path
 import pytest
 
 torch = pytest.importorskip("torch")
-from array_data import ArrayData  # noqa: E402
+from own_networks import asked, data, written  # noqa: E402
 from torch import nn  # noqa: E402
 
-from workbench.data.schema import Attribute  # noqa: E402
 from workbench.deep import networks  # noqa: E402
-from workbench.deep.features import Features  # noqa: E402
 from workbench.deep.mixing_layers import converted, mixing  # noqa: E402
 from workbench.deep.model import TrainedModel, facts  # noqa: E402
 from workbench.deep.networks.images import Pixels  # noqa: E402
-from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.deep.preparation import engine_for  # noqa: E402
 from workbench.deep.trainer import train  # noqa: E402
 from workbench.deep.user_network import UserNetwork, trust  # noqa: E402
@@ -41,29 +38,11 @@ def lazy(classes):
 def plain(inputs, classes):
     return nn.Sequential(nn.Linear(inputs, classes))
 """
-FEATURES = Features(
-    tuple(Attribute(name=f"x{i}", kind="real", lower=-1, upper=1) for i in range(2)),
-    Attribute(name="y", kind="category", domain=("no", "yes")),
-)
 
 
 @pytest.fixture
 def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    (tmp_path / "converted_code.py").write_text(CODE, "utf-8")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(networks, "TRUSTED", {})
-    monkeypatch.setattr("sys.path", [*__import__("sys").path])
-    return "converted_code"
-
-
-def asked(name: str, **more: object) -> DpSgdPlan:
-    told = {"noise": 0.5, "delta": 1e-3, "batch": 40, "epochs": 10, "lr": 0.5, "clip": 1.0, "accountant": "rdp"}
-    return DpSgdPlan.from_plain({"network": name, "device": "cpu", **told, **more})
-
-
-def data(rows: int = 120) -> ArrayData:
-    X = torch.rand(rows, 2, generator=torch.Generator().manual_seed(0)).numpy() * 2 - 1
-    return ArrayData(FEATURES, X, (X[:, 0] > 0).astype(int))
+    return written("converted_code", CODE, tmp_path, monkeypatch)
 
 
 def test_a_network_with_batchnorm_is_refused_with_an_offer_and_trains_once_it_is_taken(code: str) -> None:

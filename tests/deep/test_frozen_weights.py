@@ -12,20 +12,16 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-from array_data import ArrayData  # noqa: E402
 from engine_networks import bound_of, reference  # noqa: E402
+from own_networks import COLUMNS, FEATURES, asked, data, written  # noqa: E402
 from torch import nn  # noqa: E402
 
-from workbench.data.schema import Attribute  # noqa: E402
-from workbench.deep import networks  # noqa: E402
 from workbench.deep.book_keeping import BookKeepingClippedSum  # noqa: E402
 from workbench.deep.clipping import PerRowClippedSum  # noqa: E402
 from workbench.deep.factors import CLIPPINGS  # noqa: E402
-from workbench.deep.features import Features  # noqa: E402
 from workbench.deep.frozen_weights import frozen, weights  # noqa: E402
 from workbench.deep.memory import predict  # noqa: E402
 from workbench.deep.model import TrainedModel, facts, weights_bytes  # noqa: E402
-from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.deep.preparation import engine_for  # noqa: E402
 from workbench.deep.trainer import Training, train  # noqa: E402
 from workbench.deep.user_network import UserNetwork, trust  # noqa: E402
@@ -89,27 +85,11 @@ class Hidden(nn.Module):
     def forward(self, x):
         return self.base(x) + self.adapter.up(self.adapter.down(x - x.mean(0)))
 """
-COLUMNS = tuple(Attribute(name=f"x{i}", kind="real", lower=-1, upper=1) for i in range(5))
-FEATURES = Features(COLUMNS, Attribute(name="y", kind="category", domain=("no", "yes")))
 
 
 @pytest.fixture
 def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    (tmp_path / "frozen_code.py").write_text(LORA + CODE, "utf-8")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(networks, "TRUSTED", {})
-    monkeypatch.setattr("sys.path", [*__import__("sys").path])
-    return "frozen_code"
-
-
-def asked(name: str, **more: object) -> DpSgdPlan:
-    told = {"noise": 0.5, "delta": 1e-3, "batch": 40, "epochs": 10, "lr": 0.5, "clip": 1.0, "accountant": "rdp"}
-    return DpSgdPlan.from_plain({"network": name, "device": "cpu", **told, **more})
-
-
-def data(rows: int = 120) -> ArrayData:
-    X = torch.rand(rows, 5, generator=torch.Generator().manual_seed(0)).numpy() * 2 - 1
-    return ArrayData(FEATURES, X, (X[:, 0] > 0).astype(int))
+    return written("frozen_code", LORA + CODE, tmp_path, monkeypatch)
 
 
 def run_of(name: str) -> Training:

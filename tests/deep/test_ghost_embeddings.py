@@ -17,6 +17,7 @@ from workbench.deep.book_keeping import BookKeepingClippedSum  # noqa: E402
 from workbench.deep.factors import CLIPPINGS  # noqa: E402
 from workbench.deep.preparation import engine_for  # noqa: E402
 from workbench.deep.user_network import UserNetwork  # noqa: E402
+from workbench.params import ParameterError  # noqa: E402
 
 WORDS, SIZE, PLACES, ROWS = 3_000, 16, 40, 8
 
@@ -66,6 +67,12 @@ def test_sums_are_those_of_dense_gradients(padding: int | None, rule: str) -> No
         assert isinstance(engine, BookKeepingClippedSum)
         expected = reference(network, x, y, bound_of(engine, clip, ROWS), rule)
         assert float((engine(x, y).total.double() - expected).norm()) <= 1e-5 * float(expected.norm())
+
+
+@pytest.mark.parametrize("layer", [nn.Embedding(5, 2, sparse=True), nn.EmbeddingBag(5, 2, mode="sum", sparse=True)])
+def test_sparse_gradients_are_refused_in_a_sentence(layer: nn.Module) -> None:
+    with pytest.raises(ParameterError, match=rf"^the layer 0 \({type(layer).__name__}\) has sparse gradients"):
+        engine_for(nn.Sequential(layer, nn.Flatten()), 1.0, 8)
 
 
 def test_no_tensor_is_larger_than_the_sum_itself() -> None:

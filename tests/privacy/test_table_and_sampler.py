@@ -47,6 +47,36 @@ def test_an_output_of_weight_zero_never_comes(weights: np.ndarray, seed: int) ->
     assert np.all(weights[0][drawn] > 0)
 
 
+@given(
+    integer_tables(), st.lists(st.tuples(st.integers(0, 31), st.integers(-1, 1), st.integers(0, 2**31 - 1)), max_size=9)
+)
+def test_a_draw_is_on_its_side_of_the_threshold_whenever_that_is_decided(
+    weights: np.ndarray, drawn: list[tuple[int, int, int]]
+) -> None:
+    """Positions at the thresholds, where the bits that are drawn first do not decide, and beside them."""
+    sampler = AliasSampler(weights)
+    bits, later, expected, first = sampler.bits, [], [], []
+    for number, beside, rest in drawn:
+        bucket = number % (1 << bits)
+        entry = int(sampler.entries[bucket])
+        threshold, alias = entry >> bits, entry % (1 << bits)
+        near = min(max((threshold >> 31) + beside, 0), (1 << (32 - bits)) - 1)
+        first.append(near << bits | bucket)
+        later += [rest << 33] if near == threshold >> 31 else []
+        expected.append(bucket if (near << 31 | rest) < threshold else alias)
+
+    said = [np.array([*first, 0][: 2 * -(-len(first) // 2)], np.uint32).view(np.uint64), np.array(later, np.uint64)]
+
+    class Stated:
+        releasable = False
+
+        def words(self, count: int) -> np.ndarray:
+            assert count == len(said[0])
+            return said.pop(0)
+
+    assert sampler.sample(np.zeros(len(drawn), np.uint16), Stated()).tolist() == expected
+
+
 def test_rows_that_do_not_sum_cannot_be_sampled() -> None:
     with pytest.raises(ValueError, match="sum"):
         AliasSampler(np.array([[TOTAL // 2, TOTAL // 4]], dtype=np.uint64))

@@ -22,6 +22,7 @@ import pytest
 from asks import exact_ask, released_ask, study_ask
 from release_cases import certificate_of, die_at, forge, names_in, run_to_exit, statuses
 
+from workbench.data.joined import Join, joined
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, CancelledError
 from workbench.privacy.accounting.event import PureDp
@@ -102,6 +103,31 @@ class Case:
         )
         table = dataclasses.replace(self.table, frame=self.table.frame.with_columns(owners))
         return dataclasses.replace(self, plan=plan, table=table)
+
+    def by_joined_persons(self) -> Case:
+        """The same with the last column in a second table, which has one row or three of a person, of the last none."""
+        case = self.by_persons()
+        *_, last = self.table.names
+        owners = case.table.column(PERSON)
+        row = pl.Series(range(case.table.rows))
+        kept = (owners != owners[-1]) & ((row % 3 == 0) | (owners.str.slice(1).cast(pl.Int64) % 2 == 0))
+        second = dataclasses.replace(case.table, frame=case.table.frame.select(PERSON, last).filter(kept))
+        first = dataclasses.replace(case.table, frame=case.table.frame.drop(last))
+        plan = dataclasses.replace(case.plan, join=Join(on=PERSON))
+        return dataclasses.replace(case, plan=plan, table=joined(first, second, PERSON, PERSON, SeededEntropy(4)))
+
+    def without(self, person: str) -> Table:
+        """The table with all rows of a person emptied; of a joined one, in both of the two."""
+
+        def emptied(table: Table) -> Table:
+            here = table.frame[PERSON] == person
+            cells = pl.when(here).then(None).otherwise(pl.all()).name.keep()
+            return dataclasses.replace(table, frame=table.frame.select(cells))
+
+        of = self.table.joined
+        if of is None:
+            return emptied(self.table)
+        return joined(emptied(of.first), emptied(of.second), PERSON, PERSON, SeededEntropy(4))
 
 
 # -- an Ask that keeps what it is asked -------------------------------------------------------------------------------
@@ -339,9 +365,10 @@ class KindConformance:
                     # A quantity that moves in one direction only may move in both for two rows.
                     assert one.moved(other) <= 2 or one.form in ("largest", "least"), (row, column, one, other)
 
-    def test_emptying_all_rows_of_a_person_moves_no_question_farther_than_k_rows(self) -> None:
-        """For given keys; that the keys decide nothing else is in ``test_persons.py``."""
-        case, most = self.case().by_persons(), 2
+    @pytest.mark.parametrize("tables", [1, 2])
+    def test_emptying_all_rows_of_a_person_moves_no_question_farther_than_k_rows(self, tables: int) -> None:
+        """For given keys; that the keys decide nothing else is in ``test_persons.py`` and ``test_joined.py``."""
+        most, case = 2, self.case().by_persons() if tables == 1 else self.case().by_joined_persons()
         owners = case.table.column(PERSON).to_list()
 
         def asked(table: Table, given: list[Any] | None = None) -> Recorder:
@@ -351,9 +378,7 @@ class KindConformance:
 
         here = asked(case.table)
         for person in sorted(set(owners)):
-            there = case.table
-            for row in (row for row, owner in enumerate(owners) if owner == person):
-                there = dataclasses.replace(case, table=there).emptied(row)
+            there = case.without(person)
             for one, other in zip(here.asked, asked(there, here.answers).asked, strict=True):
                 assert one.moved(other) <= most, (person, one, other)
 

@@ -87,7 +87,7 @@ def test_missing_values_are_estimated_beside_the_mean_of_the_others() -> None:
     cells = Cells.line(0, 10, 11, missing=True)
     table = GRR.build(cells, 6.0)
     true = np.concatenate([np.full(3000, 4), np.full(1000, 11)]).astype(np.uint16)
-    counts = np.bincount(table.sample(true, SeededEntropy(2)), minlength=12)
+    counts = np.bincount(table.sample(true, SeededEntropy(4)), minlength=12)
     made = estimate_numbers("x", cells, table, counts, 0.95)
     assert made.mean is not None
     assert made.missing is not None

@@ -128,6 +128,19 @@ def test_steps_cannot_be_copied() -> None:
             way(steps)
 
 
+def test_another_process_is_sent_leave_to_throw_coins_of_its_own_and_no_stream() -> None:
+    leave = Charged(free).ask(COST).steps("training").elsewhere()
+    first, second = (pickle.loads(pickle.dumps(leave)) for _ in range(2))
+    assert first.sample_rate == second.sample_rate == EVENT.sample_rate
+    assert first.coins is first.coins
+    assert isinstance(first.coins, ChaCha20Entropy)
+    assert not np.array_equal(first.coins.words(5), second.coins.words(5))
+    with pytest.raises(TypeError, match="cannot be copied"):
+        pickle.dumps(first)
+    with pytest.raises(UndeclaredError, match="only the coins of a release"):
+        study().ask(COST).steps("training").elsewhere()
+
+
 def test_refusals_come_before_a_bit_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = Charged(free).ask(COST).steps("training", 3)
     ask = Charged(free).ask(COST)

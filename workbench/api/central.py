@@ -37,6 +37,7 @@ def synthesize(
     cuts: int | None = None,
     delta: float | None = None,
     impossible: str | None = None,
+    join: pd.DataFrame | None = None,
     account: str | None = None,
     ledger: Place | bool | None = None,
     output: Place | None = None,
@@ -62,6 +63,7 @@ def synthesize(
         cuts: equal parts of the range of each column of numbers; by default a public number that fits rows and ε.
         delta: δ of one row's whole record, below 1/rows: noise is then discrete Gaussian. By default there is none.
         impossible: values that never occur together, as ``sex = male & pregnant = yes``; such a row is never drawn.
+        join: as for :func:`release`.
         account: as for :func:`release`.
         ledger: as for :func:`release`; the charge comes before a row enters a count.
         output: the released file (.csv, .xlsx, .parquet, …), with its certificate beside it; only with a ledger.
@@ -85,7 +87,7 @@ def synthesize(
     chosen = {"method": method, "target": target, "rows": rows, "cuts": cuts, "impossible": impossible}
     pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
     on: Any = {"engine": engine, "scheduler": scheduler, "scheduler_file": scheduler_file}
-    handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger, **on)
+    handed = Handed.of(frame, plan, join=join, **pays, seed=seed, study_ledger=study_ledger, **on)
     made = _published(handed, kinds.kind("synthetic"), chosen, epsilon, delta)
     if handed.pays is None:
         warn_of_study("this table")
@@ -99,6 +101,7 @@ def statistics(
     *,
     epsilon: float | None = None,
     delta: float | None = None,
+    join: pd.DataFrame | None = None,
     account: str | None = None,
     ledger: Place | bool | None = None,
     output: Place | None = None,
@@ -120,6 +123,7 @@ def statistics(
             histogram of every protected column and the mean of every number.
         epsilon: ε of one row for all figures together; the plan's by default.
         delta: δ of one row, below 1/rows: noise is then discrete Gaussian. By default there is none.
+        join: as for :func:`release`.
         account: as for :func:`release`.
         ledger: as for :func:`release`.
         output: the released file (.csv or .json), with its certificate beside it; only with a ledger.
@@ -141,7 +145,7 @@ def statistics(
     """
     pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
     on: Any = {"engine": engine, "scheduler": scheduler, "scheduler_file": scheduler_file}
-    handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger, **on)
+    handed = Handed.of(frame, plan, join=join, **pays, seed=seed, study_ledger=study_ledger, **on)
     made = _published(handed, kinds.kind("statistics"), {"figure": _figures(figures)}, epsilon, delta)
     if handed.pays is None:
         hint = "with a ledger and output= they are charged and can be published"
@@ -156,6 +160,7 @@ def publish(
     kind: str,
     epsilon: float | None = None,
     delta: float | None = None,
+    join: pd.DataFrame | None = None,
     account: str | None = None,
     ledger: Place | bool | None = None,
     output: Place | None = None,
@@ -175,6 +180,7 @@ def publish(
         kind: its name, as in certificates: ``statistics``, ``synthetic``, ``rappor`` and what was added to the list.
         epsilon: ε of one row; the plan's by default. Of a kind whose cost follows from its options there is none.
         delta: δ of one row, below 1/rows. By default there is none.
+        join: as for :func:`release`.
         account: as for :func:`release`.
         ledger: as for :func:`release`.
         output: the released file, with its certificate beside it; only with a ledger.
@@ -201,7 +207,7 @@ def publish(
     pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
     on: Any = {"engine": engine, "scheduler": scheduler, "scheduler_file": scheduler_file}
     plan = known.planned(plan, known.asked().from_plain(options))
-    handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger, **on)
+    handed = Handed.of(frame, plan, join=join, **pays, seed=seed, study_ledger=study_ledger, **on)
     made = _published(handed, known, options, epsilon, delta)
     if handed.pays is None:
         warn_of_study("this result")

@@ -146,6 +146,7 @@ def paid(
     Raises:
         ParameterError: who pays is not said or said twice, an output has no ledger, or the reverse.
     """
+    data = tuple(part for number, part in enumerate(data) if number == 0 or part is not None)
     marks = [mark_of(part) for part in data]
     ledgers = list(dict.fromkeys(m.ledger for m in marks if m is not None and m.ledger is not None))
     if asked_for(ledger):

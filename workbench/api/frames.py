@@ -25,6 +25,7 @@ import polars as pl
 from workbench.data.columns.source_types import as_type
 from workbench.data.columns.values import doubles
 from workbench.data.databases.address import as_path
+from workbench.data.joined import called
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
@@ -106,6 +107,14 @@ def table_of(frame: pd.DataFrame, source: str = "DataFrame") -> Table:
     if not len(frame):
         raise InputError("the table has no rows", source, "give at least one row")
     return Table(pl.DataFrame([_column(frame.iloc[:, i].tolist(), name) for i, name in enumerate(names)]), source)
+
+
+def columns_beside(frame: pd.DataFrame, second: pd.DataFrame, on: str) -> pd.DataFrame:
+    """Return a DataFrame without rows: the columns of ``frame`` and those of a second one that is joined with it."""
+    names = called([str(name) for name in frame.columns], [str(name) for name in second.columns], on)
+    kept = [label for label in second.columns if str(label) in names]
+    more = second[kept].iloc[:0].set_axis([names[str(label)] for label in kept], axis=1)
+    return pd.concat([frame.iloc[:0], more], axis=1)
 
 
 def readable_part(frame: pd.DataFrame) -> Table | None:

@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 
 from workbench.api.datasets import PRIVATE, Paid, note, opened, paid, workers_named
-from workbench.api.frames import Place, table_of
+from workbench.api.frames import Place, columns_beside, table_of
 from workbench.api.plans import for_frame
 from workbench.data.databases.address import shown
+from workbench.data.joined import joined
 from workbench.data.on_workers import LOCAL, PartsOnWorkers, Workers
 from workbench.data.table import Table
 from workbench.params import ParameterError
@@ -41,14 +42,15 @@ class Handed:
     """Rows, a plan, and who pays.
 
     Attributes:
-        frame: the rows as they were given.
-        table: the same as text.
+        frame: the rows as they were given; where a second table is joined, the columns of both without a row.
+        table: the rows as text.
         plan: declares the columns, with the kinds that follow from the frame, and the account that pays.
         pays: who pays, and what is written; ``None`` of a study.
         replace: whether an output that exists is replaced.
         seed: makes a study repeatable.
         study_ledger: the ledger that notes a study, where it is named.
         workers: of a cluster, who read the rows in parts; ``None`` for this computer.
+        join: the second table as it was given, where one is joined.
     """
 
     frame: pd.DataFrame
@@ -59,6 +61,7 @@ class Handed:
     seed: int | None = None
     study_ledger: Place | None = None
     workers: Workers | None = None
+    join: pd.DataFrame | None = None
 
     @classmethod
     def of(
@@ -76,19 +79,26 @@ class Handed:
     ) -> Self:
         """Return what was handed in; nothing is read before it is clear who pays.
 
+        A second table that is joined gives ``frame`` more columns, of which it then has the types alone.
+
         Raises:
-            InputError: ``frame`` is not a table of plain values.
+            InputError: ``frame`` or ``join`` is not a table of plain values, or the plan joins otherwise.
             ParameterError: who pays is not said or said twice, an output has no ledger, the reverse, or a release has
                 a seed.
         """
         workers = workers_named(engine, scheduler, scheduler_file)
-        pays = paid(frame, account=account, ledger=ledger, output=output, planned=plan.account)
+        join = more.get("join")
+        pays = paid(frame, join, account=account, ledger=ledger, output=output, planned=plan.account)
         if pays is not None and more.get("seed") is not None:
             raise ParameterError("a release draws fresh randomness", "seed", "leave it out")
+        table = table_of(frame)
+        if join is not None:
+            table = _joined(table, join, plan, more.get("seed"))
+            frame = columns_beside(frame, join, plan.joined_on or "")
         stated = for_frame(plan, frame)
         if pays is not None:
             stated = dataclasses.replace(stated, account=pays.account)
-        return cls(frame, table_of(frame), stated, pays, workers=workers, **more)
+        return cls(frame, table, stated, pays, workers=workers, **more)
 
     @property
     def rows(self) -> Table:
@@ -134,6 +144,14 @@ class Handed:
     def note(self, study: str) -> None:
         """Note that private figures are going to be shown."""
         note(study, self.table, self.frame, study_ledger=self.study_ledger)
+
+
+def _joined(table: Table, join: pd.DataFrame, plan: Plan, seed: int | None) -> Table:
+    if plan.unit is None or plan.joined_on is None:
+        what = "the plan joins no second table"
+        raise ParameterError(what, "join", 'make it with unit="COLUMN" and the same join=', code="join-unplanned")
+    coins = None if seed is None else SeededEntropy(seed + 1)
+    return joined(table, table_of(join, "join"), plan.unit, plan.joined_on, coins)
 
 
 def facts_of(done: Released) -> dict[str, Any]:

@@ -65,7 +65,8 @@ def train(
         ledger: as for :func:`release`; a training is always charged, so there must be one.
         output: a new folder for the network and its card.
         replace: whether an ``output`` that exists is replaced, which is charged again; it is refused otherwise.
-        settings: other parameters of ``workbench dpsgd``, such as ``optimizer="adam"`` or ``device="cpu"``.
+        settings: other parameters of ``workbench dpsgd``, such as ``optimizer="adam"``, ``device="cpu"`` or
+            ``processes=2``; with more than one, a script needs ``if __name__ == "__main__":``.
 
     Returns:
         The network, ready to predict.

@@ -11,8 +11,9 @@ from typing import Any, Self
 import pandas as pd
 
 from workbench.api.datasets import mark_of
-from workbench.api.frames import Place, Shown, cell_text, frame_of, path_of, short
+from workbench.api.frames import Place, Shown, cell_text, columns_beside, frame_of, path_of, short
 from workbench.data.columns.found import Found, attributes, persons
+from workbench.data.joined import Join
 from workbench.data.schema import OWN_VALUE, RELEASED, Attribute
 from workbench.params import ParameterError
 from workbench.params.field import IntegerField, did_you_mean, plain_scalar
@@ -75,6 +76,7 @@ class Plan(Shown, sanitize_plan.Plan):
         settings: dict[str, Any] = {"ε": self.epsilon}
         settings |= {"rows per person": self.rows_per_person} if self.rows_per_person > 1 else {}
         settings |= {"person": self.unit} if self.unit is not None else {}
+        settings |= {"joined on": self.joined_on} if self.joined_on is not None else {}
         settings |= {"account": self.account} if self.account is not None else {}
         for action in ("protect", "drop", "keep"):
             names = [c.name for c in self.columns if c.action == action]
@@ -122,6 +124,8 @@ def plan(
     invalid: str = REFUSE,
     rows_per_person: int | None = None,
     unit: str | None = None,
+    join: pd.DataFrame | None = None,
+    on: str | None = None,
     account: str | None = None,
     recipient: str | None = None,
     need: Iterable[str] | None = None,
@@ -151,6 +155,9 @@ def plan(
         rows_per_person: maximum rows per person; multiplies the charge. By default 1, or what ``values`` has found.
         unit: the column that identifies a person: of each, ``rows_per_person`` rows are read, chosen at random, and the
             others are emptied. It is left out, and invalid values are replaced.
+        join: a second table about the same persons, which is joined on ``unit``: its columns are planned as those of
+            ``frame`` are; one of a name that ``frame`` has, too, ends in ``_2``.
+        on: the column of ``join`` that identifies a person; by default it is called as ``unit`` is.
         account: public name of the account that pays.
         recipient: who gets the release: ``anyone`` (ε up to 1), ``named`` (up to 3) or ``us`` (up to 10).
         need: the columns of ``frame`` that they need; the others are left out.
@@ -164,6 +171,16 @@ def plan(
         ParameterError: a column is named twice, not in the frame or not declared, or a fact is not one that a plan
             can hold.
     """
+    mark, joining = mark_of(frame), None
+    if join is not None:
+        if unit is None or frame is None:
+            what = "a second table is joined on the person of the first one"
+            raise ParameterError(what, "join", "give the first table, and unit= its column that identifies a person")
+        joining = Join(on=on or unit)
+        if joining.on not in map(str, join.columns):
+            near = did_you_mean(joining.on, [str(name) for name in join.columns])
+            raise ParameterError(f"the second table has no column {joining.on!r}{near}", "on", "name its person column")
+        frame = columns_beside(frame, join, joining.on)
     questions = _questions(recipient, ask, want, target) if recipient or ask or want or need is not None else None
     target = questions.target if questions is not None else target
     wanted = None if need is None else _needed(need, target, frame)
@@ -178,13 +195,13 @@ def plan(
         questions.require_offered(epsilon)
         for wish in questions.wishes:
             wish.checked({c.name: c.kind for c in columns if c.action != "drop"})
-    mark = mark_of(frame)
     return Plan(
         epsilon=epsilon,
         questions=None if questions is None else questions.asked,
         columns=columns,
         invalid=invalid if unit is None else REPLACE,
         unit=unit,
+        join=joining,
         rows_per_person=1 if rows_per_person is None else rows_per_person,
         account=mark.account if account is None and mark is not None else account,
         follows=tuple(n for n in facts.pairs if n not in facts.kinds) if frame is None else (),

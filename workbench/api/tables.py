@@ -36,6 +36,7 @@ def release(
     frame: pd.DataFrame,
     plan: Plan,
     *,
+    join: pd.DataFrame | None = None,
     account: str | None = None,
     ledger: Place | bool | None = None,
     output: Place | None = None,
@@ -51,6 +52,8 @@ def release(
     Args:
         frame: the rows. The plan names all of its columns.
         plan: what is done with each column.
+        join: a second table, where the plan joins one: each row gets what it says of the row's person, of whom one row
+            of it is kept, chosen at random. Both tables share one account from then on.
         account: public name of the account that pays; left out of a dataset, which carries it.
         ledger: the ledger's file, or ``True`` for the user's own. The release is charged there before a row is read.
             Without it, and without an ``output`` of a dataset that carries a ledger, the result is a private study.
@@ -75,7 +78,7 @@ def release(
     """
     pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
     on: Any = {"engine": engine, "scheduler": scheduler, "scheduler_file": scheduler_file}
-    handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger, **on)
+    handed = Handed.of(frame, plan, join=join, **pays, seed=seed, study_ledger=study_ledger, **on)
     declared = {column.name: column for column in handed.plan.columns}
     to = handed.to(FORMATS)
     if to is None:
@@ -86,11 +89,11 @@ def release(
         entropy = KeyedEntropy(secrets.token_bytes(32), b"study") if seed is None else SeededEntropy(seed)
         drawn = draw(handed.plan, handed.table, entropy)
         warn_of_study("this table")
-        return restored(frame, _texts(drawn.frame()), declared, private=PRIVATE)
+        return restored(handed.frame, _texts(drawn.frame()), declared, private=PRIVATE)
     done = handed.released(prepare_rows(handed.plan, handed.table, to, handed.workers))
     with certified_copy(done.output, done.certificate) as file:
         released = certified_rows(file, done.document, done.certificate)[1]
-    return restored(frame, _texts(released.frame), declared, **facts_of(done))
+    return restored(handed.frame, _texts(released.frame), declared, **facts_of(done))
 
 
 def verify(path: Place, certificate: Place | None = None) -> list[str]:

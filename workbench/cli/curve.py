@@ -13,7 +13,7 @@ from workbench import learners
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.models import TARGET_HELP, one_of
 from workbench.cli.studying import Picture, Workers, check_outputs, files_text, note_study
-from workbench.cli.tables import add_data, add_ledger, add_output, columns_text, read_data
+from workbench.cli.tables import add_data, add_join, add_ledger, add_output, columns_text, read_data
 from workbench.params import InputError, ParameterError
 from workbench.paths import user_data
 from workbench.release.atomic import PartFile, remove_stale_parts, write_error
@@ -30,6 +30,7 @@ from workbench.studies.results import to_csv
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
+    add_join(parser)
     parser.add_argument("--target", required=True, metavar="COLUMN", help=TARGET_HELP)
     add_options(parser, CurvePlan, listed={"model": one_of(learners.LEARNERS)})
     parser.add_argument("--bounds", type=Path, metavar="PLAN", help="the plan (TOML) that declares bounds and domains")

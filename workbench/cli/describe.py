@@ -7,14 +7,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.tables import add_data, columns_text, read_data
+from workbench.cli.tables import add_data, add_join, columns_text, read_data
 from workbench.data.columns.profile import ColumnProfile, profile
 from workbench.data.csv.options import Dialect
-from workbench.data.table import Doubt, FileFacts
+from workbench.data.joined import matched
+from workbench.data.table import Doubt, FileFacts, Joined, Table
 from workbench.params.errors import one_line
 
 _LONGEST_NAME = 40
 _MOST_LABELS = 12
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    add_data(parser)
+    add_join(parser)
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
@@ -30,7 +36,14 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "notices": list(table.notices),
         "doubts": [_doubt(doubt) for doubt in table.doubts],
         "part": {"option": table.facts.option, "read": table.facts.part, "of": list(table.facts.parts)},
+        **({} if table.joined is None else {"joined": _joined(table, table.joined)}),
     }
+
+
+def _joined(table: Table, of: Joined) -> dict[str, Any]:
+    """Return what the second table is, and how many of its persons are in the first one."""
+    stated = {"source": of.second.source, "person": of.person, "on": of.on, "rows": of.second.rows}
+    return {**stated, "columns": list(of.names), "persons": matched(table)}
 
 
 def _column(column: ColumnProfile, facts: FileFacts) -> dict[str, Any]:
@@ -106,6 +119,12 @@ def _text(result: Mapping[str, Any]) -> str:
         lines.append(f"{result['part']['option']} {result['part']['read']} of {', '.join(result['part']['of'])}")
     if result["renamed"]:
         lines.append(f"repeated names in the header, renamed: {', '.join(result['renamed'])}")
+    if "joined" in result:
+        lines.append(
+            "joined with {source} on {person} = {on}: {rows:,} rows, {persons:,} persons are in both".format(
+                **result["joined"]
+            )
+        )
     if result["doubts"]:
         lines += _doubts_text(result["doubts"])
     rows = []
@@ -125,7 +144,7 @@ def _text(result: Mapping[str, Any]) -> str:
 COMMAND = Command(
     name="describe",
     example="workbench describe sample:people",
-    configure=add_data,
+    configure=_configure,
     run=_run,
     text=_text,
 )

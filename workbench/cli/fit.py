@@ -21,6 +21,7 @@ from workbench.cli.releasing import (
 from workbench.cli.tables import (
     add_data,
     add_engine,
+    add_join,
     charge,
     charged_words,
     engine_of,
@@ -39,12 +40,13 @@ from workbench.release.model.preflight import preflight
 from workbench.release.model.release_learner import FitTask, columns_of, release_fit, require_sums
 from workbench.signals import Notice, Progress
 
-_OF_ROWS = ("epsilon", "delta", "bounds", "ledger", "account", "scheduler", "scheduler_file")
+_OF_ROWS = ("join", "on", "epsilon", "delta", "bounds", "ledger", "account", "scheduler", "scheduler_file")
 _NEEDED = {"data": "DATA", "epsilon": "--epsilon", "bounds": "--bounds"}
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     add_data(parser, required=False)
+    add_join(parser)
     parser.add_argument("--target", required=True, metavar="COL", help=TARGET_HELP)
     parser.add_argument("--model", required=True, metavar="MODEL", help=one_of(learners.LEARNERS))
     each = ", ".join(model.name for model in learners.LEARNERS if model.each_prediction)
@@ -71,7 +73,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     workers = engine_of(options, context)
     if workers is not None:
         require_sums(chosen)
-    check_documents(options, options.data, options.bounds, options.ledger)
+    check_documents(options, options.data, options.join, options.bounds, options.ledger)
     plan = load_confirmed(options.bounds, options.account)
     features, target = columns_of(plan, options.target)
     table = read_data(options, context, plan)

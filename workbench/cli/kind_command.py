@@ -14,6 +14,7 @@ from workbench.cli.releasing import add_certificate, add_release, place, release
 from workbench.cli.tables import (
     add_data,
     add_engine,
+    add_join,
     beside,
     charge,
     charged_to,
@@ -120,6 +121,8 @@ class KindCommand:
         """Add the options."""
         kind = self.kind
         add_data(parser, required=not kind.forecasts)
+        if not kind.own_cost:
+            add_join(parser)
         declares = "how the file is read, rows per person (default: one row), account"
         stated = f"the plan (TOML): {declares if kind.any_text else 'its columns and bounds'}"
         parser.add_argument("--plan", required=not kind.any_text, type=Path, metavar="PLAN", help=stated)

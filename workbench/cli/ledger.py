@@ -216,7 +216,7 @@ def _tables(result: Mapping[str, Any]) -> Iterator[str]:
             _known_as(e["called"], e["dataset"]),
             figure(e["epsilon"]),
             figure(e["delta"]),
-            e["status"],
+            f"{e['status']}, of both tables" if "tables" in e else e["status"],
             Path(e["output"]).name or "–",
         )
         for e in result["entries"]

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.tables import add_data, add_output, how_to_read, read_data
+from workbench.cli.tables import add_data, add_join, add_output, how_to_read, read_data
 from workbench.data.columns.found import Found, attributes, persons
 from workbench.data.columns.profile import profile
-from workbench.data.read import SAMPLE_PREFIX
+from workbench.data.joined import Join
+from workbench.data.read import SAMPLE_PREFIX, ReadOptions
 from workbench.data.reading import reading_of
 from workbench.data.samples.sample_tables import sample_attributes
 from workbench.data.schema import Attribute
+from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, WorkbenchError
 from workbench.params.codec import parse_toml, read_text, read_toml
 from workbench.params.errors import one_line
@@ -61,6 +63,7 @@ _EPSILON = RealField(
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     add_data(parser, required=False)
+    add_join(parser)
     parser.add_argument("--confirm", type=Path, metavar="PLAN", help=_CONFIRM)
     parser.add_argument("--epsilon", metavar="ε", help=_EPSILON.help)
     parser.add_argument("--target", metavar="COL", help="the column to predict")
@@ -98,7 +101,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     for name in (name for name, value in needed.items() if value is None):
         raise ParameterError(f"{name} is missing", "workbench plan", "see `workbench plan --help`")
     epsilon = _EPSILON.parse(epsilon_text, "--epsilon")
-    keep_inputs(options.output, options.data, options.dictionary, options.values)
+    keep_inputs(options.output, options.data, options.join, options.dictionary, options.values)
     dictionary = load_dictionary(options.dictionary) if options.dictionary is not None else ()
     table = read_data(options, context)
     columns = profile(table, cancel=context.cancel, emit=context.emit)
@@ -106,6 +109,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.values is not None:
         found, release_id = released_values(options.values, context.cancel)
         declared = (*declared, *attributes(found, {column.name: column.kind for column in columns}))
+    join = _join(options, table)
     unit, rows_per_person = _persons(options, persons(found))
     roles = {a.name: a.role for a in declared} | {e.name: e.role for e in dictionary if e.role}
     suggested = suggestion(columns, table.rows, roles) if asked and options.need is None else None
@@ -117,7 +121,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         mechanism_name=options.mechanism,
         dropped=options.drop,
         from_data=options.from_data,
-        reading=reading_of(table, how_to_read(options, None)),
+        reading=reading_of(table.joined.first if table.joined else table, how_to_read(options, None)),
+        join=join,
         dictionary=dictionary,
         questions=_questions(options, suggested) if asked else None,
         suggested=suggested,
@@ -142,6 +147,17 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "notes": notes,
         "guessed": [str(guess) for guess in made.guesses],
     }
+
+
+def _join(options: argparse.Namespace, table: Table) -> Join | None:
+    """Return the second table as the plan states it; its persons are those of the plan."""
+    if table.joined is None:
+        return None
+    if options.unit not in (None, table.joined.person):
+        what = f"--unit is {options.unit}, and the tables are joined on {table.joined.person}"
+        raise ParameterError(what, hint="change one of the two")
+    options.unit = table.joined.person
+    return Join(on=table.joined.on, reading=reading_of(table.joined.second, ReadOptions()))
 
 
 def _persons(options: argparse.Namespace, found: tuple[str, int] | None) -> tuple[str | None, int]:

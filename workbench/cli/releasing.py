@@ -143,7 +143,7 @@ def documents_text(result: Any) -> str:
 
 def place(options: argparse.Namespace, *more: str | Path | None, formats: Mapping[str, str] = FORMATS) -> Destination:
     """Return where the release goes, after all that can be refused before plan and table are read."""
-    sources = (options.data, options.plan, options.ledger, *more)
+    sources = (options.data, getattr(options, "join", None), options.plan, options.ledger, *more)
     certificate = getattr(options, "certificate", None)
     to = destination(options.output, *sources, formats=formats, replace=options.replace, certificate=certificate)
     if to.table is not None and asks_for_documents(options):
@@ -193,7 +193,7 @@ def warn_of(outside: Iterable[str], context: Context) -> None:
 def released(options: argparse.Namespace, context: Context, done: Any, **facts: Any) -> dict[str, Any]:
     """Return the result of a release with a certificate: ``facts`` and what every release says; write its documents."""
     stated = done.document["guarantee"]
-    unit = {key: stated[key] for key in ("unit", "rows_per_person")} if "unit" in stated else {}
+    unit = {key: stated[key] for key in ("unit", "rows_per_person", "join") if key in stated and "unit" in stated}
     return {
         **facts,
         **unit,
@@ -214,7 +214,9 @@ def released_text(what: str, result: Mapping[str, Any]) -> str:
     if "unit" in result:
         most = result["rows_per_person"]
         read = "1 row was read" if most == 1 else f"{most} rows were read"
+        beside = f", beside one row of the second table with that {result['join']}" if "join" in result else ""
         written += (
-            f"\nof each person (the rows with the same {result['unit']}), at most {read}: epsilon is for each person"
+            f"\nof each person (the rows with the same {result['unit']}), at most {read}{beside}: epsilon is for each "
+            "person"
         )
     return f"{written}\n{charged_words(result)}{documents_text(result)}"

@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.cli.command import Command, Context
 from workbench.cli.releasing import add_certificate, add_release, place, release, released, released_text
-from workbench.cli.tables import add_data, add_engine, engine_of, load_confirmed, read_data
+from workbench.cli.tables import add_data, add_engine, add_join, engine_of, load_confirmed, read_data
 from workbench.release.path import prepare_rows
 from workbench.release.table_formats import SUFFIXES
 from workbench.release.verdict import Verdict
@@ -19,6 +19,7 @@ from workbench.sanitize.writing import PLAIN
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
+    add_join(parser)
     parser.add_argument("--plan", required=True, type=Path, metavar="PLAN", help="the plan (TOML)")
     add_engine(parser, "checked and drawn")
     stated = "put an apostrophe before text of kept columns that a spreadsheet would run as a formula"

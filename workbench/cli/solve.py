@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.tables import add_data, add_output, charge, columns_text, figure, read_data
+from workbench.cli.tables import add_data, add_join, add_output, charge, columns_text, figure, read_data
 from workbench.data.read import SAMPLE_PREFIX
 from workbench.data.samples.sample_tables import sample_attributes
 from workbench.params import ParameterError
@@ -29,6 +29,7 @@ _OUT = "write what the release takes: of statistics the request (--request), els
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     add_data(parser, more=", of which only the number of rows is used; or a plan (.toml)")
+    add_join(parser)
     parser.add_argument("--plan", type=Path, metavar="PLAN", help=_PLAN)
     add_options(parser, Wanted)
     add_output(parser, _OUT, required=False)

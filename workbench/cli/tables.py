@@ -12,6 +12,7 @@ from typing import Any
 
 from workbench.cli.command import READING, Context, add_options, flag_of, given_options, read_options
 from workbench.data.databases.address import as_path
+from workbench.data.joined import joined
 from workbench.data.on_workers import DASK, LOCAL, Workers, workers_of
 from workbench.data.read import ReadOptions, read_table, require_options
 from workbench.data.reading import over
@@ -40,6 +41,17 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     add_options(parser.add_argument_group(READING), ReadOptions)
 
 
+def add_join(parser: argparse.ArgumentParser) -> None:
+    """Add ``--join FILE --on COLUMN``."""
+    second = (
+        "a second table, joined on the person: each row of DATA gets what FILE says of its person, of whom FILE keeps "
+        "one row, chosen at random; epsilon is for all rows of a person in both"
+    )
+    parser.add_argument("--join", metavar="FILE", help=second)
+    on = "the column that identifies a person in both tables, or DATA's=FILE's; a plan with [join] says it already"
+    parser.add_argument("--on", metavar="COLUMN", help=on)
+
+
 SCHEDULER_FILE = "in place of --scheduler: the file that `dask scheduler --scheduler-file FILE` has written"
 
 
@@ -62,8 +74,42 @@ def engine_of(options: argparse.Namespace, context: Context) -> Workers | None:
 
 
 def read_data(options: argparse.Namespace, context: Context, plan: Plan | None = None) -> Table:
-    """Return the table that DATA names, read as the options or ``plan`` say; report choices that the reader made."""
-    return noticed(read_as(options.data, options, context, plan), context)
+    """Return the table that DATA names, read as the options or ``plan`` say; report choices that the reader made.
+
+    With ``--join`` it is joined with that file.
+    """
+    table, second = read_as(options.data, options, context, plan), getattr(options, "join", None)
+    if second is None:
+        return noticed(table, context)
+    person, on = joined_on(options, plan)
+    how = plan.join.reading if plan is not None and plan.join is not None else None
+    replace_invalid = plan is not None and plan.replaces_invalid
+    other = read_table(second, over(ReadOptions(), how), cancel=context.cancel, replace_invalid=replace_invalid)
+    return noticed(joined(table, other, person, on), context)
+
+
+def joined_on(options: argparse.Namespace, plan: Plan | None) -> tuple[str, str]:
+    """Return the columns of DATA and of ``--join`` that identify a person, as the plan says, else as ``--on``.
+
+    Raises:
+        ParameterError: neither says so, or they contradict each other.
+    """
+    person, _, on = (options.on or getattr(options, "unit", None) or "").partition("=")
+    stated = (person, on or person)
+    if plan is None:
+        if not person:
+            what = "--join names a second table, and nothing says who a person is"
+            raise ParameterError(what, hint="name the column: --on COLUMN")
+        return stated
+    if plan.unit is None or plan.join is None:
+        what = "the plan joins no second table"
+        hint = 'write unit = "COLUMN" and [join] with on = "COLUMN" in it, or leave --join out'
+        raise ParameterError(what, "--join", hint, code="join-unplanned")
+    planned = plan.unit, plan.join.on
+    if person and stated != planned:
+        what = f"the plan joins on {planned[0]} and {planned[1]}"
+        raise ParameterError(what, "--on", "leave --on out")
+    return planned
 
 
 def noticed(table: Table, context: Context) -> Table:

@@ -12,7 +12,7 @@ from workbench import learners
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.models import one_of
 from workbench.cli.studying import Workers, note_study, refuse_reading
-from workbench.cli.tables import add_data, add_ledger, columns_text, read_data
+from workbench.cli.tables import add_data, add_join, add_ledger, columns_text, read_data
 from workbench.params import ParameterError, Parameters, integer
 from workbench.release.model.release_learner import columns_of
 from workbench.sanitize.plan import Plan, load_plan
@@ -36,6 +36,7 @@ class GeneratedRows(Parameters):
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     add_data(parser, required=False)
+    add_join(parser)
     parser.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
     add_options(parser, WhyPlan, listed={"model": one_of(learners.LEARNERS)})
     parser.add_argument(

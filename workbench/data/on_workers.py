@@ -174,7 +174,7 @@ class PartsOnWorkers(Sequence[_Part]):
             self._rows = max(1, PART_BYTES * table.rows // max(1, int(self._frame.estimated_size())))
             self._count = -(-table.rows // self._rows)
         nothing = pl.DataFrame(schema=dict.fromkeys(table.names, pl.String))
-        self._beside = table.replaced(frame=nothing, digest=b"", blank_lines=(), row_numbers=None)
+        self._beside = table.replaced(frame=nothing, digest=b"", blank_lines=(), row_numbers=None, joined=None)
 
     def __len__(self) -> int:
         return self._count

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from workbench.data.columns.missing import marked
 from workbench.data.rows_in_parts import Part, Rows
 from workbench.data.table import Table
+from workbench.params import InputError
 from workbench.privacy.entropy import Entropy, OsEntropy
 
 _MERGED = 1 << 21
@@ -58,7 +59,7 @@ def of_persons(table: Table, person: str, most: int, coins: Entropy, *, counted:
     table.require([person])
     if isinstance(table.stored, pl.DataFrame):
         return table.replaced(
-            frame=_emptied(table.stored, person, _chosen([_ids(table, person)], most, coins, counted))
+            frame=_emptied(table.stored, person, kept_rows([whose(table, person)], most, coins, counted=counted))
         )
     return table.replaced(frame=_OfPersons(table, table.stored, person, most, coins, counted))
 
@@ -81,7 +82,13 @@ def as_planned(
         most: rows of each person that are kept.
         coins: choose them; by default the operating system's, and seeded ones in a study.
         counted: as of :func:`of_persons`.
+
+    Raises:
+        InputError: the table is joined on another column than ``person``.
     """
+    if table.joined is not None and table.joined.person != person:
+        what = f"a second table is joined on {table.joined.person!r}, and the plan does not read rows by that person"
+        raise InputError(what, table.source, f'write unit = "{table.joined.person}" in the plan', code="join-unit")
     rows = table.with_invalid_replaced() if replaces_invalid else table
     return rows if person is None else of_persons(rows, person, most, coins or OsEntropy(), counted=counted)
 
@@ -96,8 +103,8 @@ class _OfPersons(Rows):
 
     @cached_property
     def _chosen(self) -> _Rows:
-        ids = (_ids(part, self._person) for part in self._table.parts())
-        return _chosen(ids, self._most, self._coins, self._counted)
+        ids = (whose(part, self._person) for part in self._table.parts())
+        return kept_rows(ids, self._most, self._coins, counted=self._counted)
 
     def load(self) -> pl.DataFrame:
         """Return all rows."""
@@ -114,7 +121,7 @@ class _OfPersons(Rows):
         return _emptied(part if isinstance(part, pl.DataFrame) else part.load(), self._person, chosen)
 
 
-def _ids(table: Table, person: str) -> pl.Series:
+def whose(table: Table, person: str) -> pl.Series:
     """Return whose each row is, shape (n,); null where the cell is missing.
 
     Words such as ``none`` are not: a person of that name would have as many rows as she likes.
@@ -123,8 +130,8 @@ def _ids(table: Table, person: str) -> pl.Series:
     return cells.set(cells == "", None)
 
 
-def _chosen(ids: Iterable[pl.Series], most: int, coins: Entropy, counted: bool) -> _Rows:
-    """Return what becomes of each row, shape (n,), of the persons of rows in parts."""
+def kept_rows(ids: Iterable[pl.Series], most: int, coins: Entropy, *, counted: bool) -> _Rows:
+    """Return what becomes of each row, shape (n,), by whose it is, in parts; −1 where it is emptied."""
     kept = pl.DataFrame(schema={"person": pl.String, "key": pl.UInt64, "row": pl.Int64, "rows": pl.Int64})
     waiting, named, rows = [kept], [np.zeros(0, dtype=np.bool_)], 0
     for cells in ids:

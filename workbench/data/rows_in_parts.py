@@ -128,9 +128,9 @@ class Part(Rows):
 class Rewritten(Rows):
     """Rows whose cells are made of others, part by part."""
 
-    def __init__(self, rows: Rows, work: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
+    def __init__(self, rows: Rows, work: Callable[[pl.DataFrame], pl.DataFrame], columns: tuple[str, ...]) -> None:
         self._rows, self._work = rows, work
-        self.height, self.columns = rows.height, rows.columns
+        self.height, self.columns = rows.height, columns
 
     def load(self) -> pl.DataFrame:
         """Return all rows."""

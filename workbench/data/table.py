@@ -15,6 +15,7 @@ from workbench.data.csv.options import Dialect
 from workbench.data.rows_in_parts import Rewritten, Rows, WithEmptyRows, cells_of, with_empty_rows
 from workbench.params import InputError
 from workbench.params.field import did_you_mean
+from workbench.params.remedies import remedies_of
 
 _LONGEST_SHOWN = 60
 
@@ -131,6 +132,23 @@ class FileFacts:
 
 
 @dataclass(frozen=True, eq=False)
+class Joined:
+    """What a table was joined of.
+
+    Attributes:
+        first: the table whose rows it has. second: the one that says more of their persons.
+        person: the column of ``first`` that identifies a person. on: that of ``second``.
+        names: the columns of ``second`` but that one, in order, as they are called here.
+    """
+
+    first: Table
+    second: Table
+    person: str
+    on: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Table:
     """Rows of text cells. Everything in it is private.
 
@@ -154,6 +172,7 @@ class Table:
         rows_before: how many rows of the whole table come before a part of it.
         row_numbers: of rows that were picked from a table the number of each in it, counted from 0.
         facts: what its file says beside the cells.
+        joined: the two tables that it was made of, where it was.
     """
 
     frame: pl.DataFrame
@@ -171,6 +190,7 @@ class Table:
     rows_before: int = 0
     row_numbers: Sequence[int] | NDArray[np.integer[Any]] | None = None
     facts: FileFacts = field(default_factory=FileFacts)
+    joined: Joined | None = None
 
     def parts(self, at_once: int = ROWS_AT_ONCE) -> Iterator[Table]:
         """Yield the rows in order, at most ``at_once`` at a time; an error about a part names the row of the whole."""
@@ -203,10 +223,11 @@ class Table:
         """Return the table with other attributes; cells that are not in memory are not read for that."""
         return dataclasses.replace(self, **{"frame": self.stored, **changes})
 
-    def rewritten(self, work: Callable[[pl.DataFrame], pl.DataFrame]) -> Table:
-        """Return the table with what ``work`` makes of each part of its rows: as many, in the same columns."""
+    def rewritten(self, work: Callable[[pl.DataFrame], pl.DataFrame], names: tuple[str, ...] | None = None) -> Table:
+        """Return the table with what ``work`` makes of each part of its rows: as many, in the columns ``names``."""
         stored = self.stored
-        return self.replaced(frame=work(stored) if isinstance(stored, pl.DataFrame) else Rewritten(stored, work))
+        frame = work(stored) if isinstance(stored, pl.DataFrame) else Rewritten(stored, work, names or self.names)
+        return self.replaced(frame=frame)
 
     def at(self, index: Sequence[int] | NDArray[np.int64]) -> pl.DataFrame:
         """Return the cells of some rows, named by their indices in rising order."""
@@ -272,7 +293,10 @@ class Table:
         each candidate, and recommends none: only a person knows which is right.
         """
         if not self.doubts:
-            return None
+            second = None if self.joined is None else self.joined.second.doubtful()
+            if second is not None:
+                second.remedies = remedies_of("state in [join.reading] of the plan what reads right")
+            return second
         guesses = " and ".join(doubt.guess for doubt in self.doubts)
         readings = ", ".join(doubt.readings() for doubt in self.doubts)
         each = "the option that reads right" if len(self.doubts) == 1 else "those options that read right"

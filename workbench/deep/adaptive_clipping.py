@@ -9,7 +9,6 @@ them; the norms that follow are post-processing, and public.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,8 +16,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from workbench.deep.factors import LEAST_SINGLE, MOST_SINGLE, NORMS, norms_listener
+from workbench.deep.factors import NORMS, norms_listener
 from workbench.deep.plan import NormRule, Schedule
+from workbench.params import InputError, WorkbenchError
 
 
 @dataclass(eq=False)
@@ -57,24 +57,35 @@ class AdaptiveNorm:
         """Return Σ ±1/2 over the rows (b,) of the batch whose norms were heard; of ``present`` alone, which is private.
 
         Where memory was short and a batch was computed again, its last norms count: each row once.
+
+        Raises:
+            WorkbenchError: fewer norms were heard than there are rows.
         """
         if not len(present):
             return 0.0
+        if sum(map(len, self._heard)) < len(present):
+            raise WorkbenchError(
+                "the network's engine does not say the norm of each row, so no norm can follow a share of them",
+                hint="leave --target-unclipped-quantile out",
+            )
         squares = torch.cat(self._heard)[-len(present) :].to(present.device)
-        assert len(squares) == len(present), "an engine does not say the norm of each row"
         within = squares.double() <= self.clip**2  # a norm that is no number is not
         return float((within & present).sum()) - 0.5 * float(present.sum())
 
     def follow(self, count: float) -> float:
         """Return the next norm, from a count with noise."""
-        share = count / self.batch + 0.5
-        moved = self.clip * math.exp(-self.rule.rate * (share - self.rule.quantile))
-        self.clip = min(max(moved, LEAST_SINGLE), MOST_SINGLE)
+        self.clip = self.rule.moved(self.clip, count / self.batch + 0.5)
         return self.clip
 
 
 def norm_of(schedule: Schedule, clip: float | None = None) -> AdaptiveNorm | None:
-    """Return what moves the norm of a run, from ``clip`` where it goes on; ``None`` where the norm stays."""
+    """Return what moves the norm of a run, from ``clip`` where it goes on; ``None`` where the norm stays.
+
+    Raises:
+        InputError: no such run has the norm ``clip``.
+    """
     if schedule.norm is None:
         return None
+    if clip is not None and not schedule.norm.reaches(clip, schedule.clip):
+        raise InputError("the checkpoint is damaged", hint="put back a whole copy")
     return AdaptiveNorm(schedule.norm, schedule.clip if clip is None else clip, schedule.batch)

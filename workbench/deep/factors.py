@@ -43,9 +43,6 @@ _PER_LAYER, _AUTOMATIC = CLIPPINGS.index(PER_LAYER), CLIPPINGS.index(AUTOMATIC)
 STABILITY = 0.01
 """What is added to the norm by ``automatic``: rows with hardly any gradient stay small."""
 
-LEAST_SINGLE, MOST_SINGLE = 1e-6, 1e6
-"""Clipping norms at which single precision neither loses small squares nor overflows."""
-
 _ROUNDING = 1 - 2.0**-40
 """Keeps a clipped gradient at most C also after the rounding of its own scaling, in double precision."""
 

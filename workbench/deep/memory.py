@@ -251,6 +251,11 @@ class MemoryForecast:
         kept = int(_UNRETURNED * max(0, min(self.reading, self.in_a_step)))
         return self.between_steps + max(self.reading, self.preparing, self.in_a_step + kept)
 
+    def of_others(self, processes: int) -> int:
+        """Return the bytes of the others of so many processes, each with its part of the rows, without libraries."""
+        each = self.beside + self.model + self.data // processes + self.in_a_step
+        return (processes - 1) * each
+
     @property
     def between_steps(self) -> int:
         """The bytes that are there throughout, once the rows were read."""

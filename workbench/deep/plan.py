@@ -22,6 +22,7 @@ from workbench.privacy.accounting.accountant import (
 )
 from workbench.privacy.accounting.compose import for_person, round_up
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, exact
+from workbench.processes.executor import MOST_JOBS
 
 AUTO, CPU, CUDA = DEVICES = ("auto", "cpu", "cuda")
 OPTIMIZERS = ("sgd", "adam", "adamw")
@@ -138,6 +139,14 @@ class DpSgdPlan(Parameters):
         help="the most rows in memory at once; fewer rows need less memory and give the same result",
         advanced=True,
     )
+    processes: int = integer(
+        default=1,
+        at_least=1,
+        upto=MOST_JOBS,
+        title="processes that train",
+        help="how many processes of this computer take a step together, each with rows of its own; ε is the same",
+        advanced=True,
+    )
     seconds: float | None = real(
         default=None,
         above=0,
@@ -191,6 +200,12 @@ class DpSgdPlan(Parameters):
                 f"a norm that follows a share of rows clips whole gradients, and clipping is {self.clipping}",
                 hint="leave clipping or target_unclipped_quantile out",
                 field="target_unclipped_quantile",
+            )
+        if self.target_unclipped_quantile is not None and self.processes > 1:
+            raise ParameterError(
+                f"a norm that follows a share of rows is trained in one process, and processes is {self.processes}",
+                hint="leave processes or target_unclipped_quantile out",
+                field="processes",
             )
         if self.momentum and self.optimizer != "sgd":
             raise ParameterError(
@@ -267,6 +282,10 @@ class DpSgdPlan(Parameters):
         return NormRule(self.target_unclipped_quantile, self.clipbound_learning_rate, noise)
 
 
+LEAST_SINGLE, MOST_SINGLE = 1e-6, 1e6
+"""Clipping norms at which single precision neither loses small squares nor overflows."""
+
+
 @dataclass(frozen=True)
 class NormRule:
     """How the clipping norm follows the rows' norms.
@@ -281,6 +300,19 @@ class NormRule:
     rate: float
     noise: float
 
+    def moved(self, clip: float, share: float) -> float:
+        """Return the norm after ``clip``, of which a noisy ``share`` of the rows was within."""
+        factor = math.exp(min(-self.rate * (share - self.quantile), _MOST_EXPONENT))
+        return min(max(clip * factor, LEAST_SINGLE), MOST_SINGLE)
+
+    @staticmethod
+    def reaches(clip: float, first: float) -> bool:
+        """Return whether a run that begins with the norm ``first`` can have the norm ``clip``."""
+        return clip == first or LEAST_SINGLE <= clip <= MOST_SINGLE
+
+
+_MOST_EXPONENT = 700.0
+"""Of which a double still has the exponential; noise can have any size."""
 
 JUDGED = 20
 """How often in a run its accuracy on public rows is measured, where it is."""

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from workbench.deep import image_kernel, table_kernel
 from workbench.deep.book_keeping import BookKeepingClippedSum, known_layers
 from workbench.deep.clipping import BoundEngine, ClippedSum, PerRowClippedSum, nothing
-from workbench.deep.factors import FLAT, LEAST_SINGLE, MOST_SINGLE
+from workbench.deep.factors import FLAT
 from workbench.deep.feature_cache import BLOCK, FeatureCache
 from workbench.deep.frozen_weights import frozen
 from workbench.deep.mixing_layers import (
@@ -23,6 +23,7 @@ from workbench.deep.mixing_layers import (
     without_zeros,
 )
 from workbench.deep.networks import Network
+from workbench.deep.plan import LEAST_SINGLE, MOST_SINGLE
 from workbench.params import ParameterError
 from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Progress, ignore
@@ -102,9 +103,10 @@ def engine_for(
             that passed it, is refused. Both are tried in the mode in which the network is: it must train in it.
 
     Raises:
-        ParameterError: the network mixes rows, keeps something of them, or has no parameters.
+        ParameterError: the network mixes rows, keeps something of them, has sparse gradients, or no parameters.
     """
     require_separate_rows(network)
+    _require_dense_gradients(network)
     if not any(True for _ in network.parameters()):
         raise ParameterError("the network has no parameters to train", hint="give a network with layers that learn")
     with nullcontext() if example is None else without_zeros(network):
@@ -115,6 +117,16 @@ def engine_for(
             if example is None or isinstance(engine, PerRowClippedSum) or _agrees(engine, network, clip, rule, example):
                 return engine
     raise AssertionError("the plain engine serves every network")
+
+
+def _require_dense_gradients(network: nn.Module) -> None:
+    for name, layer in network.named_modules():
+        if isinstance(layer, nn.Embedding | nn.EmbeddingBag) and layer.sparse:
+            raise ParameterError(
+                f"the layer {name or type(layer).__name__} ({type(layer).__name__}) has sparse gradients, of which no "
+                "norm of one row can be taken",
+                hint="make it with sparse=False: it learns the same",
+            )
 
 
 def _candidates(network: nn.Module, clip: float) -> list[Callable[..., BoundEngine]]:

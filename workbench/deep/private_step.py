@@ -17,7 +17,7 @@ from workbench.deep.noise import GaussianNoise
 from workbench.deep.poisson import PoissonSampler
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, exact
 from workbench.privacy.entropy import SeededEntropy
-from workbench.work.ask import Steps
+from workbench.work.ask import CoinsElsewhere, Steps
 from workbench.work.noise import Study
 
 
@@ -57,6 +57,11 @@ def study_steps(event: PoissonGaussian, seed: int = 0, count_noise: float | None
     """Return the steps of ``event`` with seeded batches and noise, of which nothing can be released."""
     study = Study(np.random.default_rng(seed + 1), SeededEntropy(seed))
     return study.ask(Cost(exact(0), exact(0), event)).steps(event.label, count_noise=count_noise)
+
+
+def sampler_of(rows: int, steps: Steps | CoinsElsewhere) -> PoissonSampler:
+    """Return what draws the batches of a table of ``rows`` rows, or of so many of its rows in another process."""
+    return PoissonSampler(rows, steps.sample_rate, steps.coins)
 
 
 @dataclass(eq=False)
@@ -106,8 +111,7 @@ class PrivateStep:
             enter: receives the name of each phase of a step as it begins.
             norm: moves the clipping norm, from the one that it has; the steps then declare a count.
         """
-        sampler = PoissonSampler(rows, steps.sample_rate, steps.coins)
-        made = cls(steps, sampler, clipped_sum(clip), GaussianNoise(steps, clip), batch, enter, norm)
+        made = cls(steps, sampler_of(rows, steps), clipped_sum(clip), GaussianNoise(steps, clip), batch, enter, norm)
         if norm is not None:
             made._clip_at(norm.clip)
         return made

@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import torch
@@ -14,6 +16,7 @@ from torch import Tensor
 
 from workbench.deep.adaptive_clipping import norm_of
 from workbench.deep.checkpoint import Checkpoints, Keeper, RunState, restore
+from workbench.deep.clipping import ClippedSum
 from workbench.deep.devices import computing_on, device_of, finish_on
 from workbench.deep.factors import NORMS
 from workbench.deep.features import Features, TrainingData
@@ -25,6 +28,7 @@ from workbench.deep.plan import CPU, JUDGED, DpSgdPlan, Schedule
 from workbench.deep.preparation import engine_for, prepared_rows
 from workbench.deep.private_step import PrivateStep, flattened
 from workbench.deep.probe_step import HalvingClippedSum, example_of, probed, too_large, warm_up
+from workbench.deep.ranks import EndedError, Others, beside
 from workbench.deep.run_report import MEASURED, Record, RunReport
 from workbench.deep.updates import UPDATES
 from workbench.params import CancelledError
@@ -134,8 +138,13 @@ def train(
     schedule = plan.schedule(data.rows, rows_per_person)
     device = device_of(plan.device, emit)
     options = options or RunOptions()
-    with computing_on(device):
+    # A study's coins are of one seeded stream: it takes its steps in one process.
+    started = beside(plan, data.features, schedule, device) if noise.releasable else nullcontext()
+    with computing_on(device), started as others:
         run = _Run(plan, data, schedule, device, emit, options)
+        if others is not None:
+            others.join(cancel)
+        run.others = others
         ask = noise.ask(run.whole)
         taken = 0 if options.keep is None else options.keep.counted
         steps = ask.steps(schedule.event.label, taken, schedule.count_noise)
@@ -181,6 +190,8 @@ class _Run:
         self.report = RunReport(schedule, self.whole, emit, self.watch, self.forecast, corrected)
         self.report.enter("model")
         self.stopped = "epochs" if schedule.steps == schedule.steps_asked else "cap"
+        self.others: Others | None = None
+        """The processes that take the steps with this one."""
 
     def take(self, steps: Steps, cancel: CancelToken) -> None:
         """Take the steps; where they end early, settle for those that count."""
@@ -211,12 +222,16 @@ class _Run:
         """Read the rows and follow noisy gradients, until all steps are taken or the clock ends them."""
         schedule, report = self.schedule, self.report
         inputs, targets = self._rows(cancel)
+        engine: ClippedSum = self.sums
+        if self.others is not None:
+            inputs, targets = self.others.begin(inputs, targets, self.sums, self.parameters, steps)
+            engine = cast("ClippedSum", self.others)
         mechanism = PrivateStep.of(
             steps,
-            rows=schedule.rows,
+            rows=len(targets),
             batch=schedule.batch,
             clip=schedule.clip,
-            clipped_sum=lambda clip: self.sums,
+            clipped_sum=lambda clip: engine,
             enter=report.enter,
             norm=self.norm,
         )
@@ -232,7 +247,11 @@ class _Run:
                 step = steps.taken + 1
                 checkpoints.before(step)
                 measure = self._measures(step)
-                gradient, sums = mechanism.step(inputs, targets, measure=measure)  # sample, clip, add noise
+                try:
+                    gradient, sums = mechanism.step(inputs, targets, measure=measure)  # sample, clip, add noise
+                except EndedError:  # the run can go on as after a pause
+                    checkpoints.pause(steps.taken)
+                    raise
                 self.update(self.parameters, gradient)
                 report.after(step, sums, curve.at(step))
                 self._judge(step)

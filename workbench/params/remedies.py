@@ -27,6 +27,7 @@ PROTECT = "protect"
 CHARGE_ACCOUNT = "charge-account"
 OTHER_TABLE = "other-table"
 RAISE_CAP = "raise-cap"
+SHARE_ACCOUNT = "share-account"
 SPEND_LESS = "spend-less"
 OTHER_OUTPUT = "other-output"
 REPLACE_OUTPUT = "replace-output"
@@ -211,6 +212,12 @@ def other_table(account: str) -> Remedy:
     """
     words = ("ledger", "separate", DATA, "--from", account, LEDGER)
     return run("if they are different people, declare that with", *words, kind=OTHER_TABLE, about={"account": account})
+
+
+def share_account() -> Remedy:
+    """Let two tables that are joined share one account, and so one cap, before they are released."""
+    words = ("ledger", "group", DATA, "--with", "FILE", LEDGER)
+    return run("let both tables share one account, whose cap you can raise, with", *words, kind=SHARE_ACCOUNT)
 
 
 def raise_cap(quantity: str, *, epsilon: Decimal, delta: Decimal) -> Remedy:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from importlib import import_module
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -114,17 +115,41 @@ class KeyedEntropy:
         return out
 
 
-def permutation(count: int, entropy: Entropy) -> NDArray[np.int64]:
-    """Return a uniformly random order of ``count`` rows: the ranks of independent 64-bit keys.
+_SORTED = 1 << 15
+"""Rows whose order is drawn by sorting keys: so few that these stay in the processor's cache."""
 
-    The order of ties would not be random, so a draw with a tie is discarded (n²/2⁶⁵ of the draws).
+
+def permutation(count: int, entropy: Entropy) -> NDArray[np.int64]:
+    """Return a uniformly random order of ``count`` rows: of a few, the ranks of independent 64-bit keys.
+
+    Many are put into buckets first, and the order in each of these is drawn (:mod:`workbench.release.spilled_rows`
+    says why every order has the same probability then, too).
     """
+    if count > _SORTED:
+        order, edges = in_buckets(count, 1 << min((count // _SORTED).bit_length(), 16), entropy)
+        for first, last in pairwise(edges.tolist()):
+            order[first:last] = order[first:last][permutation(last - first, entropy)]
+        return order
+    # The order of ties would not be random, so a draw with a tie is discarded (n²/2⁶⁵ of the draws).
     while True:
         keys = entropy.words(count)
         order = np.argsort(keys)
         ranked = keys[order]
         if not np.any(ranked[1:] == ranked[:-1]):
             return order
+
+
+def in_buckets(count: int, buckets: int, entropy: Entropy) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows of each bucket, and where these begin and end; each row is in a uniformly random one.
+
+    Args:
+        count: how many rows there are.
+        buckets: how many buckets: a power of two, at most 2^16.
+        entropy: chooses.
+    """
+    chosen = entropy.words((count + 3) // 4).view(np.uint16)[:count] & np.uint16(buckets - 1)
+    edges = np.append(0, np.cumsum(np.bincount(chosen, minlength=buckets)))
+    return np.argsort(chosen, kind="stable"), edges
 
 
 def uniform_below(total: int, entropy: Entropy) -> int:

@@ -101,18 +101,21 @@ def run_tasks(
             cancel.check()
             yield task, work(shared, task)
         return
-    with _workers(min(jobs, len(tasks))) as workers:
-        yield from _distribute(workers, work, shared, Waiting(tasks, group), cancel, name)
+    with workers(min(jobs, len(tasks)), serve) as started:
+        yield from _distribute(started, work, shared, Waiting(tasks, group), cancel, name)
 
 
 @dataclass(eq=False)
-class _Worker:
+class Worker:
+    """A process, our end of the pipe to it, and what it does."""
+
     process: BaseProcess
     pipe: Connection
     task: Any = None
     group: Hashable = None
 
     def died(self, name: Callable[[Any], str]) -> WorkbenchError:
+        """Return what to say of it where it has ended; ``name`` is that of a task."""
         self.process.join(PATIENCE)
         doing = f"at {name(self.task)}" if self.task is not None else "while it started"
         return WorkbenchError(
@@ -147,29 +150,29 @@ class Waiting(Generic[T]):
 
 
 def _distribute(
-    workers: Sequence[_Worker],
+    started: Sequence[Worker],
     work: Callable[[S, T], R],
     shared: S,
     waiting: Waiting[T],
     cancel: CancelToken,
     name: Callable[[T], str],
 ) -> Iterator[tuple[T, R]]:
-    busy: dict[Connection, _Worker] = {}
+    busy: dict[Connection, Worker] = {}
 
-    def send(worker: _Worker, message: object) -> None:
+    def send(worker: Worker, message: object) -> None:
         try:
             worker.pipe.send(message)
         except (BrokenPipeError, ConnectionResetError):
             raise worker.died(name) from None
 
-    def hand_out(worker: _Worker) -> None:
+    def hand_out(worker: Worker) -> None:
         if waiting:
             others = {other.group for other in busy.values()}
             worker.group, (worker.task,) = waiting.take(worker.group, others)
             send(worker, worker.task)
             busy[worker.pipe] = worker
 
-    for worker in workers:
+    for worker in started:
         cancel.check()
         send(worker, (work, shared))
         hand_out(worker)
@@ -189,27 +192,27 @@ def _distribute(
 
 
 @contextmanager
-def _workers(count: int) -> Iterator[list[_Worker]]:
-    """Start ``count`` processes; whatever happens, none is alive after the block."""
+def workers(count: int, target: Callable[[Connection], None]) -> Iterator[list[Worker]]:
+    """Start ``count`` processes that do ``target``; whatever happens, none is alive after the block."""
     # Spawned on every system: a fork copies locks that other threads hold at that instant.
     context = multiprocessing.get_context("spawn")
-    workers: list[_Worker] = []
+    started: list[Worker] = []
     try:
         with no_ctrl_c_at_birth():
             for number in range(count):
                 ours, theirs = context.Pipe()
-                process = context.Process(target=serve, args=(theirs,), name=f"worker {number + 1}", daemon=True)
-                workers.append(_Worker(process, ours))
+                process = context.Process(target=target, args=(theirs,), name=f"worker {number + 1}", daemon=True)
+                started.append(Worker(process, ours))
                 begin(process)
                 # Only the child holds this end now, so that its death is an end of file here.
                 theirs.close()
-        yield workers
+        yield started
     finally:
-        for worker in workers:
+        for worker in started:
             worker.pipe.close()
             if worker.process.pid is not None:
                 worker.process.terminate()
-        for worker in workers:
+        for worker in started:
             if worker.process.pid is not None:
                 worker.process.join(PATIENCE)
                 if worker.process.is_alive():

@@ -21,7 +21,7 @@ from workbench.params import CheckFailedError, InputError, ParameterError, Param
 from workbench.params.codec import read_json
 from workbench.paths import resources
 from workbench.release.atomic import PART, new_file, public_mode, sha256_of, write_error
-from workbench.release.certificate import GENERALISED_FORMAT, MADE_FROM, encoded, ledger_facts
+from workbench.release.certificate import GENERALISED_FORMAT, JOINED_ROWS, MADE_FROM, encoded, ledger_facts
 from workbench.release.described_release import GENERALISED, DescribedRelease, stated
 from workbench.release.documents.release_document import day, program, release_id
 from workbench.release.documents.written_document import document_bytes
@@ -36,12 +36,17 @@ from workbench.release.signature import SUFFIX as SIGNATURE
 from workbench.release.statements import EVERY_TABLE
 from workbench.sanitize.plan import REPLACE, Plan
 
-DATA, PLAN, OUT = "@DATA", "@PLAN", "@OUT"
+DATA, PLAN, OUT, JOIN = "@DATA", "@PLAN", "@OUT", "@JOIN"
 """Placeholders for the files that a person names; ``@NAME`` is the file of this name in the bundle."""
 
 
 def command(stated: DescribedRelease) -> list[str]:
     """Return the words of the command line after ``workbench``, with :data:`DATA` and the like for files."""
+    words, document = _command(stated), stated.document
+    return words if JOINED_ROWS not in document or MADE_FROM in document else [*words, "--join", JOIN]
+
+
+def _command(stated: DescribedRelease) -> list[str]:
     document = stated.document
     if stated.kind == "table":
         return ["sanitize", DATA, "--plan", PLAN, "-o", OUT]
@@ -71,6 +76,7 @@ def plan_text(stated: DescribedRelease) -> str:
     if unit is not None:
         plain["unit"] = unit
         plain["column"].append({"name": unit, "action": "drop"})
+        plain |= {"join": {"on": join}} if (join := document["training"].get("join")) is not None else {}
     if EVERY_TABLE in document["guarantee"]["statement"]:
         plain["invalid"] = REPLACE
     if "account" in document:

@@ -99,7 +99,7 @@ def _of_release(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
     if chosen.corrected is None:
         yield f"the model {chosen.name} cannot learn from a release"
     chosen.require(inputs[:-1], inputs[-1])
-    if stated.keys() - {"rows_per_person", "unit", "attributes_used"} or card["parameters"]:
+    if stated.keys() - {"rows_per_person", "unit", "join", "attributes_used"} or card["parameters"]:
         yield "a model that was trained on a release asks nothing of the rows, and its card says that it did"
     yield from _used(stated, inputs)
     if not guarantee["statement"].startswith(TRAINED_ON_RELEASE):
@@ -225,9 +225,11 @@ def _schedule(plan: DpSgdPlan, stated: dict[str, Any], rows: int, people: int) -
 
 
 def _norm_moved(stated: dict[str, Any], schedule: Schedule) -> Iterator[str]:
-    """Yield where the last clipping norm is missing, or is that of a run whose norm stays."""
+    """Yield where the last clipping norm is missing, is that of a run whose norm stays, or is out of range."""
     if ("last_clip" in stated) != (schedule.norm is not None):
         yield "the card says that the clipping norm moved, and its parameters do not, or the other way round"
+    elif schedule.norm is not None and not schedule.norm.reaches(stated["last_clip"], schedule.clip):
+        yield f"the card says last_clip = {stated['last_clip']}, where no clipping norm moves to"
 
 
 def _ended(stated: dict[str, Any], schedule: Schedule, plan: DpSgdPlan) -> Iterator[str]:
@@ -283,10 +285,10 @@ def _replaced(card: dict[str, Any], *given: tuple[float, float]) -> Iterator[str
 
 def _said(card: dict[str, Any], people: int, *, delta: bool, randomness: tuple[str, ...]) -> Iterator[str]:
     """Yield where the words of the guarantee are not those of such a release."""
-    unit = card["training"].get("unit")
+    unit, join = card["training"].get("unit"), card["training"].get("join")
     # Rows of a person are emptied only where the plan replaces invalid values.
     ways = (False, True) if unit is None else (True,)
-    words = [model_statement(people, replaces_invalid=way, delta=delta, unit=unit) for way in ways]
+    words = [model_statement(people, replaces_invalid=way, delta=delta, unit=unit, join=join) for way in ways]
     if card["guarantee"]["statement"] not in words:
         yield "the guarantee is not worded as one of such a model"
     if card["guarantee"]["randomness"] not in randomness:

@@ -59,6 +59,9 @@ def _schema(name: str) -> dict[str, Any]:
 
 
 SUFFIX, CARD = ".certificate.json", "card.json"
+JOINED_ROWS = "joined_rows"
+"""Key of a certificate or card: the number of rows of the second table, where one is joined."""
+
 MADE_FROM = "made_from"
 """Key of a card: the release that a model was trained on at no cost. Such a card has no ``release_id`` of its own."""
 
@@ -265,13 +268,18 @@ def guarantee(plan: Plan) -> dict[str, Any]:
         kind(ROWS).randomness,
         epsilon_row=decimal_text(plan.row_epsilon()),
         rows_per_person=plan.rows_per_person,
-        **unit_facts(plan.unit),
+        **unit_facts(plan.unit, plan.joined_on),
     )
 
 
-def unit_facts(unit: str | None) -> dict[str, str]:
-    """Return what a certificate or card says of the column that identifies a person; nothing where there is none."""
-    return {} if unit is None else {"unit": unit}
+def unit_facts(unit: str | None, join: str | None = None) -> dict[str, str]:
+    """Return what a certificate or card says of the columns that identify a person; nothing where there is none.
+
+    Args:
+        unit: the column of the table.
+        join: that of a second table that is joined with it.
+    """
+    return {key: name for key, name in (("unit", unit), ("join", join)) if name is not None}
 
 
 def described(plan: Plan, columns: tuple[ProtectedColumn, ...]) -> list[dict[str, Any]]:
@@ -346,9 +354,10 @@ def central_guarantee(
         replaces_invalid=plan.replaces_invalid,
         delta=row.gaussian,
         unit=plan.unit,
+        join=plan.joined_on,
     )
     more: dict[str, Any] = {"epsilon_row": decimal_text(row.epsilon), "rows_per_person": plan.rows_per_person}
-    more |= unit_facts(plan.unit)
+    more |= unit_facts(plan.unit, plan.joined_on)
     if row.gaussian:
         rho = total(e.rho for e in events if isinstance(e, ZeroConcentrated))
         more |= {"delta_row": decimal_text(row.delta), **({"rho_row": decimal_text(rho)} if rho else {})}

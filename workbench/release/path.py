@@ -27,6 +27,7 @@ from workbench.params import InputError, ParameterError
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import ApproximateDp, Cost
 from workbench.release.certificate import (
+    JOINED_ROWS,
     account_facts,
     certificate_path,
     encoded,
@@ -38,6 +39,7 @@ from workbench.release.certificate import (
 from workbench.release.delta_limit import require_epsilon, require_small_cost
 from workbench.release.kinds import ROWS, kind
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.records import TABLES
 from workbench.release.parts import PRIVATE, DrawFile, DrawFolder, draw_parts, keep_inputs, require_new
 from workbench.release.recover import (
     BegunDraw,
@@ -417,11 +419,13 @@ class ReleaseRequest:
         """The release id of the paused run that is resumed; empty for a new run."""
         return "" if self.kept is None else self.kept.facts.release_id
 
-    def details(self, part: DrawFile | DrawFolder) -> dict[str, Any]:
+    def details(self, part: DrawFile | DrawFolder, ledger: Ledger) -> dict[str, Any]:
         """Return what the ledger records with the reservation."""
+        tables = ledger.tables_of(ledger.identify(self.table)) if self.table.joined is not None else ()
         watched = {"watched": self.watched is not None} if self.to.card else {}
         unit = {"unit": self.unit} if self.unit else {}
-        return {**begun(part), **watched, **unit, **({} if self.kept is None else self.kept.details())}
+        both = {TABLES: list(tables)} if tables else {}
+        return {**begun(part), **watched, **unit, **both, **({} if self.kept is None else self.kept.details())}
 
 
 def release_prepared(
@@ -516,7 +520,7 @@ def release(
     mark = ledger.marks_of(rows)[0] if begun is None else str(begun.release.body["content"])
     again = "" if begun is None else _goes_on(begun, emit)
     with _kept_beside(sealing, begun, mark), to.part(room + _ROOM_OF_A_CERTIFICATE, again) as part:
-        details = request.details(part)
+        details = request.details(part, ledger)
         if sealing is not None:
             details |= {"request": request.digest, "content": mark, **sealing.details()}
         resumed = request.resumed if begun is None else begun.release.release_id
@@ -595,6 +599,8 @@ def _draft(request: ReleaseRequest, made: Made, ledger: Ledger, reservation: Res
     assert release is not None
     charged = made.settled or (cost.epsilon, cost.delta)
     facts = request.facts(made, Cost(*charged, cost.event))
+    if request.table.joined is not None:
+        facts[JOINED_ROWS] = request.table.joined.second.rows
     facts["outside_guarantee"] = with_choice(facts["outside_guarantee"], ledger, release.dataset, release_id)
     if isinstance(made.data, Mapping):
         facts["files"] = {name: hashlib.sha256(made.data[name]).hexdigest() for name in sorted(made.data)}

@@ -32,7 +32,7 @@ from workbench.data.columns.source_types import returns_to
 from workbench.data.rows_in_parts import in_order
 from workbench.data.table import Table
 from workbench.params import InputError
-from workbench.privacy.entropy import Entropy, permutation
+from workbench.privacy.entropy import Entropy, in_buckets, permutation
 from workbench.privacy.local.cells import CellArray
 from workbench.release.atomic import write_error
 from workbench.release.parts import keep_room
@@ -330,13 +330,11 @@ class SpilledRows(ReadByColumns):
             size += len(waiting[-1].cells)
             if size < _SCATTERED and number + 1 < len(spill):
                 continue
-            chosen = coins.words(-(-size // 4)).view(np.uint16)[:size] & np.uint16(buckets - 1)
             together = Rows(
                 np.concatenate([some.cells for some in waiting]),
                 tuple(pl.concat(texts) for texts in zip(*(some.kept for some in waiting), strict=True)),
             )
-            order = np.argsort(chosen, kind="stable")
-            edges = np.append(0, np.cumsum(np.bincount(chosen, minlength=buckets)))
+            order, edges = in_buckets(size, buckets, coins)
             out.add(together.ordered(order), edges)
             waiting, done, size = [], done + size, 0
             emit(Progress(done, rows, "rows in random order"))

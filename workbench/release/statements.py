@@ -57,7 +57,7 @@ CANNOT_KNOW = (
 
 def table_statement(plan: Plan) -> str:
     """Return what the release of a table guarantees."""
-    unit = _unit(plan.rows_per_person, plan.unit)
+    unit = _unit(plan.rows_per_person, plan.unit, plan.joined_on)
     if plan.replaces_invalid:
         others = "any others"
         empty = f"and so does emptying {unit} (zero-out): every protected value of an empty row is missing"
@@ -68,26 +68,52 @@ def table_statement(plan: Plan) -> str:
         f"Replacing the protected values of {unit} by {others} changes the probability of any set of released "
         f"tables and certificates by a factor of at most e^epsilon, {empty}. {domain(plan.replaces_invalid)} "
         f"Only the protected columns are covered."
-    ) + _whose(plan.rows_per_person, plan.unit)
+    ) + _whose(plan.rows_per_person, plan.unit, plan.joined_on)
 
 
 def model_statement(
-    rows_per_person: int, *, replaces_invalid: bool, delta: bool = False, unit: str | None = None
+    rows_per_person: int,
+    *,
+    replaces_invalid: bool,
+    delta: bool = False,
+    unit: str | None = None,
+    join: str | None = None,
 ) -> str:
-    """Return what the release of a model guarantees; ``unit`` identifies a person, whose further rows were emptied."""
+    """Return what the release of a model guarantees.
+
+    Args:
+        rows_per_person: most rows of one person that count.
+        replaces_invalid: whether no value is refused.
+        delta: whether there is a δ.
+        unit: the column that identifies a person, whose further rows were emptied; ``None`` where none does.
+        join: that of a second table that is joined.
+    """
     like = "like any row without a valid class"
-    return _central("models and cards", rows_per_person, unit, replaces_invalid, delta, like)
+    return _central("models and cards", rows_per_person, (unit, join), replaces_invalid, delta, like)
 
 
 def central_statement(
-    released: str, rows_per_person: int, *, replaces_invalid: bool, delta: bool = False, unit: str | None = None
+    released: str,
+    rows_per_person: int,
+    *,
+    replaces_invalid: bool,
+    delta: bool = False,
+    unit: str | None = None,
+    join: str | None = None,
 ) -> str:
     """Return what a central release guarantees, such as one of ``released`` = statistics; arguments as for a model."""
     what, like = f"{released} and certificates", "all its values missing"
-    return _central(what, rows_per_person, unit, replaces_invalid, delta, like)
+    return _central(what, rows_per_person, (unit, join), replaces_invalid, delta, like)
 
 
-def _central(what: str, rows_per_person: int, unit: str | None, replaces_invalid: bool, delta: bool, like: str) -> str:
+def _central(
+    what: str,
+    rows_per_person: int,
+    persons: tuple[str | None, str | None],
+    replaces_invalid: bool,
+    delta: bool,
+    like: str,
+) -> str:
     beside = ", and by delta beside it" if delta else ""
     empty = (
         f"an empty row, {like}, contributes nothing"
@@ -96,9 +122,9 @@ def _central(what: str, rows_per_person: int, unit: str | None, replaces_invalid
         "that differ in one row the replace-one figures hold"
     )
     return (
-        f"Emptying {_unit(rows_per_person, unit)} (zero-out) changes the probability of any set of released {what} "
+        f"Emptying {_unit(rows_per_person, *persons)} (zero-out) changes the probability of any set of released {what} "
         f"by a factor of at most e^epsilon{beside}; {empty}. {domain(replaces_invalid)}"
-    ) + _whose(rows_per_person, unit)
+    ) + _whose(rows_per_person, *persons)
 
 
 def columns_used_statement(used: Sequence[str] | None, total: int, opening: str = "At this epsilon it") -> str:
@@ -116,17 +142,22 @@ def domain(replaces_invalid: bool) -> str:
     return EVERY_TABLE if replaces_invalid else VALID_ONLY
 
 
-def _unit(rows_per_person: int, unit: str | None) -> str:
+def _unit(rows_per_person: int, unit: str | None, join: str | None) -> str:
     if unit is not None:
-        return "all rows of one person"
+        return "all rows of one person" if join is None else "all rows of one person in both tables"
     return "one row" if rows_per_person == 1 else f"one person with at most {rows_per_person} rows"
 
 
-def _whose(rows_per_person: int, unit: str | None) -> str:
-    """Return the sentence on what a person is, where a column says it."""
+def _whose(rows_per_person: int, unit: str | None, join: str | None) -> str:
+    """Return the sentences on what a person is, where a column says it."""
     if unit is None:
         return ""
     who = f"A person is all rows with the same {unit!r}, or one row without it."
+    if join is not None:
+        who += (
+            f" A second table, the number of whose rows is public, is joined on its {join!r}: of each person in it one "
+            "row is kept, chosen at random, and stands beside the person's rows of the first table."
+        )
     if rows_per_person == 1:
         return (
             f" {who} One row of each person is kept, chosen at random, and the others count as empty: whatever the "

@@ -67,7 +67,8 @@ def verdict_on(prepared: Prepared, ledger: Ledger) -> Verdict:
     begun = to_go_on(ledger, prepared.to.path, prepared.digest, account, unread)
     if begun is not None:
         return Verdict(account, begun.release.release_id, None, begun=True)
-    refused = ledger.account(account).refusal(prepared.cost)
+    tables = ledger.tables_of(ledger.identify(prepared.table))
+    refused = ledger.account(account, *tables).refusal(prepared.cost)
     known = prepared.work.kind == ROWS or kind(prepared.work.kind).before_plan
     earlier = _earlier_release(ledger, account, prepared) if known else None
     return Verdict(account, "", refused, earlier)

@@ -24,6 +24,7 @@ from workbench.release.certificate import (
     CENTRAL_FORMAT,
     FILES,
     GENERALISED_FORMAT,
+    JOINED_ROWS,
     account_problems,
     central_guarantee,
     checksum,
@@ -137,6 +138,8 @@ def _sealed(document: dict[str, Any], release: Path) -> Iterator[str]:
     if document["checksum"] != checksum(document):
         what = "card" if document["format"] == CARD_FORMAT else "certificate"
         yield f"the {what} was changed after it was written: its checksum differs"
+    if ("join" in {**document.get("guarantee", {}), **document.get("training", {})}) != (JOINED_ROWS in document):
+        yield "the certificate does not say of a second table what it is joined on, and how many rows it has"
     if document["format"] != CARD_FORMAT:
         output = document["output"]
         if release.stat().st_size != output["bytes"]:
@@ -171,6 +174,8 @@ def verify_in_ledger(document: dict[str, Any], ledger: Ledger) -> list[str]:
     stated = {**claimed, **document.get("training", {})}
     if "rows_per_person" in stated and release.unit != (stated["rows_per_person"] if "unit" in stated else 0):
         problems.append("the ledger was charged for another unit than the certificate states")
+    if bool(release.tables) != (JOINED_ROWS in document):
+        problems.append("the ledger was charged for other tables than the certificate states")
     if release.time != document["time"]:
         problems.append("the ledger has this release at another time")
     if release.body.get("certificate", document["checksum"]) != document["checksum"]:

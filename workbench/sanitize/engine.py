@@ -74,6 +74,7 @@ def check_columns(plan: Plan, table: Table) -> None:
 
     A column the plan does not mention is an error, not a default: forgetting one must not publish it.
     """
+    plan.require_joined(table)
     planned = [c.name for c in plan.columns]
     for name in planned:
         if name not in table.names:

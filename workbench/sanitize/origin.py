@@ -22,7 +22,7 @@ from workbench.sanitize.plan import UNFILLED, Column, Plan
 GUESSABLE = ("action", "kind", "missing", "date_order", "domain")
 """The facts that a draft takes from the rows of an undeclared column, or from what its file says of it."""
 
-FILE = "the file"
+FILE, SECOND = "the file", "the second file"
 _NAMED = 3
 """Most columns that a refusal names for each fact; of the others it gives the number."""
 
@@ -36,7 +36,7 @@ class Guess:
     """The guesses about one column, or about the file.
 
     Attributes:
-        of: the column's name; :data:`FILE` for how the file is read.
+        of: the column's name; :data:`FILE` or :data:`SECOND` for how a file is read.
         facts: the keys of the plan that were guessed.
         values: their values, in the same order.
     """
@@ -69,11 +69,17 @@ def raw_guesses(raw: Mapping[str, Any]) -> tuple[Guess, ...]:
     """Return the same for a plan's TOML, in which public facts may still be open."""
     columns = raw.get("column", ())
     found = [_guess(c) for c in columns if isinstance(c, Mapping) and c.get("origin") == GUESS]
-    reading = raw.get("reading")
-    if isinstance(reading, Mapping) and reading.get("origin") == GUESS:
-        stated = {key: _said(value) for key, value in reading.items() if key != "origin"}
-        found.append(Guess(FILE, tuple(stated), tuple(stated.values())))
+    for file, reading in zip((FILE, SECOND), _readings(raw), strict=True):
+        if isinstance(reading, Mapping) and reading.get("origin") == GUESS:
+            stated = {key: _said(value) for key, value in reading.items() if key != "origin"}
+            found.append(Guess(file, tuple(stated), tuple(stated.values())))
     return tuple(found)
+
+
+def _readings(raw: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Return how the file is read, and how the second one is that is joined."""
+    join = raw.get("join")
+    return raw.get("reading"), join.get("reading") if isinstance(join, Mapping) else None
 
 
 def _said(value: Any) -> str:
@@ -189,7 +195,7 @@ def _confirmed(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 def _marked(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     columns = raw.get("column")
-    for table in (raw.get("reading"), *(columns if isinstance(columns, list) else ())):
+    for table in (*_readings(raw), *(columns if isinstance(columns, list) else ())):
         if isinstance(table, dict) and table.get("origin") == GUESS:
             yield table
 

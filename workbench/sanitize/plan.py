@@ -12,11 +12,23 @@ from typing import Any, Self
 
 from workbench.data.columns.grid import Grid, grid
 from workbench.data.impossible import checked_list
+from workbench.data.joined import Join
 from workbench.data.persons import as_planned
 from workbench.data.reading import Reading
 from workbench.data.schema import OWN_VALUE, Attribute
 from workbench.data.table import Table
-from workbench.params import ParameterError, Parameters, boolean, choice, integer, real, records, text, texts
+from workbench.params import (
+    InputError,
+    ParameterError,
+    Parameters,
+    boolean,
+    choice,
+    integer,
+    real,
+    records,
+    text,
+    texts,
+)
 from workbench.params.codec import read_toml, require_table, write_toml
 from workbench.params.field import did_you_mean
 from workbench.params.lists import nested
@@ -118,6 +130,8 @@ class Plan(Parameters):
         default=None,
         help="the column that identifies a person: of each, rows_per_person rows are kept, and the others are emptied",
     )
+    # a declaration, as the others are
+    join: Join | None = nested(Join, default=None, help="a second table that is joined on the person")  # noqa: RUF009
     account: str | None = text(
         default=None, longest=LONGEST_NAME, help="public name of the account that pays; certificates repeat it"
     )
@@ -132,7 +146,6 @@ class Plan(Parameters):
         most=1000,
         help='what never occurs, as publicly known, such as "sex = male & pregnant = yes": no synthetic row has it',
     )
-    # a declaration, as the others are
     reading: Reading | None = nested(Reading, default=None, help="how the text file is read")  # noqa: RUF009
     writing: Writing | None = nested(Writing, default=None, help="how a text file is written")  # noqa: RUF009
     questions: Asked | None = nested(Asked, default=None, help="what the plan is to answer, and to whom")  # noqa: RUF009
@@ -179,6 +192,9 @@ class Plan(Parameters):
             checked_list(self.impossible, tuple(column.name for column in self.columns))
         if self.unit is not None:
             self._check_unit(self.column(self.unit))
+        elif self.join is not None:
+            what = "a second table is joined on the person, and no column says who that is"
+            raise ParameterError(what, "join", 'name it: unit = "NAME"', code="join-unit", field="unit")
         self.shares()
 
     def _check_unit(self, person: Column) -> None:
@@ -220,9 +236,30 @@ class Plan(Parameters):
             table: all rows, not a part of them.
             coins: choose the rows that are kept; by default the operating system's, and seeded ones in a study.
             counted: whether the column of the person says how many rows she has, for a work that asks for it.
+
+        Raises:
+            InputError: the table is not joined as the plan says.
         """
+        self.require_joined(table)
         replaces, most = self.replaces_invalid, self.rows_per_person
         return as_planned(table, replaces_invalid=replaces, person=self.unit, most=most, coins=coins, counted=counted)
+
+    @property
+    def joined_on(self) -> str | None:
+        """The column of the second table that identifies a person; ``None`` where none is joined."""
+        return None if self.join is None else self.join.on
+
+    def require_joined(self, table: Table) -> None:
+        """Raise :class:`InputError` for a table without the second one that the plan names, or with another one."""
+        stated, made = self.join, table.joined
+        if stated is not None and made is None:
+            what = f"the plan joins a second table on {stated.on!r}, and none is given"
+            raise InputError(what, table.source, "name it: --join FILE, or join= in Python", code="join-missing")
+        if made is not None and (stated is None or stated.on != made.on):
+            what = f"a second table is joined on {made.on!r}, and the plan does not say so"
+            raise InputError(
+                what, table.source, f'write [join] with on = "{made.on}" in the plan', code="join-unplanned"
+            )
 
     @property
     def protected(self) -> tuple[Column, ...]:
@@ -247,12 +284,17 @@ class Plan(Parameters):
 
         Columns without a mechanism appear without facts, which may have been taken from the rows before the column was
         dropped; of those that are dropped, the kind is one of them. A list of values that was taken from the rows
-        appears as their number: the released file contains those that are needed to read it. How the raw file is read
+        appears as their number: the released file contains those that are needed to read it. How raw files are read
         is left out, as are the questions, and what is impossible, which the request of a release states that depends on
         it.
         """
         return dataclasses.replace(
-            self, reading=None, questions=None, impossible=None, columns=tuple(c.published() for c in self.columns)
+            self,
+            reading=None,
+            join=self.join and Join(on=self.join.on),
+            questions=None,
+            impossible=None,
+            columns=tuple(c.published() for c in self.columns),
         )
 
     def to_toml(self, comment: str = "") -> str:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from workbench.data.columns.profile import ColumnProfile, attribute_from_data
+from workbench.data.joined import Join
 from workbench.data.reading import Reading
 from workbench.data.schema import GUESS, Attribute
 from workbench.params import InputError, ParameterError
@@ -68,6 +69,7 @@ def draft(
     dropped: Sequence[str] = (),
     from_data: bool = False,
     reading: Reading | None = None,
+    join: Join | None = None,
     dictionary: Sequence[Entry] = (),
     questions: Questions | None = None,
     suggested: Suggestion | None = None,
@@ -87,6 +89,7 @@ def draft(
         dropped: columns to leave out.
         from_data: whether bounds and domains are taken from the rows and marked as such.
         reading: how the file was read.
+        join: the second table, where one is joined on ``unit``.
         dictionary: what a data dictionary declares; it goes before ``declared`` and before any guess.
         questions: who gets the release, which columns they need and what they ask: the others are left out.
         suggested: where the columns needed are those that are suggested: then leaving out the others is a guess.
@@ -129,6 +132,7 @@ def draft(
         raw |= {"unit": unit, "invalid": REPLACE}
         tables = [{k: v for k, v in table.items() if (k, v) != ("missing", UNFILLED)} for table in tables]
     raw |= {"reading": reading.to_plain()} if reading is not None else {}
+    raw |= {"join": join.to_plain()} if join is not None else {}
     raw |= {"questions": _answered(questions, tables, epsilon)} if questions is not None else {}
     raw["column"] = tables
     return _drafted(raw, notes, on_target)

@@ -85,6 +85,8 @@ class CoarseColumn:
 
     def draw(self, codes: Codes, entropy: Entropy) -> CellArray:
         """Return a fine cell for each coarse one, (n,), uniformly within it."""
+        if self.cuts == self.grid.cells.size:
+            return codes.astype(np.uint32)
         firsts = self.firsts()
         held = np.minimum(codes, self.cuts - 1)
         width = (firsts[1:] - firsts[:-1])[held]

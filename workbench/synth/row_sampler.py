@@ -100,7 +100,7 @@ def sampled_rows(
         else:
             out[:, child] = _shuffled(left, above, entropy)
         placed.append(child)
-    return out[permutation(rows, entropy)]
+    return out.take(permutation(rows, entropy), axis=0)
 
 
 def _distinct(

@@ -11,6 +11,7 @@ from workbench.params import ParameterError
 from workbench.params.remedies import give
 from workbench.privacy.accounting.event import Cost
 from workbench.privacy.entropy import Entropy
+from workbench.privacy.local.cells import CellArray
 from workbench.signals import Progress
 from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
@@ -45,10 +46,15 @@ class SyntheticRows:
     answered: tuple[Answered, ...]
     releasable: bool
 
-    def frame(self, entropy: Entropy, start: int = 0, stop: int | None = None) -> pl.DataFrame:
-        """Return rows as text: each value drawn, anew in each call, from the public values within its coarse cell."""
+    def cells(self, entropy: Entropy, start: int = 0, stop: int | None = None) -> list[CellArray]:
+        """Return the cells of the public grid, of each column: drawn within the coarse ones, anew in each call."""
         codes = self.codes[start:stop]
-        return pl.DataFrame([c.grid.decode(c.draw(codes[:, j], entropy)) for j, c in enumerate(self.columns)])
+        return [c.draw(codes[:, j], entropy) for j, c in enumerate(self.columns)]
+
+    def frame(self, entropy: Entropy, start: int = 0, stop: int | None = None) -> pl.DataFrame:
+        """Return the text of :meth:`cells`."""
+        drawn = self.cells(entropy, start, stop)
+        return pl.DataFrame([c.grid.decode(cells) for c, cells in zip(self.columns, drawn, strict=True)])
 
 
 def require_payable(synthesiser: Synthesiser, setting: Setting) -> None:

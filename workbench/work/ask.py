@@ -19,6 +19,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import MAX_PREC, Decimal, localcontext
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -511,6 +512,16 @@ class Steps:
         self._taken += 1
         return self._taken
 
+    def elsewhere(self) -> CoinsElsewhere:
+        """Return the leave to throw coins of these steps in other processes, each for rows that no other one has.
+
+        Raises:
+            UndeclaredError: the coins are not cryptographic: a seeded stream is one process's.
+        """
+        if not self.coins.releasable:
+            raise UndeclaredError("only the coins of a release are thrown in other processes")
+        return CoinsElsewhere(self.sample_rate)
+
     def give_noise(self, answer: str = SUM) -> None:
         """Record that an answer of the step that was taken, :data:`SUM` or :data:`COUNT`, gets its noise now.
 
@@ -525,6 +536,24 @@ class Steps:
                 f"step {self._taken} of {self._event.label!r} has its noise: it is drawn once for each step taken"
             )
         self._answered[answer] = self._taken
+
+
+class CoinsElsewhere:
+    """Leave to throw coins of the steps of a training in another process, to which it is sent.
+
+    Steps are counted, and noise is drawn, where the steps are. Every copy throws coins of its own.
+
+    Attributes:
+        sample_rate: the chance of each row to be in the batch of a step.
+    """
+
+    def __init__(self, sample_rate: float) -> None:
+        self.sample_rate = sample_rate
+
+    @cached_property
+    def coins(self) -> Entropy:
+        """Random bits of batches, keyed by the operating system of the process that first asks for them."""
+        return ChaCha20Entropy()
 
 
 def declared(event: CostEvent) -> Iterator[Declared]:

@@ -70,16 +70,18 @@ INLINE = 12
 
 @dataclass(frozen=True, eq=False)
 class CellWords:
-    """The cells of one piece of a column.
+    """The cells of one piece of a column, or some of them.
 
     Attributes:
         cells: the piece itself.
+        start: which of its cells is the first here.
         views: shape (n, 2).
-        buffers: the bytes of long cells as whole words, one word of zeros beyond the end.
+        buffers: the word at each byte of where long cells lie.
         missing: which cells are null, or ``None`` where none is.
     """
 
     cells: pl.Series
+    start: int
     views: Words
     buffers: tuple[Words, ...]
     missing: NDArray[np.bool_] | None
@@ -87,7 +89,16 @@ class CellWords:
     def part(self, start: int, stop: int) -> CellWords:
         """Return some of the cells, without a copy."""
         missing = None if self.missing is None else self.missing[start:stop]
-        return CellWords(self.cells[start:stop], self.views[start:stop], self.buffers, missing)
+        return CellWords(self.cells, self.start + start, self.views[start:stop], self.buffers, missing)
+
+    def parts(self) -> Iterator[CellWords]:
+        """Yield the cells, so few at a time that what is made of them stays in the processor's cache."""
+        for start in range(0, len(self.views), _AT_ONCE):
+            yield self.part(start, start + _AT_ONCE)
+
+    def at(self, index: NDArray[np.int64]) -> pl.Series:
+        """Return the text of some cells."""
+        return self.cells.gather(index + self.start)
 
     @property
     def lengths(self) -> NDArray[np.uint32]:
@@ -107,26 +118,14 @@ def pieces(series: pl.Series) -> Iterator[CellWords]:
         array = chunk.to_arrow(compat_level=pl.CompatLevel.newest())
         _, views, *data = array.buffers()
         words = np.frombuffer(views, np.uint64)[2 * array.offset : 2 * (array.offset + len(array))].reshape(-1, 2)
-        buffers = tuple(_whole_words(b) for b in data)
         missing = chunk.is_null().to_numpy() if chunk.null_count() else None
-        yield CellWords(chunk, words, buffers, missing)
+        yield CellWords(chunk, 0, words, tuple(_words_in(b) for b in data), missing)
 
 
-def words_at(buffer: Words, offsets: NDArray[np.int64]) -> Words:
-    """Return the eight bytes from each of ``offsets`` on as one word."""
-    index, within = offsets >> 3, (offsets & 7).astype(np.uint64) << np.uint64(3)
-    low = buffer.take(index) >> within
-    # A shift by 64 is undefined, so it is made in two steps.
-    high = (buffer.take(index + 1) << np.uint64(1)) << (np.uint64(63) - within)
-    low |= high
-    return low
-
-
-def _whole_words(data: Any) -> Words:
-    octets = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
-    out = np.zeros(len(octets) // 8 + 2, np.uint64)
-    out.view(np.uint8)[: len(octets)] = octets
-    return out
+def _words_in(data: Any) -> Words:
+    """Return the eight bytes from each byte of a buffer on as one word, without a copy."""
+    size = 0 if data is None else len(data)
+    return np.ndarray((max(size - 7, 0),), np.uint64, data if size > 7 else bytes(8), strides=(1,))
 
 
 _AT_ONCE = 1 << 15
@@ -159,8 +158,7 @@ class CellHash:
         out = np.empty(cells.len(), np.uint64)
         done = 0
         for piece in pieces(cells):
-            for start in range(0, len(piece.views), _AT_ONCE):
-                part = piece.part(start, min(start + _AT_ONCE, len(piece.views)))
+            for part in piece.parts():
                 out[done : done + len(part.views)] = self._checked(part)
                 done += len(part.views)
         return out
@@ -171,33 +169,31 @@ class CellHash:
         hashes = self.hashes(some)
         return bool(((np.concatenate(mixed) == hashes) | (hashes == 0)).mean() >= _PLAIN)
 
-    def quick_hashes(self, cells: pl.Series, limit: int | None = None) -> Words:
-        """Return the hashes of :meth:`plain` cells (those below ``limit``), in order, several times as fast.
+    def quick_hashes(self, cells: pl.Series, limit: int = 0) -> tuple[Words, Words]:
+        """Return the hashes of :meth:`plain` cells in order, several times as fast, and again those below ``limit``.
 
-        Those of the few other cells may be missing, or be of the cells as they are written.
+        Of the few other cells the first are those of the cells as they are written; the second may miss some.
         """
-        found = [np.empty(0, np.uint64)]
+        found, low = [np.empty(0, np.uint64)], [np.empty(0, np.uint64)]
         for piece in pieces(cells):
-            for start in range(0, len(piece.views), _AT_ONCE):
-                part = piece.part(start, min(start + _AT_ONCE, len(piece.views)))
+            for part in piece.parts():
                 mixed = self._mixed(part.views[:, 0], part.views[:, 1])
                 if part.buffers:
                     long = part.long()
                     mixed[long] = self._of_long(part, long)[0]  # their views say where they lie in memory
                 if part.missing is not None:
                     mixed[part.missing] = 0
-                if limit is not None:
-                    hashes = self.hashes(part.cells.filter(pl.Series(mixed < np.uint64(limit))))
-                    mixed = hashes[hashes < np.uint64(limit)]
                 found.append(mixed)
-        return np.concatenate(found)
+                if limit:
+                    hashes = self.hashes(part.at(np.flatnonzero(mixed < np.uint64(limit))))
+                    low.append(hashes[hashes < np.uint64(limit)])
+        return np.concatenate(found), np.concatenate(low)
 
     def doubtful(self, cells: pl.Series) -> NDArray[np.int64]:
         """Return which cells may not be in their canonical form, but for zeros at the end of a short fraction."""
         found, done = [np.empty(0, np.int64)], 0
         for piece in pieces(cells):
-            for start in range(0, len(piece.views), _AT_ONCE):
-                part = piece.part(start, min(start + _AT_ONCE, len(piece.views)))
+            for part in piece.parts():
                 found.append(self._looked_at(part)[1] + done)
                 done += len(part.views)
         return np.concatenate(found)
@@ -216,7 +212,7 @@ class CellHash:
     def _checked(self, part: CellWords) -> Words:
         hashes, index = self._looked_at(part)
         if len(index):
-            hashes[index] = self._as_written(canonical(part.cells.gather(index)))
+            hashes[index] = self._as_written(canonical(part.at(index)))
         return hashes
 
     def _as_written(self, cells: pl.Series) -> Words:
@@ -288,7 +284,7 @@ class CellHash:
                 if not len(going):
                     break
                 # The last word ends with the cell, so it may say again what the word before it said.
-                found = words_at(buffer, offset[going] + np.minimum(at, length[going] - 8))
+                found = buffer[offset[going] + np.minimum(at, length[going] - 8)]
                 mixed[going] = self._mixed(mixed[going], found)
                 seen[mine[going]] |= found
                 marked[mine[going]] |= _holds(found, ",")
@@ -300,7 +296,7 @@ class CellHash:
         doubtful |= (start == _BELOW_ZERO) & (views.view(np.uint8)[:, 6] != ord("."))
         doubtful |= number & (marked | ((seen & _LETTER) != 0) | (last <= ord("0")))
         for position in np.flatnonzero(lengths > _LONGEST):
-            text = part.cells[int(index[position])].encode()
+            text = part.at(index[position : position + 1]).item().encode()
             digest = hashlib.blake2b(text, digest_size=8, key=self._key).digest()
             hashes[position], doubtful[position] = int.from_bytes(digest, "little"), not text.isascii()
         return hashes, doubtful

@@ -7,7 +7,7 @@ import os
 import re
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -174,9 +174,11 @@ def guess_encoding(view: AnyBytes, source: str, cancel: CancelToken) -> Encoding
     wide = _utf16_without_mark(head) if len(view) % 2 == 0 else None
     if wide is not None:
         return EncodingGuess(wide)
-    _refuse_binary(view, source, cancel)
-    if is_utf8(view, cancel):
+    pieces = _of_text(view, source, cancel)
+    if is_utf8(pieces):
         return EncodingGuess("utf-8")
+    for _ in pieces:
+        pass  # the rest is looked at, too
     lines = _lines_beyond_ascii(view, cancel)
     names: list[str] = []
     held = _bytes_held(view, cancel)
@@ -226,24 +228,31 @@ def decode(view: AnyBytes, encoding: str, source: str, *, replace: bool = False)
     return text.removeprefix("\ufeff")
 
 
-def _refuse_binary(view: AnyBytes, source: str, cancel: CancelToken) -> None:
+def _of_text(view: AnyBytes, source: str, cancel: CancelToken) -> Iterator[Bytes]:
+    """Yield a file in pieces.
+
+    Raises:
+        InputError: it is not text.
+    """
+    head = view[:_HEAD]
+    control = np.count_nonzero((head < 32) & ~np.isin(head, (0, 9, 10, 11, 12, 13, 26, 27)))
+    hint = "give a table as CSV or Parquet"
     for piece in chunks(view, cancel):
         if piece.min() == 0:
             raw = piece.tobytes()
             if sum(len(cell) for cell in _NUL_CELL.findall(raw)) != raw.count(0):
-                raise InputError("the file is not text (it has zero bytes)", source, "give a table as CSV or Parquet")
-    head = view[:_HEAD]
-    control = np.count_nonzero((head < 32) & ~np.isin(head, (0, 9, 10, 11, 12, 13, 26, 27)))
+                raise InputError("the file is not text (it has zero bytes)", source, hint)
+        yield piece
     if control > 0.02 * len(head) + 1:
-        raise InputError("the file is not text (it has control characters)", source, "give a table as CSV or Parquet")
+        raise InputError("the file is not text (it has control characters)", source, hint)
 
 
-def is_utf8(view: AnyBytes, cancel: CancelToken) -> bool:
-    """Whether every byte of ``view`` is part of a valid UTF-8 character."""
+def is_utf8(pieces: Iterable[Bytes]) -> bool:
+    """Whether every byte is part of a valid UTF-8 character."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     pending = False
     try:
-        for piece in chunks(view, cancel):
+        for piece in pieces:
             if pending or piece.max() >= 128:
                 decoder.decode(piece.tobytes())
                 pending = bool(decoder.getstate()[0])

@@ -16,7 +16,16 @@ from numpy.typing import NDArray
 
 from workbench.data.csv.ambiguities import Sample, doubts_about
 from workbench.data.csv.dialect_guess import DELIMITERS, different_names, is_typed, mostly_typed, sniff, ways
-from workbench.data.csv.encoding import AnyBytes, EncodingGuess, FileBytes, between, decode, guess_encoding, is_utf8
+from workbench.data.csv.encoding import (
+    AnyBytes,
+    EncodingGuess,
+    FileBytes,
+    between,
+    chunks,
+    decode,
+    guess_encoding,
+    is_utf8,
+)
 from workbench.data.csv.normal_form import NormalForm, is_plain, normal_form
 from workbench.data.csv.options import BARE, DOUBLED, NO_DELIMITER, NO_QUOTE, Dialect, ReadOptions
 from workbench.data.csv.precheck import regular_shape
@@ -78,7 +87,7 @@ class DelimitedFile:
                 f"the file is not UTF-8; its encoding was guessed as {encoding}; if letters look wrong, use --encoding"
             )
         # UTF-8 of a large file is read in parts; everything else is in UTF-8 in memory first.
-        if encoding == "utf-8" and (options.encoding is None or is_utf8(view, cancel)):
+        if encoding == "utf-8" and (options.encoding is None or is_utf8(chunks(view, cancel))):
             self._body = between(view, 3) if view[:3].tobytes() == codecs.BOM_UTF8 else view
         else:
             require_memory(0, 0, 3 * len(view), source)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from workbench.data.csv.encoding import AnyBytes, Bytes
 from workbench.signals.cancel import CancelToken
 
-CHUNK = 1 << 21
+CHUNK = 1 << 20
 """Bytes that are checked at a time: so few that what is found in them stays in the processor's cache."""
 _LF, _CR = 10, 13
 _MOST_STARTS = 1 << 20
@@ -52,44 +52,46 @@ def regular_shape(
         delimiter: the byte between cells; ``None`` for one column.
         quote: the byte around cells; ``None`` where nothing is quoted.
         width: the number of cells that each record must have.
-        cancel: checked once per piece of 2 MiB, which bounds the memory of the check.
+        cancel: checked once per piece of 1 MiB, which bounds the memory of the check.
     """
-    size = len(view)
-    if size == 0:
+    if not len(view):
         return None
-    wanted = [byte for byte in (_LF, _CR, delimiter, quote) if byte is not None]
-    separators = inside = records = 0
+    bits, inside, before = _Bits(), 0, _Before()
     one_line_each, quoted = True, False
+    records = separators = 0
     starts, stride = [np.zeros(1, np.int64)], 1
-    for start in range(0, size, CHUNK):
+    for start in range(0, len(view), CHUNK):
         cancel.check()
-        # With the byte before the piece and the one behind it, where there are such.
-        before = min(start, 1)
-        around = np.asarray(view[start - before : start + CHUNK + 1])
-        piece = around[before : before + CHUNK]
-        positions = _places_of(wanted, piece)
-        kinds = piece[positions]
-        if quote is not None and (inside or (kinds == quote).any()):
+        piece = np.asarray(view[start : start + CHUNK])
+        returns, between, quotes, feeds = (bits.of(piece, byte) for byte in (_CR, delimiter, quote, _LF))
+        ends = np.flatnonzero(bits.marked[: len(piece)])
+        marks, closing = feeds | returns | between | quotes, None
+        if inside or quotes.any():
             quoted = True
-            if not _quotes_are_clean(around, before + positions[kinds == quote], inside, wanted):
+            within = _within(quotes, inside)
+            inside ^= int(np.bitwise_count(quotes).sum(dtype=np.int64)) & 1
+            closing = quotes & ~within  # an opening mark is within what it opens
+            if (quotes & within & ~_next(marks, before.mark)).any():
                 return None
-            outer, inside = _outside_quotes(kinds == quote, inside)
-            one_line_each &= not np.any(((kinds == _LF) | (kinds == _CR)) & ~outer)
-            positions, kinds = positions[outer], kinds[outer]
-        returns = kinds == _CR
-        if returns.any():
-            if not _followed_by_lf(around, before + positions[returns]):
+            one_line_each &= not ((feeds | returns) & within).any()
+            feeds, returns, between = (found & ~within for found in (feeds, returns, between))
+            ends = ends[_at(feeds, ends)]
+        if before.closing or closing is not None:
+            closing = np.zeros_like(marks) if closing is None else closing
+            if _beyond(_next(closing, before.closing), marks, len(piece)):
                 return None
-            positions, kinds = positions[~returns], kinds[~returns]
-        ends = np.flatnonzero(kinds == _LF)
-        if not np.array_equal(ends, np.arange((width - 1 - separators) % width, len(kinds), width)):
+        if (before.returned or returns.any()) and _beyond(_next(returns, before.returned), feeds, len(piece)):
             return None
-        starts.append(start + positions[ends[(-records - 1) % stride :: stride]] + 1)
+        before = _Before(*(_last(found, len(piece)) for found in (marks, closing, returns)))
+        done, counts = _counted(between, ends)
+        if not _regular(counts, done, separators, width):
+            return None
+        separators = done - int(counts[-1]) if len(counts) else separators + done
+        starts.append(start + ends[(-records - 1) % stride :: stride] + 1)
         records += len(ends)
         while sum(map(len, starts)) > _MOST_STARTS:
             starts, stride = [np.concatenate(starts)[::2]], 2 * stride
-        separators = (separators + len(kinds)) % width
-    if inside:
+    if inside or before.returned:
         return None
     if int(piece[-1]) != _LF:
         if separators != width - 1:
@@ -98,36 +100,97 @@ def regular_shape(
     return Shape(records, one_line_each, quoted, np.concatenate(starts), stride)
 
 
-def _places_of(wanted: list[int], piece: Bytes) -> NDArray[np.int64]:
-    """Return where in a piece any of some bytes is."""
-    marked = piece == wanted[0]
-    for byte in wanted[1:]:
-        marked |= piece == byte
-    return np.flatnonzero(marked)
+Bits = NDArray[np.uint64]
+"""A bit for each byte of a piece, the lowest first; behind the last byte they are 0."""
 
 
-def _outside_quotes(quotes: NDArray[np.bool_], inside: int) -> tuple[NDArray[np.bool_], int]:
-    """Return which of some marks are outside quotes, and whether the last one leaves a cell open.
+@dataclass(frozen=True)
+class _Before:
+    """Whether the byte before a piece is a mark, closes a cell, or is a carriage return between cells: 1, else 0."""
+
+    mark: int = 1
+    closing: int = 0
+    returned: int = 0
+
+
+class _Bits:
+    """Finds a byte in pieces; the memory for that is kept, as to get new memory takes longer than to look.
+
+    Attributes:
+        marked: where the byte is that was looked for last.
+    """
+
+    def __init__(self) -> None:
+        self.marked = np.empty(-(-CHUNK // 64) * 64, np.bool_)
+
+    def of(self, piece: Bytes, byte: int | None) -> Bits:
+        """Return where a byte is; nowhere, if it is ``None``."""
+        words = -(-len(piece) // 64)
+        if byte is None:
+            return np.zeros(words, np.uint64)
+        np.equal(piece, byte, out=self.marked[: len(piece)])
+        self.marked[len(piece) :] = False
+        return np.packbits(self.marked[: 64 * words], bitorder="little").view("<u8")
+
+
+def _next(found: Bits, before: int) -> Bits:
+    """Return the places behind those that were found; ``before`` says whether the last one of the former piece was."""
+    out = found << np.uint64(1)
+    out[1:] |= found[:-1] >> np.uint64(63)
+    out[0] |= np.uint64(before)
+    return out
+
+
+def _at(found: Bits, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+    there: NDArray[np.bool_] = (found[places >> 6] >> (places & 63).astype(np.uint64)) & np.uint64(1) != 0
+    return there
+
+
+def _last(found: Bits | None, size: int) -> int:
+    """Return whether the last byte of a piece is among those that were found: 1, else 0."""
+    return 0 if found is None else int(found[-1] >> np.uint64((size - 1) % 64)) & 1
+
+
+def _beyond(some: Bits, allowed: Bits, size: int) -> bool:
+    """Whether some of the first ``size`` places are not allowed."""
+    wrong = some & ~allowed
+    wrong[-1] &= np.uint64(2**64 - 1 >> -size % 64)
+    return bool(wrong.any())
+
+
+def _within(quotes: Bits, inside: int) -> Bits:
+    """Return which places come after an odd number of quote marks, themselves included.
 
     Args:
-        quotes: (n,) whether each mark is a quote mark; none of those counts as outside.
-        inside: whether the marks begin inside a quoted cell: 1, else 0.
+        quotes: where the marks are.
+        inside: whether the piece begins after an odd number of them: 1, else 0.
     """
-    # A mark is inside quotes after an odd number of quote marks, itself included.
-    within = (np.cumsum(quotes, dtype=np.uint8) + np.uint8(inside)) & 1
-    return (within == 0) & ~quotes, int(within[-1]) if len(within) else inside
+    within = quotes.copy()
+    for shift in (1, 2, 4, 8, 16, 32):
+        within ^= within << np.uint64(shift)
+    odd = within >> np.uint64(63)
+    within ^= np.uint64(0) - ((np.cumsum(odd) - odd + np.uint64(inside)) & np.uint64(1))
+    return within
 
 
-def _quotes_are_clean(view: Bytes, marks: NDArray[np.int64], inside: int, wanted: list[int]) -> bool:
-    """Whether each opening mark follows, and each closing mark precedes, a delimiter, a line end or another mark."""
-    allowed = np.zeros(256, np.bool_)
-    allowed[wanted] = True
-    opening, closing = marks[inside::2], marks[1 - inside :: 2]
-    before = np.asarray(view[opening[opening > 0] - 1])
-    after = np.asarray(view[closing[closing < len(view) - 1] + 1])
-    return bool(allowed[before].all() and allowed[after].all())
+def _counted(between: Bits, ends: NDArray[np.int64]) -> tuple[int, NDArray[np.int64]]:
+    """Return how many delimiters a piece has, and how many are before each of some places."""
+    upto = np.cumsum(np.bitwise_count(between), dtype=np.int64)
+    word, lower = ends >> 6, (np.uint64(1) << (ends & 63).astype(np.uint64)) - np.uint64(1)
+    own = between[word]
+    return int(upto[-1]), upto[word] - np.bitwise_count(own) + np.bitwise_count(own & lower)
 
 
-def _followed_by_lf(view: Bytes, returns: NDArray[np.int64]) -> bool:
-    following = returns + 1
-    return int(following[-1]) < len(view) and bool((np.asarray(view[following]) == _LF).all())
+def _regular(counts: NDArray[np.int64], done: int, separators: int, width: int) -> bool:
+    """Whether each record that ends, or begins, in a piece has as many cells as it must, or not more.
+
+    Args:
+        counts: delimiters before each line end.
+        done: delimiters in all.
+        separators: those of the record that was begun before.
+        width: the number of cells.
+    """
+    if not len(counts):
+        return separators + done < width
+    each = np.diff(counts, prepend=-separators)
+    return bool((each == width - 1).all()) and done - int(counts[-1]) < width

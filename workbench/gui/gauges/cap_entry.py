@@ -144,7 +144,9 @@ def set_cap(
 def raise_cap(parent: QWidget, session: Session, jobs: JobCenter, refused: BudgetRefusedError) -> None:
     """Ask for caps that pay for what is refused, and set them; whoever asked for the release asks for it again."""
     account, opened = session.account, session.open_data
-    about = next(remedy.about for remedy in refused.remedies if remedy.kind == RAISE_CAP)
+    about = next((remedy.about for remedy in refused.remedies if remedy.kind == RAISE_CAP), None)
+    if about is None:  # of two joined tables each has a cap of its own still, as the refusal says
+        return
     rounded = Context(prec=4, rounding=ROUND_CEILING)  # a cap of few digits that pays
     least = {key: rounded.create_decimal(about[key]) for key in about["quantity"].split(", ")}
     if opened is None or not account.dataset:

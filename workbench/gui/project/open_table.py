@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.data.databases.address import title_of
+from workbench.gui.project.join_tables import joins_again
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.draft import OPEN, DraftPlan
 from workbench.gui.session.draft_edits import as_suggested
@@ -118,6 +119,7 @@ def open_table(
         return None
     kept = session.plan if same else None
     declared = former.options if same and isinstance(former, OpenImages) else None
+    joined = joins_again(former) if same else None
 
     def apply(result: tuple[OpenTable, DraftPlan] | OpenImages) -> None:
         if isinstance(result, OpenImages):
@@ -130,7 +132,8 @@ def open_table(
     def work(emit: Emit, cancel: CancelToken) -> tuple[OpenTable, DraftPlan] | OpenImages:
         if _holds_images(source):
             return load_images(source, declared, emit, cancel)
-        return load(source, options, kept, emit, cancel, replace_invalid=replace_invalid)
+        made = load(source, options, kept, emit, cancel, replace_invalid=replace_invalid)
+        return made if joined is None or kept is None else joined(made[0], kept, emit, cancel)
 
     job = Job(tr("Opening"), work, about=name)
 

@@ -30,7 +30,7 @@ SUFFIX = ".workbench.toml"
 VERSION = 1
 _OF_TABLES = (*WHOLE, "column")
 _OF_IMAGES = ("epsilon", "account")
-_BESIDE_PLAN = ("table", "way", "reading", "generalise", "hierarchy", "held_out")
+_BESIDE_PLAN = ("table", "second", "way", "reading", "generalise", "hierarchy", "held_out")
 _KEYS = ("project", *_BESIDE_PLAN, "images", "declared", "network")
 _COMMENT = (
     "A project of the privacy workbench: where the table is, how it is read, and the plan.\nIt "  # not translated
@@ -62,6 +62,7 @@ class Planned:
         way: to release a table; empty where none was chosen.
         generalised: what was set on the page Generalise; ``None`` where nothing was.
         held_out: the file of the rows that were held out of the table; empty for none.
+        second: the path of the table that is joined with it; empty for none.
     """
 
     source: str
@@ -72,6 +73,7 @@ class Planned:
     way: str = ""
     generalised: GeneraliseDraft | None = None
     held_out: str = ""
+    second: str = ""
 
     @classmethod
     def of(cls, session: Session) -> Planned:
@@ -79,9 +81,9 @@ class Planned:
         opened = session.open_data
         if isinstance(opened, OpenImages):
             return cls(opened.source, session.plan, declared=opened.options, network=session.network.plan)
-        source, options = ("", None) if opened is None else (opened.source, opened.options)
-        way, generalised = session.chosen_way, session.generalised
-        return cls(source, session.plan, options, way=way, generalised=generalised, held_out=session.held_out)
+        source, options, second = ("", None, "") if opened is None else (opened.source, opened.options, opened.second)
+        way, generalised, held_out = session.chosen_way, session.generalised, session.held_out
+        return cls(source, session.plan, options, way=way, generalised=generalised, held_out=held_out, second=second)
 
     @property
     def is_sample(self) -> bool:
@@ -113,7 +115,8 @@ def project_raw(planned: Planned, folder: Path) -> dict[str, Any]:
         raw |= {"declared": [declared]} if declared else {}
         return raw | ({} if network is None else {"network": [_with_weights(network.to_plain(), folder, _beside)]})
     reading = {} if planned.options is None else planned.options.to_plain()
-    raw |= {"table": source} | ({"held_out": _beside(planned.held_out, folder)} if planned.held_out else {})
+    raw |= {"table": source} | ({"second": _beside(planned.second, folder)} if planned.second else {})
+    raw |= {"held_out": _beside(planned.held_out, folder)} if planned.held_out else {}
     raw |= ({"way": planned.way} if planned.way else {}) | ({"reading": [reading]} if reading else {})
     drafted = {} if planned.generalised is None else planned.generalised.to_raw(lambda file: _beside(file, folder))
     return raw | drafted | stated
@@ -176,12 +179,18 @@ def project_of(raw: dict[str, Any], path: Path) -> Planned:
     if of_images:
         return _of_images(source, plan, parts, path)
     generalised = _generalised(parts.get("generalise"), raw, path) if {"generalise", "hierarchy"} & set(raw) else None
-    held_out = raw.get("held_out", "")
-    if not isinstance(held_out, str):
-        raise ParameterError(tr("held_out is not a path"), str(path), tr('write held_out = "FILE", or remove it'))
-    held_out = _found(held_out, path.absolute().parent) if held_out else ""
+    held_out, second = (_file(raw, key, path) for key in ("held_out", "second"))
     way = _way(raw.get("way", ""), path)
-    return Planned(source, plan, options, way=way, generalised=generalised, held_out=held_out)
+    return Planned(source, plan, options, way=way, generalised=generalised, held_out=held_out, second=second)
+
+
+def _file(raw: dict[str, Any], key: str, path: Path) -> str:
+    """Return the path of another file that a project names; empty where it names none."""
+    named = raw.get(key, "")
+    if not isinstance(named, str):
+        what, hint = tr("{key} is not a path", key=key), tr('write {key} = "FILE", or remove it', key=key)
+        raise ParameterError(what, str(path), hint)
+    return _found(named, path.absolute().parent) if named else ""
 
 
 def _generalised(settings: dict[str, Any] | None, raw: dict[str, Any], path: Path) -> GeneraliseDraft:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from workbench.data.databases.address import address_of
+from workbench.gui.project.join_tables import load_joined, read_second
 from workbench.gui.project.open_table import KEY, load, load_images
 from workbench.gui.project.project_file import Planned, project_text, read_project
 from workbench.gui.session.account_task import read_account
@@ -144,6 +145,10 @@ def open_as(
         if project.declared is not None:
             return load_images(project.source, project.declared, emit, cancel), project.plan, project, digest
         opened, plan = load(project.source, project.options, project.plan, emit, cancel)
+        if project.second and project.plan.join is not None:
+            second = read_second(project.second, project.plan.join, cancel)
+            persons = project.plan.unit, project.plan.join.on
+            opened, plan = load_joined(opened, project.plan, second, persons, emit, cancel)
         return opened, plan, project, digest
 
     def apply(result: tuple[OpenTable | OpenImages, DraftPlan, Planned, str]) -> None:

@@ -57,18 +57,18 @@ def account_of(table: Table, ledger: Path | None = None, name: str = "") -> Acco
         name: the account that the plan states; it decides a doubt, which its first release records.
     """
     from workbench.release.ledger.ledger import Ledger
-    from workbench.release.ledger.records import COUNTED
     from workbench.release.statements import seen_before
 
     with Ledger.open(ledger) as book:
         identity = book.identify(table)
         named = book.accounts().named(name) if name else ""
         dataset = named if named in book.find(identity).doubts else book.enter(identity)
-        account = book.account(dataset)
-        counted = [r for r in book.releases(dataset) if r.status in COUNTED]
+        tables = book.tables_of(identity)
+        account, counted = book.account(dataset, *tables), book.counted(dataset, *tables)
         version = book.taken_as_version(identity) == dataset
         name = book.accounts().name_of(dataset)
-        seen = seen_before(book.figures(dataset))
+        accounts = dict.fromkeys(map(book.account_of, (dataset, *tables)))
+        seen = seen_before([shown for each in accounts for shown in book.figures(each)])
         generalised = sum(one.dataset == dataset for one in book.published_tables())
     return AccountView(
         dataset=dataset,

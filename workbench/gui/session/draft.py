@@ -19,6 +19,7 @@ from workbench.sanitize.questions import FIRST_EPSILON, Asked, Questions, questi
 from workbench.sanitize.writing import PLAIN, Writing
 
 if TYPE_CHECKING:
+    from workbench.data.joined import Join
     from workbench.deep.plan import DpSgdPlan
     from workbench.sanitize.origin import Guess
     from workbench.sanitize.plan import Column, Plan
@@ -171,7 +172,10 @@ class DraftColumn:
         return made
 
 
-WHOLE = ("epsilon", "keep_order", "rows_per_person", "unit", "invalid", "account", "impossible", "writing", "questions")
+WHOLE = (
+    *("epsilon", "keep_order", "rows_per_person", "unit", "join", "invalid", "account"),
+    *("impossible", "writing", "questions"),
+)
 """Keys of a plan that are about the table as a whole."""
 
 
@@ -187,6 +191,7 @@ class DraftPlan:
         keep_order: whether rows leave in their original order.
         rows_per_person: maximum rows per person; multiplies the charge.
         unit: the column that identifies a person, whose further rows are emptied; empty for none.
+        join: the second table that is joined on it; ``None`` for none.
         invalid: ``refuse``, or ``replace`` where a cell that cannot be used counts as missing.
         account: public name of the account that pays; empty for none.
         impossible: statements of what never occurs, as publicly known.
@@ -199,6 +204,7 @@ class DraftPlan:
     keep_order: bool = False
     rows_per_person: int = 1
     unit: str = ""
+    join: Join | None = None
     invalid: str = "refuse"
     account: str = ""
     impossible: tuple[str, ...] = ()

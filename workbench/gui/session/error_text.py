@@ -73,6 +73,7 @@ _WORDS: Mapping[str, Callable[[Mapping[str, str]], str]] = {
     way.CONFIRM_GUESSES: lambda about: tr("confirm them in Data, Columns"),
     way.PROTECT: lambda about: tr("protect a column in Release, Columns"),
     way.RAISE_CAP: lambda about: tr("raise the cap of {letter}", letter=_letters(about["quantity"])),
+    way.SHARE_ACCOUNT: lambda about: tr("let both tables share one account in the ledger, and raise its cap"),
     way.REPLACE_OUTPUT: lambda about: tr("remove it first"),
     way.SPEND_LESS: lambda about: tr("use what remains") if about.get("remains") else tr("spend less"),
 }

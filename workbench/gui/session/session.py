@@ -106,6 +106,11 @@ class OpenTable:
         return self.source.removeprefix("sample:") if self.is_sample else title_of(self.source)
 
     @property
+    def second(self) -> str:
+        """The path of the table that is joined with it; empty for none."""
+        return "" if self.table.joined is None else self.table.joined.second.source
+
+    @property
     def is_sample(self) -> bool:
         """Whether it came with the program."""
         return self.source.startswith("sample:")
@@ -282,6 +287,25 @@ class Session(QObject):
             signal.emit()
         self.runs_changed.emit()
         self.released_changed.emit()
+
+    def swap(self, text: str, opened: OpenTable, plan: DraftPlan, then: Callable[[], object]) -> None:
+        """Take the open table with other columns, and a plan of them, as one step that can be undone.
+
+        Args:
+            text: what the person did, for the Edit menu.
+            opened: the table.
+            plan: of its columns.
+            then: called whenever the one or the other is shown.
+        """
+
+        def show(pair: tuple[OpenTable, DraftPlan]) -> None:
+            self._opened, self._plan = pair  # whoever follows one of the signals looks at both
+            for signal in (self.table_changed, self.plan_changed, self.questions_changed):
+                signal.emit()
+            then()
+
+        assert self._opened is not None
+        self.undo_stack.push(PlanEdit(text, (self._opened, self._plan), (opened, plan), show))
 
     def open_part(self, path: Path, rest: Path) -> None:
         """Open a file of some rows of the open table in its place; the plan stays, and ``rest`` was held out of it."""

@@ -1,9 +1,11 @@
-"""The alias method with integer thresholds: it samples *exactly* the integer table, in constant work per draw.
+"""The alias method with integer thresholds: it samples *exactly* the integer table.
 
 Each row of weights summing to 2^63 is cut into K = 2^b equal buckets of 2^(63−b) (k columns padded with zero
 weights to K). A bucket belongs to its own column below a threshold and to one other column, its alias, above it
-(Walker 1977; Vose 1991, here in integers, so that nothing is rounded). One uniform 64-bit word gives the bucket
-(low b bits) and the position in it (top 63−b bits). Threshold and alias share one 64-bit entry: one look-up.
+(Walker 1977; Vose 1991, here in integers, so that nothing is rounded). Threshold and alias share one 64-bit entry: one
+look-up. 32 uniform bits give the bucket (low b bits) and the first 32−b bits of the position in it. They say on which
+side of the threshold it is unless they are those of the threshold; only then are its other 31 bits drawn. That has the
+probability 2^(b−32) in any bucket, whatever its threshold: the work of a draw says nothing of the cell or the output.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ from workbench.privacy.entropy import Entropy
 
 TOTAL_BITS = 63
 TOTAL = 1 << TOTAL_BITS
-_CHUNK = 1 << 16  # words at a time: the working set stays in the second-level cache
+_LATER = 31
+"""Bits of a position that are drawn only where the others do not decide."""
+_CHUNK = 1 << 16  # draws at a time: the working set stays in the second-level cache
 
 
 class AliasSampler:
@@ -38,7 +42,7 @@ class AliasSampler:
 
         Args:
             cells: (n,) rows, 0 ≤ cell < m.
-            entropy: the source of n words.
+            entropy: the source of random bits.
 
         Raises:
             IndexError: a cell is outside the table.
@@ -46,18 +50,22 @@ class AliasSampler:
         if cells.size and int(cells.max()) >= self.rows:
             raise IndexError("a cell is outside the mechanism's table")
         out = np.empty(cells.shape, dtype=np.uint16)
-        bits, mask = np.uint64(self.bits), np.uint64((1 << self.bits) - 1)
-        position_shift = np.uint64(self.bits + 1)  # 64-bit words, 63-bit rows: one bit is left unused
+        bits, mask = self.bits, np.uint32((1 << self.bits) - 1)
         for start in range(0, cells.size, _CHUNK):
             part = cells[start : start + _CHUNK]
-            words = entropy.words(part.size)
-            bucket = (words & mask).astype(np.uint32)
+            drawn = entropy.words((part.size + 1) // 2).view(np.uint32)[: part.size]
+            bucket = drawn & mask
             index = part.astype(np.uint32)
-            index <<= np.uint32(self.bits)
+            index <<= np.uint32(bits)
             index += bucket
             entry = self.entries.take(index)
-            own = (words >> position_shift) < (entry >> bits)
-            out[start : start + _CHUNK] = np.where(own, bucket, (entry & mask).astype(np.uint32))
+            position, border = drawn >> np.uint32(bits), (entry >> np.uint64(bits + _LATER)).astype(np.uint32)
+            own = position < border
+            undecided = np.flatnonzero(position == border)
+            if len(undecided):
+                rest = entropy.words(len(undecided)) >> np.uint64(64 - _LATER)
+                own[undecided] = rest < ((entry[undecided] >> np.uint64(bits)) & np.uint64((1 << _LATER) - 1))
+            out[start : start + _CHUNK] = np.where(own, bucket, entry.astype(np.uint32) & mask)
         return out
 
 
@@ -96,11 +104,13 @@ def _buckets(weights: NDArray[np.uint64], bits: int) -> tuple[NDArray[np.uint64]
         high = np.where(short, following, high)
         low = np.where(short, low, low + 1)
     last = order[row, high]
-    # The sums are exact, so what is left fills the last bucket exactly: it is its own alias, whatever its threshold.
+    # The sums are exact, so what is left fills the last bucket exactly.
     if not np.all(left == capacity):
         raise ValueError("the rows of the table do not all sum to 2**63")
-    thresholds[row, last] = capacity - np.uint64(1)
-    alias[row, last] = last
+    thresholds[row, last] = capacity
+    # A full bucket is its own alias: no threshold is beyond the last position.
+    full = np.nonzero(thresholds == capacity)
+    thresholds[full], alias[full] = capacity - np.uint64(1), full[1]
     return thresholds, alias
 
 

@@ -15,7 +15,7 @@ from workbench import learners
 from workbench.learners.base import Effect
 from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior
 from workbench.privacy.local.mechanisms import mechanism
-from workbench.release.certificate import MADE_FROM
+from workbench.release.certificate import JOINED_ROWS, MADE_FROM
 from workbench.release.kinds import kind
 from workbench.release.open_release import as_it_ran, plan_of
 from workbench.release.statements import CANNOT_KNOW
@@ -155,7 +155,10 @@ def _asked(stated: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _privacy_unit(stated: Mapping[str, Any], rows_per_person: int) -> str:
     if "unit" in stated:
-        return f"one person: all rows with the same {stated['unit']}, of which {rows_per_person} at most were read"
+        beside = f", beside one row with it as {stated['join']} in a second table" if "join" in stated else ""
+        return (
+            f"one person: all rows with the same {stated['unit']}, of which {rows_per_person} at most were read{beside}"
+        )
     return "one row" if rows_per_person == 1 else f"one person with at most {rows_per_person} rows"
 
 
@@ -164,15 +167,17 @@ def _guarantee(stated: Mapping[str, Any], rows_per_person: int) -> Section:
     claims = stated["guarantee"]
     epsilon, delta = Decimal(claims["epsilon"]), Decimal(claims["delta"])
     other = claims["replace_one"]
+    both = JOINED_ROWS in stated
     unit = "one row" if rows_per_person == 1 else f"all rows of one person, {rows_per_person} at most,"
     if "unit" in {**claims, **stated.get("training", {})}:
-        unit = "all rows of one person"
+        unit = "all rows of one person" + (" in both tables" if both else "")
     formula = FORMULA + ("  +  δ" if delta else "")
     facts = [
         ("ε, δ", f"{claims['epsilon']}, {claims['delta']}"),
         ("e^ε", f"{_factor(epsilon)}: the most by which the odds of anything about one person can change"),
         ("Privacy unit", _privacy_unit({**claims, **stated.get("training", {})}, rows_per_person)),
         ("Neighbours", f"{claims['relation']}, the number of rows n public"),
+        *([("Rows of the second table", f"{stated[JOINED_ROWS]:,}, public")] if both else []),
         ("Replace-one", f"ε = {figure(other['epsilon'])}, δ = {figure(other['delta'])}"),
     ]
     if "epsilon_row" in claims and claims["epsilon_row"] != claims["epsilon"]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Collection
 
 from workbench.data.table import Table
 from workbench.params import InputError
@@ -25,21 +26,23 @@ from workbench.params.remedies import (
 from workbench.release.ledger.custody import LedgerCustody
 from workbench.release.ledger.identity import Identity
 from workbench.release.ledger.records import JOINED, lowest
-from workbench.release.ledger.state import MERGED, NAMED, NEW, SHORT_ID, SKETCH, STEWARD, Match
+from workbench.release.ledger.state import GROUP, MERGED, NAMED, NEW, SHORT_ID, SKETCH, STEWARD, Match
 from workbench.sanitize.account_name import checked_name
 
 
 class LedgerAccounts(LedgerCustody):
     """The part of the ledger that maps tables to accounts."""
 
-    def enter(self, identity: Identity | str, name: str | None = None) -> str:
+    def enter(self, identity: Identity | str, name: str | None = None, *, beside: Collection[str] = ()) -> str:
         """Return the account that a table is charged to, and record its marks there; a new one where it has none.
 
-        If a table is found in several accounts, they become one with the sum of all.
+        If a table is found in several accounts, they become one with the sum of all. A second table, joined with it, is
+        entered in its own account: the two become one when a release is reserved (:meth:`share`).
 
         Args:
             identity: the marks of the table, or the name of its dataset.
             name: the public name of the account, as a plan states it.
+            beside: accounts of tables that it is joined with: that its columns are like theirs is no doubt.
 
         Raises:
             InputError: the table's account is not the one of that name, or it has a name that the plan does not state,
@@ -48,15 +51,18 @@ class LedgerAccounts(LedgerCustody):
         if isinstance(identity, str):
             return self.account_of(identity)
         with self._transaction():
-            match, known = self.find(identity), self.accounts().named(name or "")
+            match, known, second = self.find(identity), self.accounts().named(name or ""), identity.second
+            beside = (known, *beside, *(() if second is None else self.find(second).accounts))
             if name is not None:
                 self._require_named(name, match)
-            open_doubts = [account for account in match.doubts if account != known]
+            open_doubts = [account for account in match.doubts if account not in beside]
             if open_doubts:
                 raise self._in_doubt(open_doubts[0])
             account = self._entered(identity, match, known)
             if name is not None and not known:
                 self._append("name", account, {"name": name})
+            if second is not None:
+                self._enter_second(second, name, account)
             return account
 
     def know(self, table: Table) -> None:
@@ -78,8 +84,8 @@ class LedgerAccounts(LedgerCustody):
         """
         identity = self.identify(table)
         with self._transaction():
-            if name is None:
-                present = self.accounts().name_of(*self.find(identity).accounts)
+            for each in (identity, identity.second) if name is None else ():
+                present = "" if each is None else self.accounts().name_of(*self.find(each).accounts)
                 if present:  # what is published of a named account must not depend on which tables were found in it
                     raise InputError(
                         f"the account of this table has the public name {present!r}, which the plan does not state",
@@ -119,6 +125,16 @@ class LedgerAccounts(LedgerCustody):
                     self._append("version", self._marked(new, origin), {"of": account, "origin": origin})
             return self.account_of(account)
 
+    def share(self, dataset: str, *others: str) -> str:
+        """Let the accounts of ``others`` become that of ``dataset``, of tables about the same people; return it.
+
+        Raises:
+            InputError: two of them have public names.
+        """
+        for other in others:
+            dataset = self._join(self.account_of(other), self.account_of(dataset), GROUP)
+        return self.account_of(dataset)
+
     def separate(self, new: Identity, old: Identity | str | None = None) -> str:
         """Record that two tables are different although they are similar; return the account of ``new``.
 
@@ -129,7 +145,8 @@ class LedgerAccounts(LedgerCustody):
             old: the other table or its account; ``None`` for all those that ``new`` was taken for, or may belong to.
 
         Raises:
-            InputError: they are the same table, or are not in one account, or ``old`` is not in the ledger.
+            InputError: they are the same table, or are not in one account, or ``old`` is not in the ledger, or a
+                release was made of both.
         """
         with self._transaction():
             if old is None:
@@ -165,6 +182,14 @@ class LedgerAccounts(LedgerCustody):
             return account
 
     # -- within ---------------------------------------------------------------------------------------------------
+
+    def _enter_second(self, identity: Identity, name: str | None, beside: str) -> None:
+        """Enter a table that is joined with another one; what is refused of it can be settled for it alone."""
+        try:
+            self.enter(identity, name, beside=(beside,))
+        except InputError as error:
+            settle = "settle it for that table by itself: `workbench ledger name`, `group` or `separate`"
+            raise InputError(f"of the second table: {error.what}", error.where, settle, code=error.code) from None
 
     def _in_doubt(self, account: str) -> InputError:
         name, short = self.accounts().name_of(account), account[:SHORT_ID]
@@ -266,5 +291,9 @@ class LedgerAccounts(LedgerCustody):
         dataset, other = match.dataset or self._marked(new, STEWARD), account
         if dataset == account:  # the other one is the later of the two: it is the one that leaves
             dataset, other = old, account
+        for release in self.counted(account):
+            if len({accounts.within(table, dataset) for table in release.tables}) > 1:
+                what = f"the release {release.release_id} was made of both tables: what it has cost counts against both"
+                raise InputError(what, str(self.path), code="joined-release")
         self._append("separate", dataset, {"from": other})
         return self.account_of(match.dataset or dataset)

@@ -185,9 +185,12 @@ class ColumnMarker:
             return [self._lowest[position].of(self._hashing.hashes(values), rows)]
         if not self._plain[position]:
             return [self._lowest[position].of(self._hashing.hashes(cells) if hashes is None else hashes)]
-        found = [self._lowest[position].of(self._hashing.quick_hashes(cells))]
         below = self._below[position]
-        return found if below is None else [*found, below.of(self._hashing.quick_hashes(cells, self._limit))]
+        quick, low = self._hashing.quick_hashes(cells, 0 if below is None else self._limit)
+        if below is None:
+            return [self._lowest[position].of(quick)]
+        # Once enough of the lowest are known, they are the sample, whatever the others are.
+        return [self._lowest[position].of(quick[:0] if below.full else quick), below.of(low)]
 
     def sent(self) -> ColumnMarker:
         """Return what has the same :meth:`of_column` on a worker, without what was looked at."""

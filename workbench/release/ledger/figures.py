@@ -116,9 +116,11 @@ class LedgerFigures(LedgerAccounts):
             raise ValueError(f"{body['study']!r} is not a kind of study")
         with self._transaction():
             self.require_not_moved()
+            second = False
             if isinstance(identity, str):
                 found: tuple[str, ...] = (self.account_of(identity),)
             else:
+                second = identity.second is not None and self._note(identity.second, body)
                 match = self.find(identity)
                 found = (match.dataset,) if match.dataset else match.accounts or (self._marked(identity, NEW),)
                 found += match.doubts  # a doubt counts against the known account
@@ -126,7 +128,7 @@ class LedgerFigures(LedgerAccounts):
             new = [d for d in found if (d, body["study"], body.get("certificate", "")) not in stated]
             for dataset in new:
                 self._append(FIGURES, dataset, body)
-            return bool(new)
+            return bool(new) or second
 
     def figures_shown(self, dataset: str, before: str = "", study: str = "") -> bool:
         """Return whether private figures of an account's tables were shown.

@@ -53,6 +53,7 @@ class Identity:
         former: the fingerprint that earlier versions knew it by; empty where the ledger has none of those.
         others: the same marks under the keys of ledgers that were merged into this one.
         title: the name of its file, by which a person knows it; no mark.
+        second: the marks of the table that is joined with it.
     """
 
     content: str
@@ -62,6 +63,7 @@ class Identity:
     former: str = ""
     others: tuple[Identity, ...] = ()
     title: str = ""
+    second: Identity | None = None
 
     @property
     def exact(self) -> tuple[str, ...]:

@@ -33,7 +33,6 @@ from workbench.release.ledger.merge import LedgerMerge
 from workbench.release.ledger.records import (
     CERTIFY,
     CLAIM,
-    COUNTED,
     FIRST_RELEASE,
     PAUSE,
     RESUME,
@@ -82,7 +81,8 @@ class Ledger(LedgerMerge):
             dataset: the marks of the table, or its dataset or account in this ledger.
             cost: what the work will cost at the most.
             work: what kind of work it is (``sanitize``, ``fit``, ``dpsgd``).
-            details: what recovery needs to know (paths of the output); no data values.
+            details: what recovery needs to know (paths of the output); no data values. Datasets that it names under
+                :data:`TABLES` share the account from then on: what was spent of any of them counts against all.
 
         Raises:
             BudgetRefusedError: the cap does not allow it; the refusal is recorded, nothing is charged.
@@ -91,17 +91,19 @@ class Ledger(LedgerMerge):
         release_id = secrets.token_hex(8)
         wanted = loss(cost.epsilon, cost.delta)
         body = {"work": work, "process": this_process(), **event_body(cost), **(details or {})}
+        release = Release(release_id, "", *wanted, "reserved", "", body)
         with self._transaction():
             self.require_sound()
             dataset = self.enter(dataset)
-            account = self.account(dataset)
-            require_unit(body.get("unit", 0), (r for r in self.releases(dataset) if r.status in COUNTED))
+            account = self.account(dataset, *release.tables)
+            require_unit(release, self.counted(dataset, *release.tables))
             cap, refused = cap_for(wanted, account.standing_cap), account.refusal(cost)
             if refused is not None:
                 stated = {"cap": texts(cap), "used": texts(account.used)}
                 self._append("refuse", dataset, {**body, **stated}, wanted, release_id)
             else:
-                if cap != account.cap:
+                dataset = self.share(dataset, *release.tables)
+                if cap != self.account(dataset).cap:
                     self._append("cap", dataset, {"origin": FIRST_RELEASE}, cap)
                 self._append("reserve", dataset, body, wanted, release_id)
         if refused is not None:

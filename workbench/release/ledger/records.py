@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from workbench.params import BudgetRefusedError, ParameterError
-from workbench.params.remedies import SPEND_LESS, Remedy, raise_cap
+from workbench.params.remedies import SPEND_LESS, Remedy, raise_cap, share_account
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Composed, Cost
 from workbench.release.ledger.counting import Count
@@ -37,6 +37,9 @@ CERTIFY = "certify"
 
 DRAWN = "drawn"
 """Key of a reservation: the name of the file with the parts that workers drew, with which another run can go on."""
+
+TABLES = "tables"
+"""Key of a reservation: the datasets of two tables that are joined; from then on they share one account."""
 
 COUNTED = ("reserved", "charged", "settled")
 """The statuses that count against the cap."""
@@ -68,6 +71,17 @@ class Release:
         found = self.body.get("unit", 0)
         return found if isinstance(found, int) else 0
 
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The datasets of the two tables that it was made of, where they were joined; none else."""
+        found = self.body.get(TABLES, ())
+        return tuple(map(str, found)) if isinstance(found, list) else ()
+
+    @property
+    def covers_rows(self) -> bool:
+        """Whether what it costs covers a single row that becomes empty (:mod:`workbench.data.persons`, ``joined``)."""
+        return self.unit != 1 and not self.tables
+
 
 ROW, PERSON = "row", "person"
 """What the sum of an account bounds: what one row changes in all of its releases, or all rows of one person."""
@@ -86,11 +100,12 @@ def by_the_row(counted: Sequence[Release]) -> list[Release]:
     """Return releases at what they cost the unit of their sum.
 
     Where one row of each person is kept and that row alone becomes empty, another may take its place: two rows change,
-    and the ε of the release covers one. In a sum that bounds rows it counts as a group of two.
+    and the ε of the release covers one. Of joined tables all k rows of a person may change so. In a sum that bounds
+    rows such a release counts as a group of two.
     """
     if unit_of(counted) == PERSON:
         return list(counted)
-    return [_of_two(release) if release.unit == 1 else release for release in counted]
+    return [release if release.covers_rows else _of_two(release) for release in counted]
 
 
 def _of_two(release: Release) -> Release:
@@ -98,20 +113,28 @@ def _of_two(release: Release) -> Release:
     return replace(release, epsilon=cost.epsilon, delta=cost.delta)
 
 
-def require_unit(unit: int, counted: Iterable[Release]) -> None:
+def require_unit(release: Release, counted: Sequence[Release]) -> None:
     """Refuse a release that would change what the earlier ones of its account count for (:func:`by_the_row`).
 
     Raises:
-        ParameterError: one row of each person is kept in this release or an earlier one, and the other is by the row.
+        ParameterError: it covers no single row and an earlier one is by the row, or the other way round.
     """
-    units = {release.unit for release in counted}
-    if unit == 1 and 0 in units:
+    by_rows = any(not earlier.unit for earlier in counted)
+    if by_rows and release.tables:
+        what = (
+            "a second table is joined: its epsilon covers no single row, and the account of one of the two was charged "
+            "by the row"
+        )
+        raise ParameterError(
+            what, "join", "release the tables one by one, with at least two rows of each person", code="units-mixed"
+        )
+    if by_rows and not release.covers_rows:
         what = (
             "one row of each person is kept: its epsilon covers no single row, and this account was charged by the row"
         )
         raise ParameterError(what, "unit", "keep at least two: rows_per_person = 2", code="units-mixed")
-    if unit == 0 and 1 in units:
-        what = "this account was charged by the person, and one row of each was kept: its sum bounds no single row"
+    if not release.unit and any(not earlier.covers_rows for earlier in counted):
+        what = "this account was charged by the person, and not for single rows: its sum bounds no single row"
         hint = 'name the column that identifies a person in the plan: unit = "NAME"'
         raise ParameterError(what, "unit", hint, code="units-mixed")
 
@@ -130,7 +153,8 @@ class Account:
     """A dataset's budget: cap (``None`` before the first release), spent and reserved, in (ε, δ).
 
     The cap's δ is ``None`` until a release with δ > 0 or the steward sets it. ``count`` is how the releases are counted
-    where that is not their plain sum; ``unit`` what their sum bounds.
+    where that is not their plain sum; ``unit`` what their sum bounds; ``together`` is set where it is what two accounts
+    would be as one.
     """
 
     dataset: str
@@ -140,6 +164,7 @@ class Account:
     cap_history: tuple[dict[str, str], ...] = ()
     count: Count | None = None
     unit: str = ROW
+    together: bool = False
 
     @property
     def remaining(self) -> Decimal | None:
@@ -170,7 +195,10 @@ class Account:
     def refusal(self, cost: Cost) -> BudgetRefusedError | None:
         """Return why a release of ``cost`` is refused now; ``None`` if the cap allows it."""
         after = None if self.count is None else self.count.after(cost)
-        return refusal((cost.epsilon, cost.delta), self.standing_cap, self.used, after)
+        refused = refusal((cost.epsilon, cost.delta), self.standing_cap, self.used, after)
+        if refused is not None and self.together:  # each of the two has a cap of its own, and the lower one counts
+            refused.remedies = (refused.remedies[0], share_account())
+        return refused
 
 
 def _too_much(short: list[str], wanted: Amount, left: Amount) -> str:

@@ -28,11 +28,13 @@ from workbench.release.ledger.records import (
     CERTIFY,
     CLAIM,
     COUNTED,
+    JOINED,
     PAUSE,
     STATUS,
     Account,
     Release,
     by_the_row,
+    lowest,
     unit_of,
 )
 from workbench.release.ledger.resemblance import in_doubt
@@ -145,6 +147,14 @@ class State:
             seen.add(dataset)
         return dataset
 
+    def within(self, dataset: str, other: str) -> bool:
+        """Return whether ``dataset`` has its account by way of ``other``, or is that one."""
+        seen: set[str] = set()
+        while dataset and dataset != other and dataset not in seen:
+            seen.add(dataset)
+            dataset = self.parent(dataset)
+        return dataset == other
+
     def parent(self, dataset: str) -> str:
         """Return the dataset whose version it is; empty where it is its own account."""
         return self._parents.get(dataset, "")
@@ -253,9 +263,13 @@ class LedgerState(LedgerBook):
     def identify(self, table: Table) -> Identity:
         """Return the marks of a table under this ledger's keys; a table's account is found by them alone.
 
+        Of two tables that are joined they are those of the first, with those of the second beside them.
+
         Raises:
             InputError: the key of the ledger is missing.
         """
+        if table.joined is not None:
+            return dataclasses.replace(self.identify(table.joined.first), second=self.identify(table.joined.second))
         merged = {e.body.get("ledger"): e.body.get("former", 0) for e in self.entries("merge")}
         own, *others = self.keys
         found = identify(table, own, former=self._first_format_entries() > 0)
@@ -279,6 +293,11 @@ class LedgerState(LedgerBook):
     def account_of(self, dataset: str) -> str:
         """Return the account that pays for ``dataset``: its own, or that of the table it is a version of."""
         return self.accounts().of(dataset)
+
+    def tables_of(self, identity: Identity) -> tuple[str, ...]:
+        """Return the datasets of two tables that are joined, as far as they are known; none of a table by itself."""
+        tables = () if identity.second is None else (identity, identity.second)
+        return tuple(filter(None, (self.find(each).dataset for each in tables)))
 
     def find(self, identity: Identity) -> Match:
         """Return the account of a table, and others it may belong to (``doubts``), without recording anything."""
@@ -349,12 +368,18 @@ class LedgerState(LedgerBook):
         """Return how many steps of a training were taken, or may have been."""
         return max(0, self.accounts().steps.get(release_id, 0))
 
-    def account(self, dataset: str) -> Account:
-        """Return the budget of the account that ``dataset`` is charged to."""
+    def counted(self, *datasets: str) -> list[Release]:
+        """Return the releases that count against the caps of the accounts of these datasets."""
         state = self.accounts()
-        dataset = state.of(dataset)
+        own = set(map(state.of, datasets))
+        return [r for r in state.releases.values() if r.status in COUNTED and state.of(r.dataset) in own]
+
+    def account(self, dataset: str, *others: str) -> Account:
+        """Return the budget of the account that ``dataset`` is charged to, as if it were that of ``others``, too."""
+        state = self.accounts()
+        dataset, *more = dict.fromkeys(map(state.of, (dataset, *others)))
         caps = state.caps.get(dataset, [])
-        found = [r for r in self.releases(dataset) if r.status in COUNTED]
+        found = self.counted(dataset, *more)
         unit, counted = unit_of(found), by_the_row(found)
         spent = total(r.cost for r in counted if r.status != "reserved")
         reserved = total(r.cost for r in counted if r.status == "reserved")
@@ -368,7 +393,10 @@ class LedgerState(LedgerBook):
             reserved = minus(used[0], spent[0]), minus(used[1], spent[1])
         history = tuple({"epsilon": e.epsilon, "delta": e.delta, "time": e.time, **e.body} for e in caps)
         cap = (caps[-1].cost[0], caps[-1].cost[1] if caps[-1].delta else None) if caps else None
-        return Account(dataset, cap, spent, reserved, history, count, unit)
+        if more:
+            cap = lowest(*(self.account(each).standing_cap for each in (dataset, *more)))
+            history = (*history, {"origin": JOINED}) if cap is not None else ()
+        return Account(dataset, cap, spent, reserved, history, count, unit, bool(more))
 
     def caps(self) -> dict[str, Decimal]:
         """Return the present ε cap of every account."""

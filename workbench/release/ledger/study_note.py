@@ -41,6 +41,8 @@ def note_study(
     """
     with Ledger.open(ledger) as opened:
         first = opened.note_figures(whose(table, opened, account), study)
+        if table.joined is not None:
+            first |= opened.note_figures(opened.identify(table.joined.second), study)
     if first:
         emit(Notice("info", NOTED))
 

@@ -86,6 +86,7 @@ def releases(ledger: Ledger, account: str | None = None) -> list[dict[str, Any]]
             "work": release.body.get("work", ""),
             "output": release.body.get("output", ""),
             "unit": PERSON if release.unit else ROW,
+            **({"tables": list(release.tables)} if release.tables else {}),
         }
         for release in ledger.releases(account)
     ]

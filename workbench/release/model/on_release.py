@@ -27,6 +27,7 @@ from workbench.release.card import MODEL, model_bytes
 from workbench.release.certificate import (
     CARD,
     CARD_FORMAT,
+    JOINED_ROWS,
     MADE_FROM,
     encoded,
     guarantee_facts,
@@ -241,6 +242,7 @@ def _card(chosen: Learner, model: CorrectedModel, released: VerifiedRelease, fil
             "certificate": document["checksum"],
         },
         "rows": facts.rows,
+        **({JOINED_ROWS: document[JOINED_ROWS]} if JOINED_ROWS in document else {}),
         "model": chosen.name,
         "guarantee": guarantee_facts(
             f"{TRAINED_ON_RELEASE} Of the release: {guarantee['statement']}",
@@ -253,7 +255,7 @@ def _card(chosen: Learner, model: CorrectedModel, released: VerifiedRelease, fil
         "outside_guarantee": document["outside_guarantee"],
         "training": {
             "rows_per_person": guarantee["rows_per_person"],
-            **unit_facts(guarantee.get("unit")),
+            **unit_facts(guarantee.get("unit"), guarantee.get("join")),
             "attributes_used": list(model.attributes_used),
         },
         "files": {name: hashlib.sha256(files[name]).hexdigest() for name in sorted(files)},

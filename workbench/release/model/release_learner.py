@@ -125,7 +125,9 @@ def release_fit(task: FitTask, ledger: Ledger, emit: Emit = ignore) -> Released:
         account=plan.account,
         unit=plan.rows_per_person if plan.unit is not None else 0,
     )
-    if task.workers is not None:  # the account is found before the charge, and rows are added up after it
+    if (
+        task.workers is not None and task.table.joined is None
+    ):  # the account is found before the charge, and rows are added up after it
         parts = PartsOnWorkers(task.table, task.workers)
         take_from_workers(ledger.marking(task.table, parts), parts, "rows marked")
     return release(wanted, ledger, emit, task.cancel)
@@ -250,7 +252,11 @@ def _train(wanted: FitTask, estimator: PrivateEstimator[Any], charge: Charge) ->
         parameters=estimator.published_parameters(),
         inputs=[c.facts().to_plain() for c in (*features, target)],
         statement=model_statement(
-            people, replaces_invalid=plan.replaces_invalid, unit=plan.unit, delta=estimator.gaussian(table.rows)
+            people,
+            replaces_invalid=plan.replaces_invalid,
+            delta=estimator.gaussian(table.rows),
+            unit=plan.unit,
+            join=plan.joined_on,
         ),
         randomness=estimator.randomness(table.rows),
         releasable=estimator.releasable,
@@ -258,7 +264,7 @@ def _train(wanted: FitTask, estimator: PrivateEstimator[Any], charge: Charge) ->
         outside=outside(features, target),
         training={
             "rows_per_person": people,
-            **unit_facts(plan.unit),
+            **unit_facts(plan.unit, plan.joined_on),
             "attributes_used": list(estimator.attributes_used),
             "queries": query_facts(estimator.events()),
         },

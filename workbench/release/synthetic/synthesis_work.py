@@ -9,17 +9,27 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from workbench.data.impossible import joined
+from workbench.data.rows_in_parts import in_order
 from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.privacy.entropy import Entropy
 from workbench.release.certificate import certificate_path, require_format, stated_budget
 from workbench.release.kinds import Repeated
 from workbench.release.open_release import certified_rows
-from workbench.release.table_formats import DATABASE, FORMATS, ROWS_AT_ONCE, ReleasedText, table_format, types_of
+from workbench.release.table_formats import (
+    DATABASE,
+    FORMATS,
+    ROWS_AT_ONCE,
+    CodedRows,
+    ReleasedText,
+    table_format,
+    types_of,
+)
 from workbench.release.verify import rerun, unknown_values
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.writing import PLAIN
@@ -109,9 +119,13 @@ def synthesis_work(
             frame = rows.frame(coins)
             text = ReleasedText(lambda start, stop: frame[start:stop], count, types)
         else:  # each row is made once, when it is written
-            text = ReleasedText(
-                None, count, types, lambda: (rows.frame(coins, start, start + ROWS_AT_ONCE) for start in starts)
+            at = partial(in_order, starts) if coins.releasable else lambda work: map(work, starts)
+            coded = CodedRows(
+                {column.name: column.grid.labels for column in setting.columns},
+                lambda work: at(lambda start: work(rows.cells(coins, start, start + ROWS_AT_ONCE))),
             )
+            parts = partial(at, lambda start: rows.frame(coins, start, start + ROWS_AT_ONCE))
+            text = ReleasedText(None, count, types, parts, coded)
         return form.write(text, plan.writing or PLAIN), form.columns(text)
 
     return _work_of(method, setting, count, chosen, joined(plan.impossible, chosen.impossible), written)

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from workbench.deep.plan import FORMER, DpSgdPlan
 from workbench.params import InputError
+from workbench.studies.grid.spec import settings
 
 NOTE = "private - not for release"
 RUN, REPEAT = "run", "repeat"
@@ -25,7 +26,7 @@ _MOST_BYTES = 256 * 2**20
 
 def header() -> tuple[str, ...]:
     """Return the columns: the run, its settings, which repeat, its figures, and what the file is."""
-    return (RUN, *DpSgdPlan.declared(), REPEAT, *FIGURES, "note")
+    return (RUN, *settings(), REPEAT, *FIGURES, "note")
 
 
 def run_name(study: str, setting: DpSgdPlan, repeat: int) -> str:
@@ -53,10 +54,10 @@ class FinishedRun:
 
 def row_of(name: str, setting: DpSgdPlan, repeat: int, figures: Mapping[str, float]) -> str:
     """Return a run as one line of the CSV."""
-    settings = [_cell(spec.plain(getattr(setting, n))) for n, spec in DpSgdPlan.declared().items()]
+    stated = [_cell(spec.plain(getattr(setting, n))) for n, spec in settings().items()]
     stream = io.StringIO(newline="")
     csv.writer(stream, lineterminator="\n").writerow(
-        [name, *settings, repeat, *(repr(figures[n]) for n in FIGURES), NOTE]
+        [name, *stated, repeat, *(repr(figures[n]) for n in FIGURES), NOTE]
     )
     return stream.getvalue()
 
@@ -97,7 +98,7 @@ def _run(columns: list[str], row: list[str], where: str) -> FinishedRun:
     cells = dict(zip(columns, row, strict=True))
     setting = {}
     try:
-        for name, spec in DpSgdPlan.declared().items():
+        for name, spec in settings().items():
             if cells[name] != "":
                 setting[name] = spec.plain(spec.parse(cells[name], name))
         figures = {name: float(cells[name]) for name in FIGURES}

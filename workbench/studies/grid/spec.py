@@ -11,7 +11,7 @@ from typing import Any
 from workbench.deep.plan import FORMER, DpSgdPlan
 from workbench.params import ParameterError, Parameters, integer, text
 from workbench.params.codec import read_toml, require_table
-from workbench.params.field import did_you_mean
+from workbench.params.field import Field, did_you_mean
 
 SETTINGS = "settings"
 MOST_RUNS = 100_000
@@ -85,8 +85,13 @@ def load_spec(path: Path) -> GridSpec:
     return GridSpec(file, *_combinations(table, file.repeats, where))
 
 
+def settings() -> dict[str, Field]:
+    """Return the settings that a sweep may have: all but how many processes train, which changes no figure."""
+    return {name: spec for name, spec in DpSgdPlan.declared().items() if name != "processes"}
+
+
 def _combinations(table: Mapping[str, Any], repeats: int, where: str) -> tuple[tuple[DpSgdPlan, ...], tuple[str, ...]]:
-    declared = DpSgdPlan.declared()
+    declared = settings()
     lists: dict[str, list[Any]] = {}
     count = repeats
     for name, value in table.items():

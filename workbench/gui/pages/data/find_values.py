@@ -111,6 +111,7 @@ def plan_of(draft: DraftPlan, request: Request) -> Plan:
         account=draft.account or None,
         rows_per_person=draft.rows_per_person,
         unit=draft.unit or None,
+        join=draft.join,
         invalid=draft.invalid,
         columns=tuple(Column(name=column.name, action="drop") for column in draft.columns),
     )

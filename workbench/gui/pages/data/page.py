@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QElapsedTimer, QItemSelectionModel, QModelIndex, Qt
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QScrollArea, QStackedWidget, QWidget
 
+from workbench.data.databases.address import title_of
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.data import PAGE
 from workbench.gui.pages.data.start import CONFIRM, ONWARD_TIP, StartPanel, guessed_in_words, next_step
@@ -16,7 +17,7 @@ from workbench.gui.session.blocking import FOUND
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import Card, Elided, button, look, panel, row, segments, stack
 from workbench.gui.widgets.dialogs import FOLDER_OF_IMAGES, ask_for_data, ask_for_folder
@@ -27,8 +28,14 @@ if TYPE_CHECKING:
     from workbench.data.csv.options import ReadOptions
     from workbench.data.images.read import ImageOptions
     from workbench.gui.pages.data.find_values import FindValues
+    from workbench.gui.pages.data.join import JoinQuestion
     from workbench.gui.session.draft import DraftColumn
 
+JOIN, LEAVE = tr_later("Join a second table…"), tr_later("Leave {title} out")
+JOIN_TIP = tr_later(
+    "A second table about the same persons: each row gets what one row of it says of the row’s person. ε then covers "
+    "all rows of a person in both tables, and both share one account"
+)
 LEAST_TABLE = 6 * ROW
 """Pixels of the table where text is large: the page is scrolled rather than squeezed."""
 
@@ -52,6 +59,7 @@ class DataPage(PageFrame):
         self._places: dict[str, QWidget] = {}
         self._brought_up = QElapsedTimer()
         self._finding: FindValues | None = None
+        self._joining: JoinQuestion | None = None
         self._add_place("start", _scrolled(self._start))
         self.body.addWidget(self._views, 1)
         session.opening_failed.connect(self._opening_failed)
@@ -178,7 +186,8 @@ class DataPage(PageFrame):
         self.header.insertWidget(self.header.indexOf(self._open_button), self._bar)
         attributes = MasterDetail(Card(self.table, self.whole, pad=5), self.detail)
         self._add_place("attributes", attributes)
-        self.body.insertLayout(0, row((self._summary, 1), self.filter, spacing=12))
+        self._join = button("", "join_table", "link", tip=tr(JOIN_TIP), press=self._join_table)
+        self.body.insertLayout(0, row((self._summary, 1), self._join, self.filter, spacing=12))
 
     def _add_place(self, name: str, place: QWidget) -> None:
         self._places[name] = place
@@ -200,7 +209,7 @@ class DataPage(PageFrame):
         if self._shown in self._segments:
             self._segments[self._shown].setChecked(True)
         with self.laid_out_once():  # beside the tabs, the buttons would make the window wider at a large text size
-            for part in (self._bar, self._summary):
+            for part in (self._bar, self._summary, self._join):
                 part.setVisible(self.session.opened is not None)
             self.dictionary.setVisible(self._shown == "attributes")
             self.filter.setVisible(self._shown == "attributes")
@@ -234,6 +243,13 @@ class DataPage(PageFrame):
         if self._finding is None:
             self._finding = FindValues(self, self.session, self.jobs)
         self._finding.ask(columns)
+
+    def _join_table(self) -> None:
+        from workbench.gui.pages.data.join import JoinQuestion
+
+        if self._joining is None:
+            self._joining = JoinQuestion(self, self.session, self.jobs)
+        self._joining.ask()
 
     def _take_values(self, name: str, values: tuple[str, ...], origin: str) -> None:
         self.session.edit_column(name, tr("list the values of {name}", name=name), domain=values, bounds_origin=origin)
@@ -278,7 +294,10 @@ class DataPage(PageFrame):
         if not self._whole:
             return
         if self.session.opened is not None:
+            second = title_of(self.session.opened.second) if self.session.opened.second else ""
             self._summary.set_whole(_summary(self.session.opened))
+            self._join.setText(tr(LEAVE, title=second) if second else tr(JOIN))
+            self._join.setAccessibleName(self._join.text())
         step = next_step(self.session, at_dialect=self._shown == "dialect")
         self._next.setVisible(step is not None and self._shown != "values")
         if step is None:

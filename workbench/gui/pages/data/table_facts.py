@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QSplitter, QWidget
 
+from workbench.data.databases.address import title_of
 from workbench.gui.session.blocking import FOUND
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence, typed
@@ -95,6 +96,13 @@ class WholeTable(QWidget):
         least = self._line.heightForWidth(self.width() - 16) + sum(4 + p.heightForWidth(p.width()) for p in parts)
         self.setMinimumHeight(max(least, self.minimumSizeHint().height()))
 
+    def _share_height(self) -> None:
+        # While another table is shown the page is not laid out, and the border below is not told of the new height.
+        card = self.parentWidget()
+        border = card.parentWidget() if card is not None else None
+        if isinstance(border, QSplitter):
+            border.setSizes(border.sizes())
+
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
@@ -113,6 +121,9 @@ class WholeTable(QWidget):
         self.rows.setText(str(plan.rows_per_person))
         mark_wrong(self.rows, wrong=False)
         self._fill_unit()
+        opened = self._session.opened
+        second = title_of(opened.second) if opened is not None and opened.second else ""
+        self.unit.setEnabled(not second)  # the tables are joined on it
         self.order.setChecked(plan.keep_order)
         self.formulas.setChecked(plan.defuses_formulas)
         self.formulas.setVisible(plan.defuses_formulas or any(c.action == "keep" for c in plan.columns))
@@ -124,7 +135,18 @@ class WholeTable(QWidget):
             stops = tr_later("⚠ Missing or invalid values in {columns}: a release stops there, unless replaced.")
             stated.append(tr(stops, columns=listed(refused)))
         stated += [f"✕ {as_sentence(p.text)}" for p in plan.problems() if p.field == "unit"]
-        if plan.unit:
+        if second:
+            stated.append(
+                tr_n(
+                    "Of each {unit} {n} row is read, beside one row of {title}; a release costs its ε for each person.",
+                    "Of each {unit} at most {n} rows are read, beside one row of {title}; a release costs {n} times "
+                    "its ε for each person.",
+                    plan.rows_per_person,
+                    unit=plan.unit,
+                    title=second,
+                )
+            )
+        elif plan.unit:
             stated.append(
                 tr_n(
                     "Of each {unit} {n} row is read; a release costs its ε for each person.",
@@ -144,6 +166,7 @@ class WholeTable(QWidget):
         self._notify(" ".join(stated))
         self._what.setVisible(bool(refused) or plan.replaces_invalid)
         self._keep_height()
+        QTimer.singleShot(0, self, self._share_height)
 
     def _notify(self, text: str) -> None:
         self._stated.setText(text)

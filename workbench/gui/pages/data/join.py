@@ -1,0 +1,138 @@
+"""The question before a second table is joined: who a person is in both, and what comes to the columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QGridLayout, QWidget
+
+from workbench.data.databases.address import title_of
+from workbench.gui.project.join_tables import count_matched, join_tables, leave_second, look_at_second
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.style.language import tr, tr_later, tr_n
+from workbench.gui.widgets.basic import badge, label, named, row, say
+from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.dialogs import Entry, ask_for_data, choose
+from workbench.gui.widgets.formatting import count, listed
+
+if TYPE_CHECKING:
+    from workbench.data.table import Table
+
+TITLE = tr_later("Join {title}?")
+ABOUT = tr_later(
+    "Each row gets what {title} says of its person: {rows}, of which one of each person is kept, chosen at random. "
+    "ε covers all rows of a person in both tables, and from the first release on both share one account. Press Join "
+    "if the file is read right: {read}."
+)
+MOST_NAMED = 8
+WHOSE = {"identifier", "person", "household", "code"}
+"""What is suspected of a column that may say whose a row is."""
+
+
+class JoinEntry(Entry):
+    """The columns that identify a person, the columns that come, and how many persons are in both tables."""
+
+    def __init__(self, session: Session, jobs: JobCenter, second: Table) -> None:
+        super().__init__()
+        assert session.opened is not None
+        self._session, self._jobs, self._second = session, jobs, second
+        self._counting: JobHandle | None = None
+        here, marked = list(session.opened.table.names), session.opened.profile
+        seen = [p.name for p in marked if WHOSE.intersection(suspicion.what for suspicion in p.suspicions)]
+        usual = session.plan.unit or next(iter(seen), "")
+        self.person = self._box("join_person", tr("Who a person is in the open table"), here, usual)
+        self.on = self._box("join_on", tr("Who a person is in the second table"), list(second.names), usual)
+        self._columns = label("", wrap=True, name="join_columns")
+        self._both = label("", wrap=True, name="join_both")
+        self._problem = label("", "problem", wrap=True, name="join_problem")
+        self._arrange()
+        self._chosen()
+        for box in (self.person, self.on):
+            box.currentIndexChanged.connect(self._chosen)
+
+    def _box(self, name: str, title: str, names: list[str], chosen: str) -> ChoiceBox:
+        box = named(ChoiceBox(), name, title)
+        box.offer([(each, each) for each in names], chosen)
+        box.give_way(18)
+        return box
+
+    def _arrange(self) -> None:
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 8, 0, 8)
+        for at, box in enumerate((self.person, self.on)):
+            title = label(box.accessibleName())
+            title.setBuddy(box)
+            grid.addWidget(title, at, 0)
+            grid.addWidget(box, at, 1)
+        grid.addWidget(self._columns, 2, 0, 1, 2)
+        grid.addLayout(row((self._both, 1), badge()), 3, 0, 1, 2)
+        grid.addWidget(self._problem, 4, 0, 1, 2)
+
+    @property
+    def persons(self) -> tuple[str, str]:
+        """The column that identifies a person, of each table."""
+        return self.person.currentText(), self.on.currentText()
+
+    def problem(self) -> str:
+        """Return why the two cannot be joined so; empty where they can."""
+        return tr("The second table has no other column.") if len(self._second.names) < 2 else ""
+
+    def _chosen(self) -> None:
+        from workbench.data.joined import called
+
+        say(self._problem, self.problem())
+        here = [column.name for column in self._session.plan.columns]
+        names = list(called(here, self._second.names, self.persons[1]).values())
+        self._columns.setText(tr("Columns that come: {columns}.", columns=listed(names, MOST_NAMED)))
+        self._both.setText(tr("The persons who are in both tables are being counted."))
+        if self._counting is not None and self._counting.running:
+            self._counting.cancel()
+        self._counting = count_matched(self._session, self._jobs, self._second, self.persons, self._show)
+        self.changed.emit()
+
+    def _show(self, both: int) -> None:
+        words = tr_n("{n} person is in both tables.", "{n} persons are in both tables.", both)
+        self._both.setText(words)
+        self._both.setAccessibleName(words)
+
+
+class JoinQuestion:
+    """Asks for a file and how it is joined, and joins it; or leaves out the table that is joined."""
+
+    def __init__(self, page: QWidget, session: Session, jobs: JobCenter) -> None:
+        self._page, self._session, self._jobs = page, session, jobs
+        self._handle: JobHandle | None = None
+
+    def ask(self) -> None:
+        """Join a second table, or leave out the one that is joined."""
+        session, opened = self._session, self._session.opened
+        if opened is None or (self._handle is not None and self._handle.running):
+            return
+        if opened.second:
+            self._handle = leave_second(session, self._jobs)
+            return
+        path = ask_for_data(self._page)
+        if path:
+            self._handle = look_at_second(
+                session, self._jobs, path, lambda second: self._read(opened, second), session.report
+            )
+
+    def _read(self, opened: OpenTable, second: Table) -> None:
+        # A question that is asked from within the job's end would keep the job in the list until it is answered.
+        QTimer.singleShot(0, self._page, lambda: self._decide(opened, second))
+
+    def _decide(self, opened: OpenTable, second: Table) -> None:
+        from workbench.gui.pages.data.dialect import read_in_words
+
+        session = self._session
+        if session.opened is not opened:
+            return
+        entry = JoinEntry(session, self._jobs, second)
+        title = title_of(second.source)
+        read = read_in_words(second) or tr("its columns have names of their own")
+        text = tr(ABOUT, title=title, rows=count(second.rows, "row"), read=read)
+        verbs, moot = {"yes": tr("Join")}, session.table_changed
+        if choose(self._page, tr(TITLE, title=title), text, verbs, entry=entry, moot=moot) == "yes":
+            self._handle = join_tables(session, self._jobs, second, entry.persons)
