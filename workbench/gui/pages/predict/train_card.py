@@ -49,12 +49,14 @@ class Predicted:
         often: the predictions that occur most, each with the number of its rows; empty of numbers
             and of columns.
         frame: the rows, after the predictions for them.
+        figures: its columns that the model made and that hold numbers.
     """
 
     output: Path
     rows: int
     often: tuple[tuple[str, int], ...]
     frame: pl.DataFrame
+    figures: frozenset[str]
 
 
 class WeightsNeededError(InputError):
@@ -178,7 +180,8 @@ def predict(
         written = write_predictions(model, rows, output, emit, cancel, seen=None if of_numbers else seen)
         made = pl.read_csv(output, infer_schema=False).drop("row")
         made = made.rename({name: _unused(name, rows.frame) for name in made.columns})
-        return Predicted(output, written, tuple(seen.most_common()), made.hstack(rows.frame))
+        figures = frozenset(made.columns if of_numbers else made.columns[1:])  # else a class or group, and chances
+        return Predicted(output, written, tuple(seen.most_common()), made.hstack(rows.frame), figures)
 
     job = Job(tr("Predicting"), work, about=source.name if source is not None else opened.title if opened else "")
     return jobs.start(job, on_result=show, on_failure=refuse)
