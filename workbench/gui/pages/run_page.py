@@ -134,7 +134,6 @@ class RunPage(PageFrame):
             done: whether just this has been run.
             way: whether the first other way leads on better than the usual one, and is highlighted in its place.
         """
-        keys = self.has_keys(self._run_button, self._cancel, *self._ways, self._onward)
         done = done and not missing and not self.running
         assert self._onward is not None
         best = self._ways[0] if way else self._onward
@@ -151,7 +150,7 @@ class RunPage(PageFrame):
         self._run_button.setText(self._way_out(missing) if missing else run)
         self._run_button.setAccessibleName(self._run_button.text())
         self._run_button.setEnabled(bool(missing) or ready)
-        self.show_cancel(keys=keys)
+        self.show_cancel()
 
     def _way_out(self, missing: str) -> str:
         """Return the words of the button that leads to where something that is missing is said."""

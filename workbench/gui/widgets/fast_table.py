@@ -172,7 +172,7 @@ class RowsTable(TableView):
 
     # -- which rows, and in which order ----------------------------------------------------------------------------
 
-    def stand_beside(self, other: RowsTable) -> None:
+    def align_with(self, other: RowsTable) -> None:
         """Show the same rows as ``other``: either is sorted by its own cells, both are looked through for a word."""
         self._sides = other._sides = (other, self)
 

@@ -441,8 +441,6 @@ class EstimatePage(PageFrame):
 
     def refresh(self) -> None:
         assert self.primary is not None
-        # The button of a pair keeps the keyboard once its estimate is there.
-        keys = self.has_keys(self.primary, self._cancel, *([self.pair.ask] if self.running else []))
         for part in (*self._segments.values(), self._export):
             part.setVisible(self._found is not None)
         self._export.setEnabled(not self.running)
@@ -450,7 +448,7 @@ class EstimatePage(PageFrame):
         self.primary.setEnabled(bool(self._release.text().strip()))
         self.pair.setEnabled(not self.running)
         self.set_note(tr(ALONE))
-        self.show_cancel(keys=keys)
+        self.show_cancel()
 
     def retranslate(self) -> None:
         """Say the figures of the release in the language that is shown now."""

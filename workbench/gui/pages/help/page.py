@@ -112,10 +112,10 @@ class HelpPage(PageFrame):
             self._text.setMarkdown(tr("Nothing in the help contains all of these words."))
             return
         self._text.setMarkdown(topic_markdown(item.data(TOPIC), language()))
-        _set_apart(self._text.document())
+        _space_out(self._text.document())
 
 
-def _set_apart(document: QTextDocument) -> None:
+def _space_out(document: QTextDocument) -> None:
     """Set space between paragraphs and headings: Qt gives those that it reads from Markdown no space."""
     block = document.begin()
     while block.isValid():

@@ -178,7 +178,13 @@ class PredictPage(PageFrame):
         model.body.addWidget(self._problem)
         model.body.addWidget(self._weights)
         model.body.addWidget(self._facts)
-        model.body.addLayout(row(self._learn, None))
+        self._train = button(
+            tr("Train a model →"),
+            "predict_train",
+            tip=tr("Train a private model, and release that"),
+            press=lambda: self.session.go("train"),
+        )
+        model.body.addLayout(row(self._train, self._learn, None))
         return model
 
     def _table_card(self) -> Card:
@@ -292,6 +298,7 @@ class PredictPage(PageFrame):
         self._show_sheet()
         self._images.setVisible(images)
         self._learn.setVisible(not images and not self._training.isVisibleTo(self))
+        self._train.setVisible(self._model is None)
         self._images.setEnabled(not running)
         self._of_open.setVisible(self._source is not None and opened is not None)
         if self._source is not None:
@@ -317,11 +324,10 @@ class PredictPage(PageFrame):
             there = opened is not None or self._source is not None
             ready = ready and there and bool(self._target.text().strip())
         assert self.primary is not None
-        keys = self.has_keys(self.primary, self._cancel)
         self.primary.setEnabled(ready and not running and self._training.job is None)
         self._training.setEnabled(not running)
         self.primary.setVisible(not running)
-        self.show_cancel(keys=keys)
+        self.show_cancel()
 
     def escape(self) -> bool:
         return super().escape() or self._training.stop()
@@ -472,6 +478,7 @@ class PredictPage(PageFrame):
         self._often.show_lines(Fact(f"often_{at}", name, count(rows, "row")) for at, (name, rows) in often)
         self._found = found
         self._show_sheet()
+        suggest(self.session, self.jobs, self._target, "predicted", ".csv")
         into_sight(self._sheet)
         self.session.notify("info", tr("Wrote {name}: private, not for release.", name=found.output.name))
 

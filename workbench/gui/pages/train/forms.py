@@ -281,8 +281,8 @@ class ModelForms(Card):
         area = scrolled(inner, "train_forms")
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)  # at larger text
         self.body.addWidget(area, 1)
-        self.body.addWidget(rule())
-        self.body.addWidget(self._help)
+        self._below = panel(stack(rule(), self._help, spacing=self.body.spacing()))
+        self.body.addWidget(self._below)
         self.set_roomy(roomy=False)
         self._show_epsilon(session.plan.epsilon)
         self.refresh()
@@ -355,7 +355,8 @@ class ModelForms(Card):
         offered, draft = offer_of(self._session), self._session.plan
         self.fits = bool(offered.names)
         self.list.show_offer(offered, self.model)
-        self._of_model.setVisible(self.fits)
+        for part in (self._of_model, self._below):
+            part.setVisible(self.fits)
         self._predict.setVisible(self._session.opened is not None)
         nothing = [] if draft.target else [(tr("choose a column"), None)]
         listed = [(c.name, c.name) for c in draft.columns if c.protected or c.name == draft.target]

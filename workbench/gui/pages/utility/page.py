@@ -222,8 +222,6 @@ class UtilityPage(RunPage):
         """Run the standard comparison: what is in the lists of ε and repeats is the person's own."""
         self.setup.fill_in(self._standard_models())
         self.start()
-        if self.running:
-            self._cancel.setFocus()  # the pressed button is gone, and would give the keys to another part
 
     def _standard_models(self) -> list[str]:
         found = [entry for entry in fitting(self.session).predicting if entry.ordinary is not None]
