@@ -10,6 +10,7 @@ import pytest
 
 from workbench import api
 from workbench.params import BudgetRefusedError, InputError, ParameterError
+from workbench.release.ledger.ledger import Ledger
 
 VISITS = pd.DataFrame({"who": [f"p{n % 60}" for n in range(300)], "days": [n % 30 for n in range(300)]})
 PEOPLE = pd.DataFrame({"patient": [f"p{n}" for n in range(80)], "sex": ["f", "m"] * 40, "days": [0.5, 2.25] * 40})
@@ -47,6 +48,18 @@ def test_a_study_of_both_can_be_repeated() -> None:
     with pytest.warns(UserWarning, match="private study"):
         one, other = (api.synthesize(VISITS, plan_of_both(), join=PEOPLE, seed=3) for _ in range(2))
     assert one.equals(other)
+
+
+@pytest.mark.parametrize("carries", ["visits", "people"])
+def test_a_study_of_both_is_noted_in_the_ledger_that_one_of_them_carries(carries: str, tmp_path: Path) -> None:
+    frames = {"visits": VISITS, "people": PEOPLE}
+    frames[carries] = api.dataset(frames[carries], account="clinic", ledger=tmp_path / "l.sqlite")
+    with pytest.warns(UserWarning, match="private study"):
+        api.statistics(
+            frames["visits"], plan_of_both(), [{"statistic": "mean", "column": "days"}], join=frames["people"]
+        )
+    with Ledger.open(tmp_path / "l.sqlite") as book:
+        assert book.figures_shown(book.accounts().named("clinic"))
 
 
 def test_what_is_joined_otherwise_than_planned_is_refused() -> None:

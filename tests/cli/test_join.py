@@ -97,6 +97,12 @@ def test_statistics_and_models_of_both_are_released_and_verify(clinic: Path, run
         ("describe visits.csv --join patients.csv", "name the column: --on COLUMN"),
         ("describe visits.csv --join patients.csv --on who", "there is no column 'who'"),
         ("sanitize visits.csv --join patients.csv --plan p -o patients.csv", "replace what it is made from"),
+        (
+            "curve visits.csv --join patients.csv --bounds p --target sex --model naive-bayes -o patients.csv",
+            "what the study is made from",
+        ),
+        ("curve visits.csv --join patients.csv --bounds p --target sex --model naive-bayes -o p", "is made from"),
+        ("solve visits.csv --join patients.csv --plan p --want mean(age)<=2 -o patients.csv", "it is made from"),
         ("plan visits.csv --join patients.csv --on who=patient --unit days --epsilon 1 -o n", "change one of the two"),
         ("fit --on-release s.csv --join patients.csv --target sex --model naive-bayes -o m", "takes no --join"),
     ],

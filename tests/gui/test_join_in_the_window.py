@@ -11,6 +11,7 @@ from mishaps import retype, statuses
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QMessageBox, QPushButton
 
+from workbench.gui.pages.release_tasks import look_before_release
 from workbench.gui.project.open_table import open_table
 from workbench.gui.project.project_file import Planned, project_text, read_project
 from workbench.gui.project.project_tasks import open_project
@@ -131,6 +132,16 @@ def test_the_budget_is_of_both_and_looking_joins_no_account(visits, join, idle, 
     visits.session.undo_stack.redo()
     qtbot.waitUntil(lambda: visits.session.account.cap == 3)
     qtbot.waitUntil(lambda: not visits.jobs.running)
+
+
+def test_the_second_file_is_not_replaced_by_a_release(visits, join, qtbot, tmp_path: Path):
+    join()
+    session, refused = visits.session, []
+    facts = {"days": {"lower": 0.0, "upper": 30.0}, "age": {"lower": 0.0, "upper": 90.0}, "sex": {"domain": ("f", "m")}}
+    session.edit("", session.plan.with_columns(facts).confirmed())
+    look_before_release(session, visits.jobs, tmp_path / "patients.csv", refused.append, refused.append)
+    qtbot.waitUntil(lambda: bool(refused))
+    assert getattr(refused[0], "code", "") == "output-is-source"
 
 
 @pytest.mark.slow

@@ -311,6 +311,12 @@ def test_statistics_of_joined_tables_say_so_and_verify(tmp_path: Path) -> None:
         forge(tmp_path / "s.csv", lambda document: document.update(stated))
 
 
+def test_a_row_that_became_a_blank_line_leaves_the_public_number_of_rows_as_it_is(tmp_path: Path) -> None:
+    emptied = dataclasses.replace(people(RIGHT[:3] + RIGHT[4:]), blank_lines=(3,))
+    done = released(tmp_path, "s.csv", joined(first(), emptied, "who", "patient"))
+    assert done.document["joined_rows"] == len(RIGHT)
+
+
 def test_a_model_of_joined_tables_says_so_and_verifies(tmp_path: Path) -> None:
     chosen = learner("naive-bayes")
     task = FitTask(

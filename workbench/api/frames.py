@@ -110,11 +110,16 @@ def table_of(frame: pd.DataFrame, source: str = "DataFrame") -> Table:
 
 
 def columns_beside(frame: pd.DataFrame, second: pd.DataFrame, on: str) -> pd.DataFrame:
-    """Return a DataFrame without rows: the columns of ``frame`` and those of a second one that is joined with it."""
+    """Return a DataFrame without rows: the columns of ``frame``, and those of a second one that is joined with it.
+
+    It carries what ``frame`` carries.
+    """
     names = called([str(name) for name in frame.columns], [str(name) for name in second.columns], on)
     kept = [label for label in second.columns if str(label) in names]
     more = second[kept].iloc[:0].set_axis([names[str(label)] for label in kept], axis=1)
-    return pd.concat([frame.iloc[:0], more], axis=1)
+    both = pd.concat([frame.iloc[:0], more], axis=1)
+    both.attrs = dict(frame.attrs)  # pandas keeps them only where both carry the same
+    return both
 
 
 def readable_part(frame: pd.DataFrame) -> Table | None:

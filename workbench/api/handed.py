@@ -143,7 +143,7 @@ class Handed:
 
     def note(self, study: str) -> None:
         """Note that private figures are going to be shown."""
-        note(study, self.table, self.frame, study_ledger=self.study_ledger)
+        note(study, self.table, self.frame, self.join, study_ledger=self.study_ledger)
 
 
 def _joined(table: Table, join: pd.DataFrame, plan: Plan, seed: int | None) -> Table:

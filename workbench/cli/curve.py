@@ -57,7 +57,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         if options.report.suffix.lower() != ".pdf":
             raise InputError("a report is a .pdf file", str(options.report), "end the name in .pdf")
         check_document_path(options.report)
-    check_outputs((options.output, options.report), options.ledger, picture, [options.data])
+    made_from = options.data, options.join, options.bounds
+    check_outputs((options.output, options.report), options.ledger, picture, made_from)
     bounds = load_plan(options.bounds)
     bounds.column(options.target)
     table = read_data(options, context, bounds)

@@ -38,7 +38,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     wanted = read_options(options, Wanted)
     if options.output is not None:
-        keep_inputs(options.output, options.data, options.plan)
+        keep_inputs(options.output, options.data, options.join, options.plan)
     plan, rows = _facts(options, context, wanted.rows)
     if wanted.delta is not None:
         require_small_delta(exact(wanted.delta), rows)

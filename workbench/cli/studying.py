@@ -85,7 +85,7 @@ class Picture(Parameters):
 
 
 def check_outputs(
-    outputs: Iterable[Path | None], ledger: Path | None, picture: Picture, inputs: Iterable[str | Path]
+    outputs: Iterable[Path | None], ledger: Path | None, picture: Picture, inputs: Iterable[str | Path | None]
 ) -> None:
     """Refuse, before any work, outputs that would replace what a study is made from or one another, and a bad plot.
 
@@ -95,7 +95,7 @@ def check_outputs(
     """
     if picture.path is not None:
         check_plot_path(picture.path)
-    read = [Path(path).resolve() for path in inputs]
+    read = [Path(path).resolve() for path in inputs if path is not None]
     written: list[Path] = []
     for path in (path for path in (*outputs, picture.path) if path is not None):
         keep_inputs(path, ledger)

@@ -614,7 +614,7 @@ def _draft(request: ReleaseRequest, made: Made, ledger: Ledger, reservation: Res
     charged = made.settled or (cost.epsilon, cost.delta)
     facts = request.facts(made, Cost(*charged, cost.event))
     if request.table.joined is not None:
-        facts[JOINED_ROWS] = request.table.joined.second.rows
+        facts[JOINED_ROWS] = request.table.joined.second.lines  # a blank one is an empty row
     facts["outside_guarantee"] = with_choice(facts["outside_guarantee"], ledger, release.dataset, release_id)
     if isinstance(made.data, Mapping):
         facts["files"] = {name: hashlib.sha256(made.data[name]).hexdigest() for name in sorted(made.data)}

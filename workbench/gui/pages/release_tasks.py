@@ -201,7 +201,8 @@ def _looked(
 
     planned = asked.plan or draft.plan()
     plan, source = planned.unrounded() if asked.unrounded else planned, None if opened.is_sample else opened.source
-    to = destination(target, source, formats=asked.formats or FORMATS, replace=True)  # the question says so
+    second, formats = opened.second or None, asked.formats or FORMATS
+    to = destination(target, source, second, formats=formats, replace=True)  # the question says so
     plan = plan if asked.formats else written_like(plan, opened.table, to.format)
     if asked.work is None:  # which rows of a person are kept is chosen here
         prepared = prepare_rows(plan, opened.table, to, workers if plan.unit is None else None)
