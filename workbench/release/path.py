@@ -422,6 +422,8 @@ class ReleaseRequest:
     def details(self, part: DrawFile | DrawFolder, ledger: Ledger) -> dict[str, Any]:
         """Return what the ledger records with the reservation."""
         tables = ledger.tables_of(ledger.identify(self.table)) if self.table.joined is not None else ()
+        if self.table.joined is not None and len(tables) != 2:
+            raise RuntimeError("one of two joined tables has no account to charge")
         watched = {"watched": self.watched is not None} if self.to.card else {}
         unit = {"unit": self.unit} if self.unit else {}
         both = {TABLES: list(tables)} if tables else {}
