@@ -42,8 +42,8 @@ UNSEEN_CALLS = {"debug", "info", "warning", "exception", "compile", "sub", "matc
 ENGINE_WORDS = {
     "data": ("integer", "real", "category", "date", "boolean", "text", "identifier"),
     "studies": ("Accuracy", "accuracy", "Inertia", "inertia", "3 points", "0 to 1", "0.001", "0.03", "0.05"),
-    "deep": ("from ε", "never"),
-    "learners": ("rounds",),
+    "deep": ("from ε", "never", "processor"),
+    "learners": ("rounds", "group -1"),
     "params": ("a number", "column {name}", "row {row}", "line {line}", "column {name}, row {row}, line {line}"),
 }
 """Words of the engine that the window shows and that are no sentence."""

@@ -49,7 +49,23 @@ BANNED = {
 }
 """Each with what to write instead: the page of style, and what readers from outside stumbled over."""
 
-NAMES = {"mend", "mends", "mended", "told", "tells", "stands", "apart", "seldom", "heard", "hears", "drowned"}
+NAMES = {
+    "mend",
+    "mends",
+    "mended",
+    "told",
+    "tells",
+    "stand",
+    "stands",
+    "stood",
+    "apart",
+    "seldom",
+    "hear",
+    "heard",
+    "hears",
+}
+NAMES |= {"drowned"}
+"""Those that no public name and no docstring has."""
 
 RECORDED = {
     "release/statements.py",
@@ -115,6 +131,21 @@ def test_no_message_has_a_banned_word() -> None:
     assert not found, "\n".join(found)
 
 
+def test_no_docstring_has_a_banned_word() -> None:
+    found = [
+        f"{file.relative_to(ROOT)}:{node.value.lineno} {' '.join(words)}"
+        for file in SOURCES
+        for node in ast.walk(parsed(file))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        if (words := sorted(NAMES & set(re.findall(r"[a-z]+", LITERAL.sub("", node.value.value.lower())))))
+    ]
+    assert not found, "\n".join(found)
+
+
+LITERAL = re.compile(r"``.*?``|tell(s|ing)? the truth", re.DOTALL)
+"""Code in a docstring, and the one truth that a coin tells."""
+
+
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
 def test_no_page_has_a_banned_word(path: Path) -> None:
     assert not faults(path.read_text("utf-8"))
@@ -148,3 +179,26 @@ def test_recorded_sentences_are_still_there() -> None:
 )
 def test_banned_words_are_found_where_a_user_reads(code: str, count: int) -> None:
     assert sum(len(faults(str(node.value))) for node in sentences(ast.parse(code))) == count
+
+
+COUNTED = re.compile(
+    r"\{\w*\} (?:(?!of )\w+ )?(rows|columns|cells|bytes|steps|runs|reports|predictions|classes|epochs)\b"
+)
+SHOWING = ("cli", "release/documents", "render")
+
+
+def test_no_command_or_document_counts_one_thing_in_the_plural() -> None:
+    """What is counted there goes through ``counted``, or ``{number:n row}`` in a template."""
+    found = []
+    for file in SOURCES:
+        if not file.relative_to(ROOT / "workbench").as_posix().startswith(SHOWING):
+            continue
+        for node in ast.walk(parsed(file)):
+            parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+            text = "".join(
+                part.value if isinstance(part, ast.Constant) and isinstance(part.value, str) else "{}"
+                for part in parts
+                if isinstance(part, ast.Constant | ast.FormattedValue)
+            )
+            found += [f"{file.relative_to(ROOT)}:{node.lineno} {match[0]}" for match in COUNTED.finditer(text)]
+    assert not found, "\n".join(found)

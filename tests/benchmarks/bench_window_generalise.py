@@ -22,25 +22,6 @@ PLACES = ("data", "ways", "generalise", "released", "generalise", "protect")
 KNOWN = ("age", "zip", "day", "job", "region")
 
 
-class Busy(Heartbeat):
-    """A heartbeat that also notes how long the GUI thread itself computed between two beats, whatever else runs."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.busy: list[float] = []
-        self._spent = 0.0
-
-    def start(self) -> None:
-        self._spent = time.thread_time()
-        super().start()
-
-    def _beat(self) -> None:
-        now = time.thread_time()
-        self.busy.append(1e3 * (now - self._spent))
-        self._spent = now
-        super()._beat()
-
-
 def write_table(path: Path) -> None:
     made = random.Random(7)
     lines = ["age,zip,day,job,region,illness"]
@@ -56,7 +37,7 @@ def test_the_window_answers_while_levels_are_searched(tmp_path: Path, monkeypatc
     for variable in ("HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "LOCALAPPDATA", "APPDATA"):
         monkeypatch.setenv(variable, str(tmp_path / "home"))
     write_table(tmp_path / "census.csv")
-    heart = Busy()
+    heart = Heartbeat()
     with shown_window() as window:
         open_table(window, str(tmp_path / "census.csv"))
         roles = {name: {"role": "quasi-identifier"} for name in KNOWN} | {"illness": {"role": "sensitive"}}

@@ -1,4 +1,4 @@
-"""How long the window takes to react to a click on each control of each page: until its event loop is free again.
+"""How long the window takes to react to each control of each page and each menu entry: until its event loop is free.
 
 Run with ``pytest -m benchmark tests/benchmarks/bench_window_reactions.py -s``. Questions and file dialogs are declined,
 so that nothing is released; what a click starts in a job is cancelled once it has been measured.
@@ -39,6 +39,9 @@ from survey import BOUNDS, CHOICES, write_survey
 
 TARGET_MS = 100.0
 LONGEST = 10
+LEFT_OUT = ("quit", "close_table", "preferences", "about", "about_qt")
+"""Entries of the menu that end the window or its table, or wait for an answer."""
+
 CONTROLS = (QAbstractButton, QComboBox, QLineEdit)
 
 
@@ -100,6 +103,14 @@ def reactions(window: MainWindow) -> dict[str, tuple[float, float]]:
             part = next((p for p in window.page.findChildren(QWidget, name) if p.isVisible() and p.isEnabled()), None)
             if part is not None:
                 found[f"{page.name}: {name} ({kind.__name__})"] = use(part), settle(window, 1.0)
+    for name, action in window.menus.actions.items():
+        if name not in LEFT_OUT and action.isEnabled():
+            since = time.thread_time()
+            action.trigger()
+            first = 1e3 * (time.thread_time() - since) + busy(window)
+            found[f"menu: {name}"] = first, settle(window, 1.0)
+    for name in ("language_en", "theme_system", "text_normal"):
+        window.menus.actions[name].trigger()
     return found
 
 
@@ -124,7 +135,8 @@ def test_the_window_reacts_to_each_control(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(window_tools, "PATIENCE", 240.0)
     lines = [
         "Processor time of the window's thread, in ms, from a click on a control until its event loop is free again,",
-        "and the longest stretch of work while results of what it started arrive. Every control of every page.",
+        "and the longest stretch of work while results of what it started arrive. Every control of every page and",
+        "every entry of the menu.",
         "",
         "| table | controls | median | over 100 ms | longest |",
         "|---|---|---|---|---|",

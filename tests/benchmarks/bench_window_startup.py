@@ -20,7 +20,7 @@ pytest.importorskip("PySide6.QtWidgets")
 from window_tools import verdict, write_section
 
 ROUNDS = 9
-TARGET_MS = 1000.0
+TARGET_MS = 500.0
 HEAVY = ("torch", "sklearn", "scipy.stats", "opendp", "dp_accounting", "pyqtgraph", "polars", "numpy")
 ROOT = Path(__file__).resolve().parents[2]
 STARTED = """
@@ -37,7 +37,7 @@ class FirstPaint(QObject):
             QTimer.singleShot(0, self, self.stated)
         return False
     def stated(self):
-        print(json.dumps({"at": time.time(), "loaded": self.loaded}), flush=True)
+        print(json.dumps({"at": time.time(), "own": time.process_time(), "loaded": self.loaded}), flush=True)
         widgets.QApplication.closeAllWindows()
 
 HEAVY = json.loads(sys.argv[1])
@@ -53,8 +53,8 @@ sys.exit(main(["gui"]))
 
 
 @pytest.mark.benchmark
-def test_the_window_is_painted_within_a_second() -> None:
-    found, loaded = [], set()
+def test_the_window_is_painted_within_half_a_second() -> None:
+    found, own, loaded = [], [], set()
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     for _ in range(ROUNDS + 1):
         began = time.time()
@@ -69,12 +69,14 @@ def test_the_window_is_painted_within_a_second() -> None:
         assert done.returncode == 0, done.stderr
         said = json.loads(done.stdout.splitlines()[0])
         found.append(1000 * (said["at"] - began))
+        own.append(1000 * said["own"])
         loaded |= set(said["loaded"])
     found = found[1:]  # the first fills the disk's cache
     median = statistics.median(found)
     lines = [
         f"`workbench gui` in a fresh process, {ROUNDS} times, until the first paint is done: median {median:.0f} ms,",
         f"least {min(found):.0f}, worst {max(found):.0f}; {verdict(median, TARGET_MS)}.",
+        f"Processor time of the whole process until then: median {statistics.median(own[1:]):.0f} ms.",
         "",
         f"Loaded by then of {', '.join(HEAVY)}: {', '.join(sorted(loaded)) or 'none'}.",
     ]

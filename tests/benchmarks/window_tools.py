@@ -30,23 +30,27 @@ PATIENCE = 25.0
 
 
 class Heartbeat(QObject):
-    """A precise timer of the GUI thread that notes how late each of its beats is.
+    """A precise timer of the GUI thread that notes how late each of its beats is, and how long that thread computed.
 
     Attributes:
         late: (milliseconds beyond the beat, what was last done to the window) of every beat.
+        busy: milliseconds that the GUI thread itself computed before each beat, whatever else runs.
         doing: what is being done to the window now.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.late: list[tuple[float, str]] = []
+        self.busy: list[float] = []
         self.doing = ""
+        self._spent = 0.0
         self._clock = QElapsedTimer()
         self._timer = QTimer(self, interval=BEAT_MS, timerType=Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._beat)
 
     def start(self) -> None:
         """Begin to listen."""
+        self._spent = time.thread_time()
         self._clock.start()
         self._timer.start()
 
@@ -58,6 +62,9 @@ class Heartbeat(QObject):
         gap = self._clock.nsecsElapsed() / 1e6
         self._clock.start()
         self.late.append((max(0.0, gap - BEAT_MS), self.doing))
+        now = time.thread_time()
+        self.busy.append(1e3 * (now - self._spent))
+        self._spent = now
 
 
 @contextlib.contextmanager

@@ -24,6 +24,7 @@ from workbench.cli import main
 from workbench.data.read import read_table
 from workbench.deep.features import TableData
 from workbench.deep.model import TrainedModel
+from workbench.params.amounts import paid
 from workbench.privacy.accounting.event import replace_one
 from workbench.release.certificate import checksum, read_card
 from workbench.release.kept_run import STATE
@@ -203,7 +204,7 @@ def test_a_clock_settles_the_charge(run: Run, folder: Path) -> None:
 def test_a_second_run_is_refused_and_leaves_no_folder(run: Run, folder: Path) -> None:
     first = run(*command(folder), "--json").done
     said = run(*command(folder, output="again")).refused(3)
-    assert str(first["epsilon"]).rstrip("0") in said
+    assert f"costs epsilon = {paid(first['epsilon'])} but" in said
     assert not (folder / "again").exists()
     assert [e["status"] for e in entries(run, folder)] == ["charged", "refused"]
 

@@ -124,11 +124,11 @@ PLANS: dict[str, tuple[str, str]] = {
     ),
     "a mechanism of the wrong kind (city)": (
         PLAN.replace('kind = "category"', 'kind = "category"\nmechanism = "staircase"'),
-        "staircase needs numbers with bounds, and these values are names",
+        "bounded staircase needs numbers with bounds, and these values are names",
     ),
     "Warner for three values (city)": (
         PLAN.replace('kind = "category"', 'kind = "category"\nmechanism = "warner"'),
-        "warner is for two values, and here are 3",
+        "Warner's randomised response is for two values, and here are 3",
     ),
     **{
         f"{name}, which cannot fill a column": (
@@ -345,9 +345,9 @@ MECHANISMS: dict[str, tuple[str, str]] = {
     "for frequencies": ("oue --domain a,b --table t.npy", "a report of oue is a vector of 2 bits, which no table"),
     "nearly for frequencies": ("oeu --domain a,b", "the mechanism 'oeu' is not known, did you mean 'oue'?"),
     "spelt otherwise": ("square_wave --domain a,b", "the mechanism 'square_wave' is not known, did you mean 'square-"),
-    "for a small grid": ("optimal --lower 0 --upper 9 --cells 33", "optimal is for at most 32 cells, and here are 33"),
-    "for numbers": ("staircase --domain a,b", "staircase needs numbers with bounds"),
-    "for two values": ("warner --domain a,b,c", "warner is for two values, and here are 3"),
+    "for a small grid": ("optimal --lower 0 --upper 9 --cells 33", "optimal table is for at most 32 cells"),
+    "for numbers": ("staircase --domain a,b", "bounded staircase needs numbers with bounds"),
+    "for two values": ("warner --domain a,b,c", "Warner's randomised response is for two values, and here are 3"),
     "without cells": (
         "grr",
         "the cells are not given (workbench mechanism); give --lower, --upper and --cells, or --domain a,b,c",

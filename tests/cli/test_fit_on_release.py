@@ -36,7 +36,7 @@ def test_it_costs_nothing_says_of_which_release_and_predicts(released: Path, run
     assert run("predict", "people.csv", "--model", "model", "-o", "told.csv", "--json").json["rows"] == 20
     line = run(*ON[:-1], "second")
     assert line.code == 0
-    assert f"trained naive-bayes on release {certificate['release_id']} (20 rows) into second" in line.out
+    assert f"trained Naive Bayes on release {certificate['release_id']} (20 rows) into second" in line.out
     assert "charged epsilon = 0: it costs nothing beyond the release" in line.out
 
 
@@ -70,7 +70,7 @@ def test_what_epsilon_does_not_cover_is_repeated(released: Path, run: Run) -> No
 @pytest.mark.parametrize("entry", [e for e in LEARNERS if e.corrected is None], ids=lambda entry: entry.name)
 def test_models_that_cannot_learn_from_a_release_say_which_can(released: Path, run: Run, entry) -> None:
     said = run("fit", "--on-release", "out.csv", "--model", entry.name, "--target", "city", "-o", "model").error()
-    assert said.startswith(f"the model {entry.name} cannot learn from a release (workbench fit); choose one of ")
+    assert said.startswith(f"the model “{entry.title}” cannot learn from a release (workbench fit); choose one of ")
     assert said.endswith(", ".join(ABLE))
 
 

@@ -40,8 +40,8 @@ def test_an_epsilon_so_far_is_never_shown_smaller_than_it_is() -> None:
     assert "ε 1.001 of 3" in screen.lines()[1]
 
 
-def test_an_epsilon_that_was_charged_has_all_its_digits() -> None:
-    assert [charge(epsilon) for epsilon in (1.0, 0.1, 2.998449)] == ["1", "0.1", "2.998449"]
+def test_an_epsilon_that_was_charged_has_four_digits_the_last_rounded_up() -> None:
+    assert [charge(epsilon) for epsilon in (1.0, 0.1, 2.998449)] == ["1", "0.1", "2.999"]
 
 
 def test_a_shorter_line_covers_the_longer_one_before_it() -> None:

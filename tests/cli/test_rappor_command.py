@@ -46,7 +46,7 @@ def test_the_whole_way(place: Path, run: Run) -> None:
     rows = list(csv.DictReader((place / "result.csv").read_text("utf-8").splitlines()))
     assert list(rows[0]) == ["string", "estimate", "std_error", "p_value", "significant"]
     assert "Benjamini and Hochberg" in run(*words, "--correction", "fdr", "--alpha", "0.1").out
-    assert "candidates are found in 4000 reports" in run(*words).out
+    assert "of 5 candidates found in 4,000 reports" in run(*words).out
 
 
 def test_simulations(place: Path, run: Run) -> None:

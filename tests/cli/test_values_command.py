@@ -91,7 +91,9 @@ PERSONS = "values visits.csv --person who --number age --epsilon 8 -o found.csv 
 
 
 def test_the_whole_way_from_the_rows_to_a_release_by_the_person(visits: Path, run: Run) -> None:
-    assert run(*PERSONS.split()).code == 0
+    answer = run(*PERSONS.split())
+    assert answer.code == 0
+    assert "the account counts persons from then on" in answer.err, "said before it is charged"
     stated = json.loads(Path("found.csv.certificate.json").read_text("utf-8"))
     assert (stated["guarantee"]["unit"], stated["guarantee"]["epsilon"]) == ("who", "8")
     assert [query["label"] for query in stated["queries"]] == ["scales of age", "rows of each who"]

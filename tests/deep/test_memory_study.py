@@ -51,7 +51,7 @@ def test_the_most_rows_fit_and_one_more_does_not(device: str) -> None:
 def test_what_a_network_cannot_read_is_left_out_with_its_reason() -> None:
     found = compare(MemoryStudy(shape="8", batches="16", hidden="32"), NETWORKS)
     assert {row.line.network.name for row in found.rows} == {"logistic", "mlp"}
-    assert any("'mnist-cnn' reads images" in remark for remark in found.remarks)
+    assert any(f"“{network('mnist-cnn').title}” reads images" in remark for remark in found.remarks)
     assert "logistic has no hidden units to vary." in found.remarks
     with pytest.raises(ParameterError, match="reads images"):
         compare(MemoryStudy(shape="8"), [network("mnist-cnn")])

@@ -222,10 +222,17 @@ def test_the_forecast_of_memory_counts_every_process() -> None:
     assert one.memory < two.memory < 2 * one.memory
 
 
-def test_what_two_processes_cannot_do_is_refused_before_the_charge(tmp_path: Path) -> None:
+def test_what_two_processes_cannot_do_is_refused_before_the_charge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(ParameterError, match=r"a norm that follows a share of rows is trained in one process"):
         plan(target_unclipped_quantile=0.5)
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        with pytest.raises(
+            ParameterError, match=r"^200 processes are more than two for each of the \d+ processor cores"
+        ):
+            released(ledger, tmp_path / "net", plan=plan(processes=200))
+        monkeypatch.setattr("workbench.deep.ranks.cores", lambda: 51)
         with pytest.raises(ParameterError, match=r"^50 rows cannot be divided among 51 processes"):
             released(ledger, tmp_path / "net", plan=plan(processes=51))
         assert ledger.releases() == () or {r.status for r in ledger.releases()} <= {"void"}

@@ -27,7 +27,7 @@ from workbench.gui.shell.main_window import MainWindow
 
 LEFT, NO_KEY = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
-PATIENCE = 600_000
+PATIENCE = 30_000
 FIRST_NAMES = ("Zoé", "Noël", "Ana", "Bob", "Jürgen", "Li", "Mia", "Omar")
 HEADER = ("id", "name", "age", "sex", "zip", "income", "label")
 

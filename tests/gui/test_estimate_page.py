@@ -146,6 +146,7 @@ def test_the_chosen_column_is_drawn_and_told_by_the_picture(estimated, qtbot):
 
 def test_a_pair_of_numbers_has_a_correlation_and_names_have_none(estimated, press, idle, qtbot):
     press(estimated, "estimate_view_pairs")
+    assert "how often two values occur together" in text_of(estimated, "estimate_pair_said")
     assert estimated.findChild(QComboBox, "estimate_pair_first").currentText() == "sepal_length"
     press(estimated, "estimate_pair")
     idle(estimated)

@@ -201,3 +201,28 @@ def test_nothing_can_be_found_of_dates_and_of_columns_that_are_left_out(towns):
     assert not towns.findChild(QPushButton, "find_privately").isEnabled()
     select(towns, "age")
     assert towns.findChild(QPushButton, "find_privately").isEnabled()
+
+
+def test_a_second_press_while_the_release_is_checked_asks_nothing(towns, press, question, idle, qtbot):
+    select(towns, "age")
+    question("confirm_yes", [("found_epsilon", "2")])
+    press(towns, "find_privately")
+    assert "Checking the release" in [job.title for job in towns.jobs.running]
+    last = question("confirm_no")
+    press(towns, "find_privately")
+    qtbot.waitUntil(lambda: len(last) == 1, timeout=PATIENCE)
+    idle(towns)
+    assert "This charges ε = 2" in last[0][0].replace("\u00a0", " "), "the last word about the first press"
+    assert QApplication.activeModalWidget() is None
+    assert towns.session.released == ()
+
+
+def test_whoever_looks_for_rows_of_persons_reads_what_that_commits_the_account_to(towns, press, question, idle, qtbot):
+    towns.session.edit("persons", towns.session.plan.with_unit("who").with_(rows_per_person=9))
+    select(towns, "age")
+    asked = question("confirm_no", tick=True)
+    press(towns, "find_privately")
+    assert "counts persons from then on" in asked[-1][1]
+    plain = question("confirm_no")
+    press(towns, "find_privately")
+    assert "counts persons" not in plain[-1][1]

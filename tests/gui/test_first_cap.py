@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 from mishaps import PATIENCE, retype
@@ -12,8 +13,11 @@ from workbench.gui.session.account_task import read_account
 from workbench.release.ledger.ledger import Ledger
 
 
-def typing(qtbot, entries, then):
-    """Type into the fields of the next question, keep what it says of each, and press a button of it."""
+def typing(qtbot, entries, then, read=""):
+    """Type into the fields of the next question, keep what it says of each, and press a button of it.
+
+    Text and tooltip of the field ``read`` are kept, too.
+    """
     told = []
     waiting = QTimer(QApplication.instance(), interval=20)
 
@@ -23,6 +27,8 @@ def typing(qtbot, entries, then):
             return
         waiting.stop()
         waiting.deleteLater()
+        if read:
+            told.append((box.findChild(QLineEdit, read).text(), box.findChild(QLineEdit, read).toolTip()))
         field, yes = box.findChild(QLineEdit, "cap_epsilon"), box.findChild(QPushButton, "confirm_yes")
         for text in entries:
             field.selectAll()
@@ -52,6 +58,34 @@ def test_the_question_of_a_first_release_sets_the_cap_that_is_typed_there(people
     with Ledger.open() as book:
         (entry,) = book.account(people.session.account.dataset).cap_history
     assert (Decimal(entry["epsilon"]), entry["origin"]) == (cost * 4, "steward")
+
+
+def test_a_cap_of_many_digits_is_shown_in_four_and_kept_whole(people, press, idle, qtbot, tmp_path):
+    cost = Decimal("0.9992841")
+    people.session.edit("epsilon", replace(people.session.plan, epsilon=cost))
+    idle(people)
+    assert people.session.plan.cost() == cost
+    press(people, "tab_rows")
+    idle(people)
+    retype(people, qtbot, "release_target", tmp_path / "out.csv")
+    shown = typing(qtbot, [], "confirm_yes", "cap_epsilon")
+    press(people, "release_now")
+    qtbot.waitUntil(lambda: len(people.session.released) == 1, timeout=PATIENCE)
+    idle(people)
+    assert shown == [("0.9993", "Cap of all releases of this table, ε (exactly 0.9992841)")]
+    assert people.session.account.cap == cost
+    press(people, "tab_ledger")
+    idle(people)
+    field = people.findChild(QLineEdit, "ledger_cap_field")
+    assert field.text() == "0.9993"
+    assert "exactly 0.9992841" in field.toolTip()
+    assert "cap ε = 0.9993, of which 0 remain" in people.findChild(QLabel, "ledger_cap_title").text()
+    retype(people, qtbot, "ledger_delta", "1e-6")  # of δ alone: the cap of ε stays as it is, to its last digit
+    typing(qtbot, [], "confirm_yes")
+    press(people, "ledger_set_cap")
+    qtbot.waitUntil(lambda: people.session.account.delta_cap is not None, timeout=PATIENCE)
+    idle(people)
+    assert people.session.account.cap == cost
 
 
 def test_a_question_that_is_declined_sets_no_cap(people, press, idle, qtbot, tmp_path):

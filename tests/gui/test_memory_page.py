@@ -98,7 +98,7 @@ def test_the_chart_is_saved_as_a_picture(found, press, idle, monkeypatch, tmp_pa
 def test_on_a_gpu_the_jumps_are_explained_and_its_memory_is_asked_for(page, qtbot, press, idle):
     combo = page.findChild(QComboBox, "memory_device")
     combo.setFocus()
-    qtbot.keyClicks(combo, "cuda")
+    qtbot.keyClicks(combo, "GPU")
     press(page, "memory_run")
     idle(page.window())
     assert "outgrows" in text_of(page, "memory_remarks")

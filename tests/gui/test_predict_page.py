@@ -60,7 +60,11 @@ def test_a_hostile_card_is_a_sentence(model, tmp_path, odd):
 def test_the_open_table_is_predicted_and_nothing_is_charged(iris, press, idle, qtbot, model, tmp_path):
     assert "Choose a released model" in text_of(iris, "predict_problem")
     assert not iris.page.primary.isEnabled()
+    press(iris, "predict_train")
+    assert iris.page.objectName() == "page_train"
+    press(iris, "tab_predict")
     take(iris, qtbot, idle, model)
+    assert not iris.findChild(QWidget, "predict_train").isVisible()
     assert text_of(iris, "fact_predicts") == "species"
     assert text_of(iris, "fact_paid").startswith("ε = 5, ")
     output = tmp_path / "told.csv"

@@ -79,3 +79,30 @@ def test_what_is_typed_while_a_name_is_looked_for_stays(people, folder, idle, qt
     dead_share.set()
     idle(people)
     assert folder.text() == str(tmp_path / "mine")
+
+
+def test_a_name_that_was_released_into_gives_way_however_it_was_written(people, press, idle, qtbot, answer, tmp_path):
+    people.session.choose_way("rows")
+    people.show_page("release")
+    idle(people)
+    retype(people, qtbot, "release_target", f"{tmp_path}/./mine.csv")
+    answer("yes")
+    press(people, "release_now")
+    qtbot.waitUntil(lambda: len(people.session.released) == 1)
+    idle(people)
+    field = people.findChild(QLineEdit, "release_target")
+    assert not Path(field.text()).exists()
+    assert Path(field.text()).name == "people-released.csv"
+
+
+def test_a_file_that_another_page_has_released_is_no_longer_suggested(people, press, idle, tmp_path):
+    people.session.choose_way("rows")
+    people.show_page("release")
+    idle(people)
+    field = people.findChild(QLineEdit, "release_target")
+    Path(field.text()).parent.mkdir(parents=True, exist_ok=True)
+    Path(field.text()).write_text("released elsewhere", "utf-8")
+    people.session.released_changed.emit()
+    idle(people)
+    assert not Path(field.text()).exists()
+    assert field.text().endswith("-2.csv")

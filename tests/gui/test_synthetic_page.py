@@ -121,7 +121,7 @@ def test_a_preview_is_private_compares_and_charges_nothing(ready, press, idle, t
     assert any(part.isVisible() and "PRIVATE" in part.text() for part in card.findChildren(QLabel))
     assert text_of(ready, "synthetic_preview_error").endswith(" %")
     assert "of the rows, on average, would have to move" in text_of(ready, "synthetic_preview_words")
-    assert text_of(ready, "synthetic_preview_facts") == "draw 1, 2,000 rows by auto at ε = 1"
+    assert text_of(ready, "synthetic_preview_facts") == "draw 1, 2,000 rows at ε = 1: The best by forecast"
     picture = ready.findChild(QWidget, "synthetic_preview_spread")
     pick(ready, "synthetic_preview_column", "sex")
     assert picture.accessibleName() == "Distribution of sex, original and synthetic"

@@ -99,7 +99,9 @@ def test_another_model_predicts_other_columns_and_gets_another_folder(page, pres
     idle(page)
     assert page.findChild(QWidget, "learn_folder").text().endswith("iris-released-model-2")
     take(page, qtbot, "learn_model", "Linear regression")
-    assert choices(page, "learn_target") == ["sepal_length", "sepal_width", "petal_length", "petal_width"]
+    columns = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
+    assert choices(page, "learn_target") == ["choose a column", *columns], "none of these names says so"
+    assert not page.findChild(QPushButton, "learn_start").isEnabled()
     take(page, qtbot, "learn_target", "petal_width")
     press(page, "learn_start")
     idle(page)

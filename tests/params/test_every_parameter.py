@@ -7,6 +7,7 @@ import importlib
 import json
 import math
 import pkgutil
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -175,3 +176,18 @@ def test_json_constants_that_json_has_not_are_refused(constant: str) -> None:
     assert json.loads(f"[{constant}]")  # what the standard library would let through
     with pytest.raises(InputError, match=constant):
         parse_json(f'{{"epsilon": {constant}}}', "file")
+
+
+FORMS = ("workbench.learners", "workbench.deep", "workbench.rappor.decode")
+"""What the window shows as forms."""
+
+
+@every_parameter
+def test_no_form_offers_a_code(cls: type[Parameters], name: str, field: Field) -> None:
+    if isinstance(field, ChoiceField) and cls.__module__.startswith(FORMS):
+        shown = [field.title_of(word) for word in field.words]
+        assert not [text for text in shown if re.search(r"\w[-_]\w", text) or text in CODES], (cls, name)
+        assert len(set(shown)) == len(shown), (cls, name)
+
+
+CODES = {"pld", "rdp", "sgd", "adamw", "cuda", "cpu", "fdr"}

@@ -199,3 +199,25 @@ def test_the_expected_error_is_that_of_the_noise():
         drawn = np.abs(StudyNoise(np.random.default_rng(5)).integers([0] * 200_000, size, epsilon))
         # A mean of 200,000 draws with a standard deviation below 1.5 times the mean: 6 standard errors.
         assert abs(drawn.mean() - expected_error(epsilon, size)) < 6 * 1.5 * drawn.mean() / math.sqrt(200_000)
+
+
+@pytest.mark.parametrize(
+    ("model", "title", "facts"),
+    [
+        ("net", "Logistic regression, DP-SGD", {"Learning rate": "0.1", "Rows in a step": "20", "Clipping norm": "1"}),
+        ("m-naive-bayes", "Naive Bayes", {"Privacy budget": "1"}),
+    ],
+)
+def test_a_model_and_its_settings_are_called_as_in_a_form(model, title, facts):
+    document = verified(Path(__file__).parent / "former_version" / model).paper()
+    lines = {
+        line
+        for part in document.sections
+        for block in part.blocks
+        if isinstance(block, FactList)
+        for line in block.lines
+    }
+    assert {("Model", title), *facts.items()} <= lines
+    named = dict(lines)
+    assert named.get("Privacy accountant", "privacy loss").startswith("privacy loss")
+    assert "network" not in {name.lower() for name in named}

@@ -134,13 +134,13 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 
 _STEP = """\
-DP-SGD step at clipping norm {clip:figure}, {steps} step{s}: {stated}
+DP-SGD step at clipping norm {clip:figure}, {steps:n step}: {stated}
   lower bound on epsilon  {epsilon_lower:figure}  (above the true one with probability at most {odds})
   canaries                {right:,} of {guesses:,} guesses right, among {canaries:,}
   noise                   {share}"""
 
 _MECHANISM = """\
-{mechanism} at epsilon = {claim} on {cells} cells: {stated}
+{mechanism} at epsilon = {claim} on {cells:n cell}: {stated}
   lower bound on epsilon  {epsilon_lower:figure}  (above the true one with probability at most {odds})
   event                   {event}: {counts[0]:,} against {counts[1]:,} times
   power                   {able}"""
@@ -156,7 +156,7 @@ def _text(result: Mapping[str, Any]) -> str:
     stated = f"not refuted: {good}" if result["ok"] else f"REFUTED: {bad} (wrong with probability at most {odds})"
     if result["mechanism"] == NAME:
         words = "{measured:.3f} of what was planned, between {lower:.3f} and {upper:.3f}"
-        more = {"s": "" if result["steps"] == 1 else "s", "share": filled(words, result["noise"])}
+        more = {"share": filled(words, result["noise"])}
         return filled(_STEP, {**result, "odds": odds, "stated": stated, **more})
     caught, share = result["power"]["epsilon"], f"{result['power']['share']:.0%}"
     able = f"no epsilon above {claim} could have been found with so few outputs: draw more with --samples"

@@ -10,6 +10,7 @@ from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.tables import columns_text, filled
+from workbench.params.amounts import counted
 from workbench.params.field import named
 from workbench.privacy.accounting import totals
 from workbench.privacy.accounting.compose import round_up
@@ -74,7 +75,7 @@ def _simulated(result: Mapping[str, Any]) -> list[str]:
 
 _WORDS = {
     "dpsgd": "epsilon at most {epsilon:up4} at delta = {delta:g} ({accountant}, {by})\n"
-    "{steps} steps, each row in a batch with probability {sample_rate:figure}\n"
+    "{steps:n step}, each row in a batch with probability {sample_rate:figure}\n"
     "neighbours: {relation}; replacing one row: epsilon {replace_one[epsilon]:up4}, delta {replace_one[delta]:figure}",
     "gaussian": "sigma = {sigma:up6} (analytic Gaussian, Balle & Wang 2018)\n"
     "the textbook's {textbook_sigma:figure} {verdict}",
@@ -86,11 +87,12 @@ _WORDS = {
     "(Laplace: {laplace_absolute_error:figure})\n"
     "least variance {variance:figure} at gamma = {gamma_variance:figure} (Laplace: {laplace_variance:figure})",
     "randomised-response": "the true answer with probability {truth:figure}, each other one with {other:figure}\n"
-    "of {rows} people, the share of a rare answer is estimated to ± {share_sd:figure} (one standard deviation)",
+    "of {rows:n person/people}, the "
+    "share of a rare answer is estimated to ± {share_sd:figure} (one standard deviation)",
     "shuffle": "epsilon at most {epsilon:up6} at delta = {delta:g} for the shuffled reports "
     "(Feldman, McMillan & Talwar 2021; the closed form {closed})\n"
     "neighbours: replace-one. It holds only if {trust}.",
-    "group": "a person with {rows} rows: epsilon {epsilon:figure}, delta {delta:figure}\n"
+    "group": "a person with {rows:n row}: epsilon {epsilon:figure}, delta {delta:figure}\n"
     "Where a mechanism is known, `budget compose` with rows_per_person may show a smaller cost.",
     COMPOSE: "all events together at delta = {delta:g}, neighbours: {relation}\n\n{table}\n\n"
     "best: {title}; replacing one row: epsilon {replace_one[epsilon]:up4}, delta {replace_one[delta]:.3g}\n"
@@ -116,8 +118,8 @@ def _found(result: Mapping[str, Any]) -> dict[str, str]:
     stated = {
         "epsilon": f"epsilon at most {round_up(result['epsilon'], 4)}",
         "noise": f"noise multiplier {round_up(result['noise_multiplier'], 5)}",
-        "epochs": f"{result['epochs']} epochs",
-        "batch": f"batches of {result['batch']} rows",
+        "epochs": counted(result["epochs"], "epoch"),
+        "batch": f"batches of {counted(result['batch'], 'row')}",
     }
     return {"found": stated.pop(result["solved"]), "given": ", ".join(stated.values())}
 

@@ -15,6 +15,7 @@ from workbench.cli.models import TARGET_HELP, one_of
 from workbench.cli.studying import Picture, Workers, check_outputs, files_text, note_study
 from workbench.cli.tables import add_data, add_join, add_ledger, add_output, columns_text, read_data
 from workbench.params import InputError, ParameterError
+from workbench.params.amounts import counted
 from workbench.paths import user_data
 from workbench.release.atomic import PartFile, remove_stale_parts, write_error
 from workbench.release.documents.written_document import check_document_path, study_report, write_document
@@ -66,7 +67,9 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     chosen.require(data.columns, data.target)
     left_out = bounds.rows_of(table).rows - len(data.y)
     if left_out:
-        context.emit(Notice("info", f"{left_out} rows have no valid {options.target} and are left out of the study"))
+        context.emit(
+            Notice("info", f"the study leaves out {counted(left_out, 'row')} without a valid {options.target}")
+        )
     # The output's place is taken before the work: an hour must not end in "cannot be written".
     remove_stale_parts(options.output)
     with PartFile(options.output, private=True) as part, _journal(plan, data, context) as journal:
@@ -153,7 +156,7 @@ def _text(result: Mapping[str, Any]) -> str:
         f"{metric.level}: {result['constant']:.3f}",
         *(["of the private model, epsilon is of each prediction"] if result["each_prediction"] else []),
         *result["left_out"],
-        f"{result['rows']} rows in {result['output']} (private as well, though the file cannot say so)"
+        f"{counted(result['rows'], 'row')} in {result['output']} (private as well, though the file cannot say so)"
         + files_text(result),
     ]
     return "\n".join(lines)

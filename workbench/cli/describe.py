@@ -12,6 +12,7 @@ from workbench.data.columns.profile import ColumnProfile, profile
 from workbench.data.csv.options import Dialect
 from workbench.data.joined import matched
 from workbench.data.table import Doubt, FileFacts, Joined, Table
+from workbench.params.amounts import counted
 from workbench.params.errors import one_line
 
 _LONGEST_NAME = 40
@@ -107,7 +108,7 @@ def _labels_text(columns: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _text(result: Mapping[str, Any]) -> str:
-    lines = [f"{result['source']}: {result['rows']:,} rows, {len(result['columns'])} columns"]
+    lines = [f"{result['source']}: {counted(result['rows'], 'row')}, {counted(len(result['columns']), 'column')}"]
     dialect = result["dialect"]
     if dialect["encoding"] is not None:
         between = {"\t": "tab", "": "none (one column)"}.get(dialect["delimiter"], dialect["delimiter"])

@@ -12,6 +12,7 @@ from workbench.cli.releasing import add_release, check_documents, documents_text
 from workbench.cli.tables import add_data, charge, charged_words, figure
 from workbench.cli.training_data import add_training, notify_remarks, read_training, stopped_words, training_of
 from workbench.params import ParameterError
+from workbench.params.amounts import counted
 from workbench.release.kept_run import release_of
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.study_note import NOTED
@@ -120,7 +121,7 @@ def _text(result: Mapping[str, Any]) -> str:
     why = {"epochs": "all epochs", "cap": "stopped before the cap", "clock": "stopped by the clock"}[result["stopped"]]
     lines = [
         f"released the network to {result['output']}",
-        f"{result['steps']} steps on {result['device'] or 'a device of an earlier run'} ({why}), "
+        f"{counted(result['steps'], 'step')} on {result['device'] or 'a device of an earlier run'} ({why}), "
         f"noise multiplier {figure(result['noise_multiplier'])}",
         charged_words(result, f" at delta = {result['delta']:g}"),
         accuracy + badge,

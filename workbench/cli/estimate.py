@@ -13,6 +13,7 @@ from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.tables import add_engine, columns_text, engine_of, figure
 from workbench.data.databases.address import as_path
 from workbench.params import Parameters, real, texts
+from workbench.params.amounts import counted
 from workbench.params.field import RealField
 from workbench.release.estimates import estimates_of, pair_named
 from workbench.release.verify import verified_release
@@ -107,7 +108,7 @@ def _text(result: Mapping[str, Any]) -> str:
     lines = [
         columns_text(header, rows, right=(2, 3, 4, 5)),
         "",
-        f"{result['rows']} rows; each interval holds with {result['confidence']:.0%} confidence.",
+        f"{counted(result['rows'], 'row')}; each interval holds with {result['confidence']:.0%} confidence.",
         "consistent: the most likely value that a real table could have. raw: the unadjusted estimate; an unbiased one",
         "is right on average, but can be negative or beyond the bounds.",
     ]
@@ -177,7 +178,7 @@ def _day(number: float) -> str:
     """Return the day of a day number; an unbiased estimate may lie outside the calendar."""
     whole = round(number)
     inside = 1 <= whole <= datetime.date.max.toordinal()
-    return datetime.date.fromordinal(whole).isoformat() if inside else f"{whole:,} days"
+    return datetime.date.fromordinal(whole).isoformat() if inside else counted(whole, "day")
 
 
 def _interval(interval: Mapping[str, float]) -> tuple[str, ...]:

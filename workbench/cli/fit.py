@@ -33,6 +33,7 @@ from workbench.data.on_workers import LOCAL
 from workbench.data.read import ReadOptions
 from workbench.learners import learner
 from workbench.params import ParameterError
+from workbench.params.amounts import counted
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.on_release import train_on_release
 from workbench.release.model.paused_training import charge_text
@@ -116,7 +117,7 @@ def _text(result: Mapping[str, Any]) -> str:
         return _on_release_text(result)
     of = f" ({result['made_of']})" if "made_of" in result else ""
     uses = f"\n{result['uses']}" if "uses" in result else ""
-    written = f"released {result['model']} to {result['output']}"
+    written = f"released {learner(result['model']).title} to {result['output']}"
     return f"{written}\n{charged_words(result, of)}{uses}{documents_text(result)}"
 
 
@@ -201,7 +202,8 @@ def _on_release(options: argparse.Namespace, context: Context) -> dict[str, Any]
 
 def _on_release_text(result: Mapping[str, Any]) -> str:
     lines = [
-        f"trained {result['model']} on release {result['release_id']} ({result['rows']} rows) into {result['output']}",
+        f"trained {learner(result['model']).title} on release {result['release_id']} "
+        f"({counted(result['rows'], 'row')}) into {result['output']}",
         f"charged epsilon = 0: it costs nothing beyond the release, which was charged epsilon = "
         f"{charge(result['epsilon_release'])}",
         *([result["uses"]] if "uses" in result else []),

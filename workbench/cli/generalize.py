@@ -15,6 +15,7 @@ from workbench.cli.studying import note_study
 from workbench.cli.tables import add_account, add_data, add_ledger, columns_text, figure, read_as, read_data
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, texts
+from workbench.params.amounts import counted
 from workbench.params.errors import one_line
 from workbench.release.atomic import write_output
 from workbench.release.described_release import note_unless_released
@@ -216,7 +217,8 @@ def _text(result: Mapping[str, Any]) -> str:
     return "\n".join(
         [
             columns_text(("column", "level", ""), [[str(cell) for cell in row] for row in levels]),
-            f"{result['rows']} rows in {result['classes']} classes of at least {result['k']}; "
+            f"{counted(result['rows'], 'row')} in {counted(result['classes'], 'class', 'classes')} "
+            f"of at least {result['k']}; "
             f"{result['suppressed']} left out",
             f"loss: {losses}",
             *([] if "accuracy" not in result else [_accuracy_text(result["accuracy"])]),

@@ -15,6 +15,7 @@ from workbench.data.images.read import ImageOptions, is_image_set, read_images
 from workbench.data.table import Table
 from workbench.deep.features import ImageFeatures, TableData
 from workbench.params import InputError, ParameterError
+from workbench.params.amounts import counted
 from workbench.params.remedies import shown
 from workbench.release.atomic import write_error
 from workbench.release.model.preflight import network_features
@@ -153,7 +154,7 @@ def _text(result: Mapping[str, Any]) -> str:
             *more,
             f"always the majority: {result['majority']:.3f}",
             *result["publishing"]["sentences"],
-            f"{result['rows']} runs in {result['output']} (private as well){files_text(result)}",
+            f"{counted(result['rows'], 'run')} in {result['output']} (private as well){files_text(result)}",
         ]
     )
 

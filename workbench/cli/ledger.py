@@ -22,6 +22,7 @@ from workbench.cli.tables import (
 from workbench.data.images.read import is_image_set, read_images
 from workbench.data.table import Table
 from workbench.params import CheckFailedError
+from workbench.params.amounts import counted, left, limit, paid
 from workbench.params.errors import one_line
 from workbench.release.atomic import write_output
 from workbench.release.ledger.counting import FILTER, SUM
@@ -173,15 +174,14 @@ def _text(result: Mapping[str, Any]) -> str:
         else f"ledger {result['ledger']}: BROKEN"
     ]
     if "spent_epsilon" in result:
-        cap, left = result["cap_epsilon"], result["remaining_epsilon"]
-        stated = f"cap {figure(cap)}, {figure(left)} remain" if cap is not None else "no cap yet"
+        stated = _cap(result, "epsilon") or "no cap yet"
         if result["cap_delta"] is not None:
-            stated += f" (delta: cap {figure(result['cap_delta'])}, {figure(result['remaining_delta'])} remain)"
+            stated += f" (delta: {_cap(result, 'delta')})"
         called = _known_as(result["account"] or result.get("data", ""), result["dataset"])
         whom = ", for each person" if result["unit"] == PERSON else ""
-        lines.append(f"{called}: {stated}, {figure(result['spent_epsilon'])} spent or reserved{whom}")
+        lines.append(f"{called}: {stated}, {paid(result['spent_epsilon'])} spent or reserved{whom}")
         if result["group"]:
-            lines.append(f"  {result['tables']} tables about the same people share this account")
+            lines.append(f"  {counted(result['tables'], 'table')} about the same people share this account")
         if result["count"]["method"] == FILTER:
             order, delta = result["count"]["order"], figure(float(result["count"]["delta"]))
             lines.append(f"  counted by a Rényi filter of order {order}, for which delta = {delta} is set aside")
@@ -195,8 +195,8 @@ def _text(result: Mapping[str, Any]) -> str:
     if "merged" in result:
         stated = result["merged"]
         lines.append(
-            f"merged from {stated['ledger']}: {_number(stated['releases'], 'release')} and "
-            f"{_number(stated['tables'], 'table')}, beside {_number(stated['shared'], 'release')} that both held; "
+            f"merged from {stated['ledger']}: {counted(stated['releases'], 'release')} and "
+            f"{counted(stated['tables'], 'table')}, beside {counted(stated['shared'], 'release')} that both held; "
             "that ledger charges no more"
         )
     if "accepted" in result:
@@ -214,8 +214,8 @@ def _tables(result: Mapping[str, Any]) -> Iterator[str]:
             _moment(e["time"]),
             e["release_id"],
             _known_as(e["called"], e["dataset"]),
-            figure(e["epsilon"]),
-            figure(e["delta"]),
+            paid(e["epsilon"]),
+            paid(e["delta"]),
             f"{e['status']}, of both tables" if "tables" in e else e["status"],
             Path(e["output"]).name or "–",
         )
@@ -231,7 +231,7 @@ def _tables(result: Mapping[str, Any]) -> Iterator[str]:
         accounts = [
             (
                 _known_as(a["account"], a["dataset"]),
-                *(_amount(a[key]) for key in ("cap_epsilon", "spent_epsilon", "remaining_epsilon")),
+                *_epsilons(a),
                 _delta(a["spent_delta"], a["cap_delta"]),
                 *((a["unit"],) if persons else ()),
             )
@@ -252,17 +252,20 @@ def _moment(time: str) -> str:
     return time[:19].replace("T", " ")
 
 
-def _number(count: int, thing: str) -> str:
-    return f"{count} {thing}{'' if count == 1 else 's'}"
+def _cap(account: Mapping[str, Any], quantity: str) -> str:
+    """Return a cap and what remains of it; empty where the next release sets it."""
+    cap, remaining = account[f"cap_{quantity}"], account[f"remaining_{quantity}"]
+    return "" if cap is None else f"cap {limit(cap, remaining)}, {left(remaining)} remain"
 
 
-def _amount(value: float | None) -> str:
-    """Return an amount as a person reads it; a dash where the next release sets it."""
-    return "–" if value is None else figure(value)
+def _epsilons(account: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return cap, spent and remaining ε, with dashes where the next release sets the cap."""
+    cap, spent, remaining = (account[f"{key}_epsilon"] for key in ("cap", "spent", "remaining"))
+    return ("–", paid(spent), "–") if cap is None else (limit(cap, remaining), paid(spent), left(remaining))
 
 
 def _delta(spent: float, cap: float | None) -> str:
-    return "–" if cap is None and not spent else f"{figure(spent)} of {_amount(cap)}"
+    return "–" if cap is None and not spent else f"{paid(spent)} of {'–' if cap is None else left(cap)}"
 
 
 def _known_as(called: str, dataset: str) -> str:

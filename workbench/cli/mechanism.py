@@ -67,7 +67,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 
 _LOCAL = """\
-{mechanism} at epsilon = {epsilon:figure} on {cells} cells
+{mechanism} at epsilon = {epsilon:figure} on {cells:n cell}
   exact epsilon of the integers sampled  {exact_epsilon:.12f}
   expected absolute error                {expected_absolute_error:figure}   (a constant answer: {constant_error:figure})
   mean square error                      {mse_uniform:figure}
@@ -76,7 +76,7 @@ _LOCAL = """\
   unbiased statistic of one record, ±    {statistic}"""
 
 _ORACLE = """\
-{mechanism} at epsilon = {epsilon:figure} over {cells} values: each report is {report}
+{mechanism} at epsilon = {epsilon:figure} over {cells:n value}: each report is {report}
   exact epsilon of the integers sampled  {exact_epsilon:.12f}
   a report supports its row's value      {support_own:figure} of the time, any other value {support_other:figure}
   frequency of one value, from one record: variance {variance_rare:figure} where it is rare,

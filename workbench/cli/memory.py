@@ -28,6 +28,7 @@ from workbench.deep.memory_study import (
 )
 from workbench.deep.networks import Network, network
 from workbench.params import ParameterError, Parameters, choice, integer, text
+from workbench.params.amounts import counted
 from workbench.release.atomic import write_output
 
 _IMAGE = 28 * 28
@@ -113,7 +114,7 @@ def _numbers(given: str | None, flag: str) -> list[int]:
 def _text(result: Mapping[str, Any]) -> str:
     way = "with" if result["private"] else "without"
     lines = [
-        f"{result['network']}, {result['batch']:,} rows at once, {way} privacy, on {result['device']}: "
+        f"{result['network']}, {counted(result['batch'], 'row')} at once, {way} privacy, on {result['device']}: "
         f"{result['peak_bytes'] / MB:.1f} MB at most, beside the data and PyTorch itself",
         columns_text(
             ["phase", "MB in use"], [[n, f"{size / MB:.2f}"] for n, size in result["phases"].items()], right=[1]

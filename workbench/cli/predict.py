@@ -16,6 +16,7 @@ from workbench.data.images.image_set import CLASS, ImageSet
 from workbench.data.images.read import is_image_set
 from workbench.data.read import ReadOptions, read_table
 from workbench.data.table import Table
+from workbench.params.amounts import counted
 from workbench.release.certificate import read_card
 from workbench.release.model.image_predictions import images_to_predict
 from workbench.release.model.open_model import OpenModel, open_model, write_predictions
@@ -82,7 +83,7 @@ def _table(opened: OpenModel, options: argparse.Namespace, context: Context) -> 
 def _text(result: Mapping[str, Any]) -> str:
     accuracy = f"{100 * result['accuracy']:.4g} % of them are right\n" if "accuracy" in result else ""
     return (
-        f"{result['rows']} predictions in {result['output']}: {', '.join(result['columns'])}\n{accuracy}"
+        f"{counted(result['rows'], 'prediction')} in {result['output']}: {', '.join(result['columns'])}\n{accuracy}"
         "nothing is charged, as the model is released; each line follows from one row of DATA (private – not for "
         "release)"
     )

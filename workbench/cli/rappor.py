@@ -10,10 +10,11 @@ from typing import Any
 from workbench.cli.command import Command, Context, add_options, given_options, read_options
 from workbench.cli.kind_command import Asked, KindCommand
 from workbench.cli.studying import note_study
-from workbench.cli.tables import add_ledger, columns_text, figure, filled, noticed, read_data, require_used
+from workbench.cli.tables import add_ledger, charge, columns_text, figure, filled, noticed, read_data, require_used
 from workbench.data.read import ReadOptions, read_table
 from workbench.data.reading import over
 from workbench.data.table import Table
+from workbench.params.amounts import counted
 from workbench.privacy.rappor.bits import BasicBits, Bits, BloomBits
 from workbench.privacy.rappor.parameters import RapporParameters, cost, epsilons
 from workbench.rappor.candidates import map_bytes, read_candidates, read_map
@@ -62,7 +63,7 @@ class _Encode(KindCommand):
         }
 
     def what(self, result: Mapping[str, Any]) -> str:
-        return f"{result['reports']} reports of the column {result['column']}"
+        return f"{counted(result['reports'], 'report')} of the column {result['column']}"
 
 
 _ENCODE = _Encode(kind("rappor"))
@@ -184,10 +185,10 @@ def _observed(options: argparse.Namespace, context: Context, data: str, column: 
 
 
 _WORDS = {
-    SUM: "{reports} reports of {cohorts} cohorts are summed in {output}",
-    MAP: "{candidates} candidates with {bits} bits each are mapped in {output}",
+    SUM: "the sums of {reports:n report} in {cohorts:n cohort} are in {output}",
+    MAP: "the map of {candidates:n candidate} with {bits:n bit} each is in {output}",
     DECODE: "{found}\nresults {output}",
-    SIMULATE: "{distribution}, {reports} reports ({badge})\n{found}\n"
+    SIMULATE: "{distribution}, {reports:n report} ({badge})\n{found}\n"
     "missed {missed}, false discoveries {false_discoveries}, {covered} % of the 95 % intervals hold the true share",
 }
 
@@ -200,7 +201,7 @@ def _text(result: Mapping[str, Any]) -> str:
         more["badge"] = "private – not for release" if result["private"] else "simulated: contains no real data"
     text = _ENCODE.text(result) if of == ENCODE else filled(_WORDS[of], {**result, **more})
     one, permanent = (
-        "infinite" if result[key] is None else f"{result[key]:.10g}" for key in ("epsilon_one", "epsilon_permanent")
+        "infinite" if result[key] is None else charge(result[key]) for key in ("epsilon_one", "epsilon_permanent")
     )
     return f"{text}\nepsilon of one report {one}, of any number of reports of one client {permanent}"
 
@@ -222,7 +223,7 @@ def _found(result: Mapping[str, Any]) -> str:
     low, high = (min(max(end, 0.0), 1.0) for end in (share - half, share + half))
     return "\n".join(
         [
-            filled("{detected} of {candidates} candidates are found in {reports} reports", result) + f" ({by})",
+            filled("{detected} of {candidates:n candidate} found in {reports:n report}", result) + f" ({by})",
             *([columns_text(["string", "share", "95 % interval", "p"], rows, right=(1, 2, 3))] if rows else []),
             *([f"and {len(found) - _TOP} more"] if len(found) > _TOP else []),
             f"share of the reports that no candidate explains: {_percent(low)} to {_percent(high)}",

@@ -16,8 +16,10 @@ from workbench.cli.tables import (
 )
 from workbench.data.databases.address import shown
 from workbench.params import ParameterError, WorkbenchError
+from workbench.params.amounts import counted
 from workbench.params.remedies import LEDGER
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.records import commitment
 from workbench.release.parts import keep_inputs
 from workbench.release.path import (
     Destination,
@@ -176,9 +178,11 @@ def release(
         account = ""
         if about is not None:
             verdict = verdict_on(prepared, ledger)
-            account, sentence = verdict.account, "" if verdict.refusal is not None else about(verdict)
-            if sentence:
-                context.emit(Notice("info", sentence))
+            account = verdict.account
+            if verdict.refusal is None:
+                commits = "" if verdict.waiting else commitment(prepared.plan.unit, prepared.plan.rows_per_person)
+                for sentence in filter(None, (about(verdict), commits)):
+                    context.emit(Notice("info", sentence))
         done = release_prepared(prepared, ledger, context.emit, context.cancel, account=account)
     warn_of(done.outside, context)
     return done
@@ -213,7 +217,7 @@ def released_text(what: str, result: Mapping[str, Any]) -> str:
     written = f"{what} to {result['output']}\ncertificate {result['certificate']}"
     if "unit" in result:
         most = result["rows_per_person"]
-        read = "1 row was read" if most == 1 else f"{most} rows were read"
+        read = f"{counted(most, 'row')} {'was' if most == 1 else 'were'} read"
         beside = f", beside one row of the second table with that {result['join']}" if "join" in result else ""
         written += (
             f"\nof each person (the rows with the same {result['unit']}), at most {read}{beside}: epsilon is for each "

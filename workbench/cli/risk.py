@@ -11,6 +11,7 @@ from typing import Any
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.studying import note_study
 from workbench.cli.tables import add_data, add_ledger, columns_text, read_as, read_data
+from workbench.params.amounts import counted
 from workbench.params.errors import one_line
 from workbench.release.described_release import is_release
 from workbench.risk import measures
@@ -54,7 +55,7 @@ def figures(options: argparse.Namespace, context: Context, *, anonymity: bool) -
 
 def text(result: Mapping[str, Any]) -> str:
     """Return the figures in words, each measure below its title."""
-    rows = "1 row" if result["rows"] == 1 else f"{result['rows']:,} rows"
+    rows = counted(result["rows"], "row")
     parts = [one_line(f"{Path(result['source']).name}: {rows} by {', '.join(result['quasi'])}")]
     for measure in measures.MEASURES:
         if measure.shows in result:

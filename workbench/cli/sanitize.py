@@ -11,6 +11,7 @@ from typing import Any
 from workbench.cli.command import Command, Context
 from workbench.cli.releasing import add_certificate, add_release, place, release, released, released_text
 from workbench.cli.tables import add_data, add_engine, add_join, engine_of, load_confirmed, read_data
+from workbench.params.amounts import counted
 from workbench.release.path import prepare_rows
 from workbench.release.table_formats import SUFFIXES
 from workbench.release.verdict import Verdict
@@ -46,7 +47,7 @@ def _copy_costs_nothing(verdict: Verdict) -> str:
 
 
 def _text(result: Mapping[str, Any]) -> str:
-    return released_text(f"released {result['rows']} rows", result)
+    return released_text(f"released {counted(result['rows'], 'row')}", result)
 
 
 COMMAND = Command(

@@ -106,7 +106,7 @@ def _text(result: Mapping[str, Any]) -> str:
     if result["epsilon"] is not None:
         of = f" and delta = {charge(result['delta'])}" if result["delta"] else ""
         lines.append(f"epsilon = {charge(result['epsilon'])}{of}, released as {_TITLES[result['way']]}:")
-        split = [[key, charge(amount)] for key, amount in result["split"].items()]
+        split = [[key, figure(amount)] for key, amount in result["split"].items()]
         lines.append(columns_text(["for", result["unit"]], split, right=(1,)))
         errors = [[key, f"± {figure(error)}"] for key, error in result["errors"].items()]
         lines += ["", columns_text(["figure", "95 % interval, expected"], errors)]

@@ -115,7 +115,7 @@ def refuse_reading(options: argparse.Namespace, rows: str) -> None:
     for name in ReadOptions.declared():
         if getattr(options, f"{ReadOptions.__name__}.{name}", None) is not None:
             flag = flag_of(ReadOptions, name)
-            raise ParameterError(f"{rows} rows are not read from a file", hint=f"leave {flag} out")
+            raise ParameterError(f"rows that are {rows} are not read from a file", hint=f"leave {flag} out")
 
 
 def files_text(result: Mapping[str, Any]) -> str:

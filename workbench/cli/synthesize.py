@@ -7,9 +7,11 @@ from typing import Any
 
 from workbench.cli.command import Context
 from workbench.cli.kind_command import Asked, KindCommand
+from workbench.params.amounts import counted
 from workbench.release.kinds import kind
 from workbench.release.path import Released
 from workbench.release.synthetic.synthesis_work import synthesis_setting
+from workbench.synth import synthesiser
 from workbench.synth.needs import needs_of
 
 
@@ -25,7 +27,7 @@ class _Synthesize(KindCommand):
         return {key: done.document["request"][key] for key in ("method", "target", "rows")}
 
     def what(self, result: Mapping[str, Any]) -> str:
-        return f"{result['rows']} synthetic rows (method {result['method']})"
+        return f"{counted(result['rows'], 'synthetic row')} ({synthesiser(result['method']).title})"
 
 
 COMMAND = _Synthesize(kind("synthetic")).command()

@@ -18,6 +18,7 @@ from workbench.data.read import ReadOptions, read_table, require_options
 from workbench.data.reading import over
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
+from workbench.params.amounts import counted, left, paid
 from workbench.privacy.accounting.compose import round_up
 from workbench.processes.dask_address import FORMS
 from workbench.sanitize.origin import require_confirmed
@@ -211,9 +212,16 @@ def figure(value: float) -> str:
     return f"{value:.4g}"
 
 
+def charge(epsilon: float) -> str:
+    """Return an ε that is paid as a person reads it; ``--json`` has all its digits."""
+    return paid(epsilon)
+
+
 class _Filled(string.Formatter):
     def format_field(self, value: Any, spec: str) -> str:
-        """Return ``value``; ``figure`` is :func:`figure`, ``up4`` rounds up to four digits."""
+        """Return ``value``; ``figure`` is :func:`figure`, ``up4`` has four decimals, ``n row`` counts rows."""
+        if spec.startswith("n "):
+            return counted(value, *spec[2:].split("/"))
         if spec == "figure":
             return figure(value)
         return str(round_up(value, int(spec[2:]))) if spec.startswith("up") else format(value, spec)
@@ -224,11 +232,6 @@ def filled(words: str, result: Mapping[str, Any]) -> str:
     return _Filled().vformat(words, (), result)
 
 
-def charge(epsilon: float) -> str:
-    """Return a charged or remaining ε with all its digits: a rounded one would promise too much."""
-    return f"{epsilon:.15g}"
-
-
 def beside(result: Mapping[str, Any]) -> str:
     """Return δ of a charge in words, empty where it is 0."""
     return f" and delta = {charge(result['delta_charged'])}" if result.get("delta_charged") else ""
@@ -237,4 +240,4 @@ def beside(result: Mapping[str, Any]) -> str:
 def charged_words(result: Mapping[str, Any], note: str = "") -> str:
     """Return what a release has charged, with a note on that, and what remains, in words."""
     charged = f"charged epsilon = {charge(result['epsilon_charged'])}{beside(result)}{note}"
-    return f"{charged}, {charge(result['epsilon_remaining'])} remain (release {result['release_id']})"
+    return f"{charged}, {left(result['epsilon_remaining'])} remain (release {result['release_id']})"

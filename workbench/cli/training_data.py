@@ -17,6 +17,7 @@ from workbench.deep.features import Features
 from workbench.deep.networks import network
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import InputError, ParameterError
+from workbench.params.amounts import counted
 from workbench.release.model.paused_training import (
     NOTHING,
     PAUSED,
@@ -131,9 +132,8 @@ def notify_remarks(plan: DpSgdPlan, features: Features, context: Context) -> Non
 
 def _report_people(found: Preflight, plan: DpSgdPlan, context: Context) -> None:
     if found.rows_per_person > 1:
-        stated = (
-            f"delta = {float(found.delta):g} for a person with {found.rows_per_person} rows, {plan.delta:g} for one row"
-        )
+        person = f"a person with {counted(found.rows_per_person, 'row')}"
+        stated = f"delta = {float(found.delta):g} for {person}, {plan.delta:g} for one row"
         context.emit(Notice("info", stated))
 
 
@@ -144,8 +144,9 @@ def stopped_words(stopped: StoppedCharge) -> str:
     if stopped.why == UNKNOWN:
         return f"nothing was released; what is charged is not known: {stopped.problem}"
     if stopped.why == PAUSED:
+        steps = counted(stopped.taken, "step")
         return (
-            f"paused after {stopped.taken:,} steps; epsilon = {charge(float(stopped.epsilon))} stays reserved; "
+            f"paused after {steps}; epsilon = {charge(float(stopped.epsilon))} stays reserved; "
             f"repeat the command with --resume {shlex.quote(str(stopped.checkpoint))} to go on, and with --give-up as "
             "well to end it"
         )

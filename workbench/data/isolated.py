@@ -86,7 +86,7 @@ def isolated(
         format_name: what a person calls a file of its format.
         module: where the function is.
         unpacked: where bytes go that were packed; ``None`` for a format that packs none.
-        asked: what else ``opened`` is told.
+        asked: what else ``opened`` is given.
 
     Raises:
         InputError: as for :func:`read_isolated`.

@@ -9,7 +9,7 @@ nowhere.
 both tables, are empty. Which row of somebody is kept of the second table depends on the keys and on which rows are
 hers alone. So for any keys the joined tables differ in her rows of the first table, and nowhere else: there they are
 empty as a whole, for without a person nothing is joined. That is what :mod:`workbench.data.persons` takes for granted:
-of her joined rows k are kept, and the others become empty. Her row of the second table stands in k of them at most. The
+of her joined rows k are kept, and the others become empty. Her row of the second table is in k of them at most. The
 numbers of rows of both tables stay as they are, and are public.
 
 **A single row is not covered.** If one row of the second table becomes empty, another row of its person may take its

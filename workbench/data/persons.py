@@ -10,7 +10,7 @@ hers, and on nobody else's. If all rows of a person become empty, each is then a
 for any keys the two tables that are read differ in her kept rows, which are k at most. The keys are drawn alike
 whatever the table says and whatever its order.
 
-**How many rows she has** stands in that column of her kept row where that is asked for and one is kept; else the
+**How many rows she has** is in that column of her kept row where that is asked for and one is kept; else the
 column is empty. If she is emptied, that row changes alone, as before. Nobody but who asks can read it.
 
 **One row of a person.** If one row alone becomes empty, another row of the same person may take its place: two rows
@@ -156,7 +156,7 @@ def kept_rows(ids: Iterable[pl.Series], most: int, coins: Entropy, *, counted: b
 
 
 def _lowest(parts: list[pl.DataFrame], most: int) -> pl.DataFrame:
-    """Return the rows with the lowest keys of each person; where it is one, ``rows`` counts those it stands for."""
+    """Return the rows with the lowest keys of each person; where it is one, ``rows`` counts those it represents."""
     rank = pl.col("key").rank("ordinal").over("person")
     return pl.concat(parts).with_columns(pl.col("rows").sum().over("person")).filter(rank <= most)
 

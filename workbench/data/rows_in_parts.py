@@ -192,7 +192,7 @@ def each_column(frame: pl.DataFrame) -> Iterator[pl.Series]:
 
 
 def with_empty_rows(frame: pl.DataFrame, before: Index) -> pl.DataFrame:
-    """Return rows with an empty one before each of some of them; one beyond the last stands for the end."""
+    """Return rows with an empty one before each of some of them; one beyond the last marks the end."""
     if not len(before):
         return frame
     rows = np.insert(np.arange(frame.height), before, -1)

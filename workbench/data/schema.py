@@ -118,7 +118,7 @@ class Attribute(Parameters):
     def values(self) -> tuple[str, ...]:
         """Return the public domain of a category or boolean, or raise :class:`ParameterError`.
 
-        Values that a certificate only counts have stand-ins; ``other``, which a person declared, is the last of them.
+        Values that a certificate only counts have placeholders; ``other``, which a person declared, is the last.
         """
         if self.counted:
             return self._counted_values(())
@@ -137,7 +137,7 @@ class Attribute(Parameters):
         return self.domain
 
     def with_values_of(self, released: Iterable[str]) -> Self:
-        """Return the attribute with the values that occur in a ``released`` column in place of as many stand-ins.
+        """Return the attribute with the values that occur in a ``released`` column in place of as many placeholders.
 
         Randomised response treats all values alike, so that their order means nothing.
 
@@ -155,7 +155,7 @@ class Attribute(Parameters):
         return dataclasses.replace(self, domain=self._counted_values(seen), cells=None)
 
     def _counted_values(self, seen: Sequence[str]) -> tuple[str, ...]:
-        """Return ``seen``, a stand-in for each value that is counted and was not seen, and ``other``."""
+        """Return ``seen``, a placeholder for each value that is counted and was not seen, and ``other``."""
         assert self.cells is not None
         other = () if self.other is None else (self.other,)
         taken = {*seen, *other}

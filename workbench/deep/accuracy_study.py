@@ -28,6 +28,7 @@ from workbench.deep.probe_step import HalvingClippedSum
 from workbench.deep.updates import UPDATES
 from workbench.learners.tasks import EMPTY
 from workbench.params import InputError
+from workbench.params.amounts import counted
 from workbench.privacy.accounting.event import PoissonGaussian
 from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Progress, ignore
@@ -129,7 +130,7 @@ def where_it_went(
     X, y = data.load()
     here = np.flatnonzero(y != EMPTY)
     if len(here) < LEAST_ROWS:
-        raise InputError(f"{len(here)} rows are too few to hold some out", hint="give a larger table")
+        raise InputError(f"{counted(len(here), 'row')}: too few to hold some out", hint="give a larger table")
     order = np.random.default_rng(seed).permutation(here)
     held, kept = order[: len(order) // HELD_OUT], order[len(order) // HELD_OUT :]
     architecture = plan.architecture

@@ -38,28 +38,28 @@ class AdaptiveNorm:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Take the norms of the rows that are clipped meanwhile; who listened before hears them, too."""
+        """Take the norms of the rows that are clipped meanwhile; who listened before gets them, too."""
         former = norms_listener()
         self._heard = []
 
-        def hear(squares: Tensor) -> None:
+        def take(squares: Tensor) -> None:
             self._heard.append(squares.sum(1))
             if former is not None:
                 former(squares)
 
-        NORMS.on_norms = hear
+        NORMS.on_norms = take
         try:
             yield
         finally:
             NORMS.on_norms = former
 
     def counted(self, present: Tensor) -> float:
-        """Return Σ ±1/2 over the rows (b,) of the batch whose norms were heard; of ``present`` alone, which is private.
+        """Return Σ ±1/2 over the rows (b,) of the batch whose norms were taken; of ``present`` alone, which is private.
 
         Where memory was short and a batch was computed again, its last norms count: each row once.
 
         Raises:
-            WorkbenchError: fewer norms were heard than there are rows.
+            WorkbenchError: fewer norms were taken than there are rows.
         """
         if not len(present):
             return 0.0

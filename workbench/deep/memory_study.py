@@ -12,6 +12,7 @@ from typing import Any
 from workbench.deep.memory import PHASES, Setting, crossed_pool, largest_batch, phases
 from workbench.deep.networks.images import Pixels
 from workbench.deep.networks.network import Network
+from workbench.deep.plan import DEVICE_TITLES, OPTIMIZER_TITLES
 from workbench.params import ParameterError, Parameters, choice, integer, real, text
 from workbench.params.field import IntegerField
 from workbench.signals.cancel import NEVER, CancelToken
@@ -61,9 +62,14 @@ class MemoryStudy(Parameters):
         title="privacy",
         help="yes clips each row and adds noise, no is ordinary training, both compares them",
     )
-    device: str = choice(choices=(CPU, CUDA), default=CPU, help="where it is trained: processor or GPU")
+    device: str = choice(
+        choices=(CPU, CUDA), titles=DEVICE_TITLES, default=CPU, help="where it is trained: processor or GPU"
+    )
     optimizer: str = choice(
-        choices=tuple(SLOTS), default="sgd", help="what the optimiser remembers of each weight takes memory, too"
+        choices=tuple(SLOTS),
+        titles=OPTIMIZER_TITLES,
+        default="sgd",
+        help="what the optimiser remembers of each weight takes memory, too",
     )
     fit: float | None = real(
         default=None,
@@ -310,7 +316,7 @@ def _steps_of(study: MemoryStudy, result: StudyResult) -> Iterator[str]:
     for line in result.lines:
         most = line.network.rows_at_once()
         if line.private and most < max(row.batch for row in result.of(line)):
-            held.setdefault(most, []).append(line.network.name)
+            held.setdefault(most, []).append(line.network.title)
     for most, names in held.items():
         yield (
             f"With privacy at most {most:,} rows are held at once there, so that beyond them only the batch itself "

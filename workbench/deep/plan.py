@@ -15,6 +15,7 @@ from workbench.privacy.accounting.accountant import (
     MOST_NOISE,
     Loss,
     accountant_names,
+    accountant_titles,
     event_of,
     loss,
     noise_for,
@@ -26,6 +27,8 @@ from workbench.processes.executor import MOST_JOBS
 
 AUTO, CPU, CUDA = DEVICES = ("auto", "cpu", "cuda")
 OPTIMIZERS = ("sgd", "adam", "adamw")
+OPTIMIZER_TITLES = {"sgd": "SGD", "adam": "Adam", "adamw": "AdamW"}
+DEVICE_TITLES = {AUTO: "automatic", CPU: "processor", CUDA: "GPU"}
 CLIPPINGS = ("flat", "per-layer", "automatic")
 
 FORMER = {"gpu_steps": ("plain", "replayed"), "precision": ("float32", "tf32", "bf16")}
@@ -78,6 +81,7 @@ class DpSgdPlan(Parameters):
     )
     clipping: str = choice(
         choices=CLIPPINGS,
+        titles={"per-layer": "per layer"},
         default="flat",
         help="flat clips whole gradients, per-layer each layer's part, automatic scales all to the norm",
         advanced=True,
@@ -120,6 +124,7 @@ class DpSgdPlan(Parameters):
     )
     optimizer: str = choice(
         choices=OPTIMIZERS,
+        titles=OPTIMIZER_TITLES,
         default="sgd",
         help="how steps are made from noisy gradients; this spends no budget",
         advanced=True,
@@ -157,7 +162,11 @@ class DpSgdPlan(Parameters):
         advanced=True,
     )
     device: str = choice(
-        choices=DEVICES, default=AUTO, help="where to compute: auto uses a GPU if there is one", advanced=True
+        choices=DEVICES,
+        titles=DEVICE_TITLES,
+        default=AUTO,
+        help="where to compute: automatic uses a GPU if there is one",
+        advanced=True,
     )
     weights: str | None = text(
         default=None,
@@ -185,7 +194,13 @@ class DpSgdPlan(Parameters):
         help="of a network that is code: put GroupNorm in the place of BatchNorm, which mixes the rows of a batch",
         advanced=True,
     )
-    accountant: str = choice(choices=accountant_names, default="pld", help="privacy accountant", advanced=True)
+    accountant: str = choice(
+        choices=accountant_names,
+        titles=accountant_titles(),
+        default="pld",
+        help="privacy accountant",
+        advanced=True,
+    )
 
     def __post_init__(self) -> None:
         """Check the values one by one, then against each other."""

@@ -26,6 +26,7 @@ from workbench.deep.preparation import engine_for
 from workbench.deep.private_step import PrivateStep, flattened, study_steps
 from workbench.deep.updates import UPDATES
 from workbench.params import ParameterError, WorkbenchError
+from workbench.params.amounts import counted
 from workbench.privacy.accounting.event import PoissonGaussian
 from workbench.privacy.entropy import load_cipher
 from workbench.signals.events import Emit, Notice
@@ -101,8 +102,7 @@ class HalvingClippedSum:
         """Hold at most ``rows`` rows at once from now on, and say ``why``."""
         self.physical_batch = rows
         self.renew()
-        noun = "row" if rows == 1 else "rows"
-        stated = f"{why}: {rows:,} {noun} at once from now on; the result and its cost are the same"
+        stated = f"{why}: {counted(rows, 'row')} at once from now on; the result and its cost are the same"
         self._emit(Notice("warning", stated))
 
 
@@ -110,7 +110,7 @@ def too_large(physical_batch: int, rows: int, step: int) -> WorkbenchError:
     """Return what to say where the memory did not suffice, with ``physical_batch`` as it was lowered until then."""
     if step == 0:
         return WorkbenchError(
-            f"there is not enough memory for {rows:,} rows as numbers",
+            f"there is not enough memory for {counted(rows, 'row')} as numbers",
             hint="close other programs, or use fewer columns",
         )
     chunk = min(physical_batch, rows)

@@ -51,7 +51,7 @@ from workbench.deep.preparation import engine_for
 from workbench.deep.private_step import flattened, sampler_of
 from workbench.deep.probe_step import HalvingClippedSum, example_of, warm_up
 from workbench.params import ParameterError, WorkbenchError
-from workbench.processes.executor import LOOK, PATIENCE, Worker, workers
+from workbench.processes.executor import LOOK, PATIENCE, Worker, cores, workers
 from workbench.processes.worker import answer_of
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
@@ -272,12 +272,18 @@ def beside(plan: DpSgdPlan, features: Features, schedule: Schedule, device: str)
     """Start the processes of ``plan`` beside this one, if it has any; none of them is alive after the block.
 
     Raises:
-        ParameterError: there are fewer rows or GPUs than processes, or this PyTorch has no connections.
+        ParameterError: there are fewer rows or GPUs than processes, more than twice as many processes as cores (each
+            takes some 300 MB), or this PyTorch has no connections.
     """
     count, rows = plan.processes, schedule.rows
     if count == 1:
         yield None
         return
+    if count > 2 * cores():
+        raise ParameterError(
+            f"{count} processes are more than two for each of the {cores()} processor cores",
+            hint=f"give at most {2 * cores()}",
+        )
     if rows < count:
         raise ParameterError(f"{rows} rows cannot be divided among {count} processes", hint="give fewer processes")
     if device != CPU and gpus() < count:

@@ -78,8 +78,8 @@ class UserNetwork(Network):
         made = self._module(inputs, classes)
         stated, norms, dropped = [], mixing(made) if self.converts else [], dropouts(made)
         if norms:
-            stood = f"GroupNorm of the same channels replaces {_listed(norms)}, which would mix the rows of a batch"
-            stated.append(stood)
+            replaced = f"GroupNorm of the same channels replaces {_listed(norms)}, which would mix the rows of a batch"
+            stated.append(replaced)
         if dropped:
             stated.append(f"dropout is off, because the network trains in the mode of a prediction: {_listed(dropped)}")
         freeze(made.float(), self.name)

@@ -46,7 +46,7 @@ def corrected(chosen: Learner) -> type[CorrectedEstimator]:
     if chosen.corrected is None:
         able = [entry.name for entry in LEARNERS if entry.corrected is not None]
         raise ParameterError(
-            f"the model {chosen.name} cannot learn from a release", hint=f"choose one of {', '.join(able)}"
+            f"the model “{chosen.title}” cannot learn from a release", hint=f"choose one of {', '.join(able)}"
         )
     found: type[CorrectedEstimator] = chosen.corrected
     return found

@@ -55,6 +55,7 @@ class DbscanParameters(Parameters):
     )
     outliers: str = choice(
         choices=(NEAREST, APART),
+        titles={NEAREST: "nearest group", APART: "group -1"},
         default=NEAREST,
         title="rows in no dense cell",
         help="they join the nearest group, or form group -1",

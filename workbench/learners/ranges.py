@@ -100,7 +100,7 @@ def within_window(attribute: Attribute, depth: int, chosen: int) -> Attribute:
     if attribute.kind != "real":
         low, high = math.floor(low), math.ceil(high)
     low, high = max(lower, low), min(upper, high)
-    if not high / 2 - low / 2 > 0:  # bounds that doubles hardly tell apart
+    if not high / 2 - low / 2 > 0:  # bounds that doubles hardly distinguish
         return attribute
     return dataclasses.replace(attribute, lower=float(low), upper=float(high), cells=None)
 

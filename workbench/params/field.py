@@ -245,9 +245,19 @@ class TextField(Field):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ChoiceField(Field):
-    """One of a few words, or of those that a list has when it is asked; a near miss is answered "did you mean"."""
+    """One of a few words, or of those that a list has when it is asked; a near miss is answered "did you mean".
+
+    Attributes:
+        choices: the words.
+        titles: what a form calls those that are codes.
+    """
 
     choices: tuple[str, ...] | Callable[[], tuple[str, ...]]
+    titles: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def title_of(self, word: str) -> str:
+        """Return what a form calls one of the words: its title, or the word itself where it is plain English."""
+        return self.titles.get(word, word)
 
     @property
     def words(self) -> tuple[str, ...]:

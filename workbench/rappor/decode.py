@@ -405,6 +405,7 @@ class Judged(Parameters):
 
     correction: str = choice(
         choices=("bonferroni", "fdr"),
+        titles={"bonferroni": "Bonferroni", "fdr": "Benjamini and Hochberg"},
         default="bonferroni",
         symbol="NAME",
         help="bonferroni, or fdr (Benjamini and Hochberg)",

@@ -18,6 +18,7 @@ from workbench.data.images.read import is_image_set
 from workbench.data.read import SAMPLE_PREFIX, ReadOptions, read_table
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, WorkbenchError
+from workbench.params.amounts import counted
 from workbench.release.atomic import sha256_of, write_output
 from workbench.release.certificate import CARD_FORMAT, SUFFIX, certificate_path
 from workbench.release.described_release import GENERALISED, DescribedRelease, is_release, note_unless_released, stated
@@ -158,7 +159,9 @@ def hold_out(table: Table, percent: int, kept: Path, held: Path, generator: np.r
     require_new(held, replace=False)
     out = table.rows * percent // 100
     if not 0 < out < table.rows:
-        raise InputError(f"{table.rows} rows are too few to hold {percent} % of them out", hint="use a larger table")
+        raise InputError(
+            f"{counted(table.rows, 'row')}: too few to hold {percent} % of them out", hint="use a larger table"
+        )
     order = generator.permutation(table.rows)
     for path, rows in ((held, order[:out]), (kept, order[out:])):
         write_output(path, table.frame[np.sort(rows).tolist()].write_csv().encode())

@@ -472,6 +472,38 @@ def _request_for(prepared: Prepared) -> ReleaseRequest:
     )
 
 
+def _draw_and_publish(
+    request: ReleaseRequest,
+    ledger: Ledger,
+    reservation: Reservation,
+    part: DrawFile | DrawFolder,
+    emit: Emit,
+    cancel: CancelToken,
+) -> dict[str, Any]:
+    """Ask the rows, charge, write, certify, and give the output its name; return its certificate or card."""
+    to, sealing = request.to, request.sealing
+    made, draft = _draw_and_charge(request, ledger, reservation, part, emit, cancel)
+    if sealing is not None:
+        sealing.keep()
+    cost, release_id = reservation.made()
+    emit(AtStake(cost.epsilon))
+    with standing_charge(cost, to.path, goes_on=sealing is not None):
+        document = _write(request, made, draft, part, emit, cancel)
+        data = encoded(document)
+        with part.keep_on_success():
+            # The card of a folder is in it; the certificate of a file is in the ledger until it has its name.
+            ledger.certify(release_id, document["checksum"], request.digest, "" if to.card else data.decode())
+    if sealing is not None:
+        sealing.discard()
+    emit(AtStake(Decimal(0)))
+    emit(Progress(1, 1, "certified"))  # from here on it is too late to cancel
+    if isinstance(part, DrawFolder):
+        publish_model(ledger, part, release_id)
+    else:
+        publish_table(ledger, part, release_id, data, to.table)
+    return document
+
+
 def release(
     request: ReleaseRequest,
     ledger: Ledger,
@@ -525,25 +557,7 @@ def release(
             details |= {"request": request.digest, "content": mark, **sealing.details()}
         resumed = request.resumed if begun is None else begun.release.release_id
         reservation = Reservation(ledger, dataset, request.work, details, resumed)
-        made, draft = _draw_and_charge(request, ledger, reservation, part, emit, cancel)
-        if sealing is not None:
-            sealing.keep()
-        cost, release_id = reservation.made()
-        emit(AtStake(cost.epsilon))
-        with standing_charge(cost, to.path, goes_on=sealing is not None):
-            document = _write(request, made, draft, part, emit, cancel)
-            data = encoded(document)
-            with part.keep_on_success():
-                # The card of a folder lies in it; the certificate of a file is in the ledger until it has its name.
-                ledger.certify(release_id, document["checksum"], request.digest, "" if to.card else data.decode())
-        if sealing is not None:
-            sealing.discard()
-        emit(AtStake(Decimal(0)))
-        emit(Progress(1, 1, "certified"))  # from here on it is too late to cancel
-        if isinstance(part, DrawFolder):
-            publish_model(ledger, part, release_id)
-        else:
-            publish_table(ledger, part, release_id, data, to.table)
+        document = _draw_and_publish(request, ledger, reservation, part, emit, cancel)
     if replaces:
         emit(charged_again(to.path))
     if request.kept is not None:

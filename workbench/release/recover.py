@@ -21,12 +21,12 @@ from typing import Any
 
 from workbench.data.databases.address import Address
 from workbench.params import InputError, WorkbenchError
+from workbench.params.amounts import paid
 from workbench.params.codec import parse_json, read_json
 from workbench.release.atomic import remove_path, sole_user, write_whole
 from workbench.release.certificate import CARD, certificate_path, checksum, read_card
 from workbench.release.kept_run import RESUMABLE, has_checkpoint
 from workbench.release.ledger.custody import still_runs, this_process
-from workbench.release.ledger.entry import decimal_text
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import DRAWN, Release
 from workbench.release.parts import DrawFile, DrawFolder, draw_parts, is_blank, require_new
@@ -123,7 +123,7 @@ def settle_own(path: Path | None) -> str:
                 _settle(ledger, release)
             elif release.status in ("charged", "settled") and "certificate" not in release.body:
                 lost += release.epsilon
-    return f"epsilon = {decimal_text(lost)} stays charged, as drawn values were being written" if lost else ""
+    return f"epsilon = {paid(lost)} stays charged, as drawn values were being written" if lost else ""
 
 
 def _settle(ledger: Ledger, release: Release) -> str:
@@ -198,7 +198,9 @@ def to_go_on(ledger: Ledger, target: Path, request: str, account: str, rows: byt
     found = begun_draw(ledger, target)
     if found is None:
         return None
-    if os.access(found.drawn, os.R_OK) and _in_use(found.drawn, found.release):  # what cannot be opened is told later
+    if os.access(found.drawn, os.R_OK) and _in_use(
+        found.drawn, found.release
+    ):  # what cannot be opened is reported later
         raise InputError("another run is just going on with this release", str(target), "wait for it")
     body = found.release.body
     paid_by = ledger.account_of(found.release.dataset)

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from workbench.params import CancelledError, InputError, WorkbenchError
+from workbench.params.amounts import paid
 from workbench.privacy.accounting.event import Cost
 from workbench.release.atomic import write_error
 from workbench.release.ledger.counting import event_body, steps_body
-from workbench.release.ledger.entry import decimal_text
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import Release
 from workbench.signals import Notice
@@ -135,7 +135,7 @@ def standing_charge(cost: Cost, target: Path, *, goes_on: bool = False) -> Itera
         CancelledError: the block was cancelled.
         InputError: the output could not be written.
     """
-    epsilon = decimal_text(cost.epsilon)
+    epsilon = paid(cost.epsilon)
     stated = f"epsilon = {epsilon} stays charged, as drawn values were being written"
     if goes_on:
         stated = f"epsilon = {epsilon} stays charged; the same command goes on with it, and nothing more is charged"

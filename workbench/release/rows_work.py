@@ -24,6 +24,17 @@ from workbench.work.ask import Ask
 from workbench.work.work import Made, Work
 
 
+def _text(drawn: Draw | DrawnInParts, kind: str) -> tuple[ReleasedText, int]:
+    """Return the text of drawn rows for a file of a format, and in how many parts it is written."""
+    types = types_of({c.column.name: c.column.kind for c in drawn.columns}) | drawn.kept_types
+    if isinstance(drawn, DrawnInParts) and kind == DATABASE:  # its rows are sorted
+        whole = pl.concat(drawn.pieces())
+        return ReleasedText(lambda start, stop: whole[start:stop], whole.height, types), 1
+    if isinstance(drawn, DrawnInParts):
+        return ReleasedText(None, drawn.rows, types, drawn.pieces, drawn.coded), drawn.count
+    return ReleasedText(drawn.frame, drawn.rows, types), max(1, -(-drawn.rows // ROWS_AT_ONCE))
+
+
 def rows_work(
     plan: Plan,
     rows: Table,
@@ -70,14 +81,7 @@ def rows_work(
     def files(drawn: Draw | DrawnInParts, cancel: CancelToken) -> Made:
         published = plan.published()
         method = {"columns": described(published, columns), "keep_order": plan.keep_order}
-        types = types_of({c.column.name: c.column.kind for c in drawn.columns}) | drawn.kept_types
-        if isinstance(drawn, DrawnInParts) and kind == DATABASE:  # its rows are sorted
-            whole = pl.concat(drawn.pieces())
-            text, count = ReleasedText(lambda start, stop: whole[start:stop], whole.height, types), 1
-        elif isinstance(drawn, DrawnInParts):
-            text, count = ReleasedText(None, drawn.rows, types, drawn.pieces, drawn.coded), drawn.count
-        else:
-            text, count = ReleasedText(drawn.frame, drawn.rows, types), max(1, -(-drawn.rows // ROWS_AT_ONCE))
+        text, count = _text(drawn, kind)
         return Made(form.write(text, plan.writing or PLAIN), method, count=count, columns=form.columns(text))
 
     return Work(

@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from workbench.data.columns.source_types import type_of
-from workbench.data.databases.access import read_database, standing_table, write_table
+from workbench.data.databases.access import existing_table, read_database, write_table
 from workbench.data.databases.address import Address, address_of
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
@@ -65,7 +65,7 @@ def require_new_table(address: Address, beside: Path) -> None:
         raise InputError(what, str(certificate_path(beside)), hint, code="output-exists")
     if len(address.table.rpartition(".")[2].encode()) > LONGEST_NAME:
         raise InputError("the table's name is longer than databases take", address.shown, "name it shorter")
-    standing_table(address)
+    existing_table(address)
 
 
 def require_storable(address: Address, beside: Path, plan: Plan, rows: Table) -> None:
@@ -85,7 +85,7 @@ def require_storable(address: Address, beside: Path, plan: Plan, rows: Table) ->
             "column names are the same but for upper and lower case" if long is None else "a column's name is too long"
         )
         raise InputError(f"{what} for a database", long or address.shown, "write a file", code="output-format")
-    standing = None if draw_parts(beside) else standing_table(address)
+    standing = None if draw_parts(beside) else existing_table(address)
     if standing is not None and sorted(standing) != sorted(names):
         hint = f"name a new table, or make it with the columns {', '.join(names)}"
         raise InputError(
@@ -123,7 +123,7 @@ class TableDraw(DrawFile):
 
     def _fill(self, address: Address, types: Mapping[str, pl.DataType]) -> None:
         try:
-            into = standing_table(address)
+            into = existing_table(address)
         except InputError as error:
             # A run that was killed after it had written everything left this very table.
             if error.code == "output-exists" and _digest(address, types) == self.sha256:

@@ -16,6 +16,7 @@ import numpy as np
 from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
 from workbench.params import CancelledError, InputError, WorkbenchError
+from workbench.params.amounts import counted
 from workbench.release.atomic import sha256_of
 from workbench.release.card import contradictions
 from workbench.release.certificate import (
@@ -244,7 +245,7 @@ def _exact(claimed: float, column: ProtectedColumn) -> Iterator[str]:
 
 def _values(document: dict[str, Any], plan: Plan, table: Table, cancel: CancelToken) -> Iterator[str]:
     if table.rows != document["rows"]:
-        yield f"the file has {table.rows} rows, its certificate says {document['rows']}"
+        yield f"the file has {counted(table.rows, 'row')}, its certificate says {document['rows']:,}"
     yield from unknown_values(plan, table, cancel)
 
 

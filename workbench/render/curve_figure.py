@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.learners import learner
+from workbench.params.amounts import counted
 from workbench.render.palette import FREE_STYLES
 from workbench.render.values import BAND, Baseline, CurveFigure, Series
 from workbench.studies.curve import SANITIZED, CurvePlan, CurveResult
@@ -46,7 +47,7 @@ def curve_figure(result: CurveResult, source: str, metric: str = "") -> CurveFig
     if drawn.level:
         baselines.append(Baseline(drawn.level, "majority", result.levels[drawn.name]))
     splits = f"{plan.repeats} {study.splits}" if plan.repeats > 1 else "a single 80/20 split"
-    parts = [_shortened(source), learner(plan.model).title, f"{result.table_rows:,} rows", splits]
+    parts = [_shortened(source), learner(plan.model).title, counted(result.table_rows, "row"), splits]
     if plan.evaluate == SANITIZED:
         parts.append("sanitised regimes asked about sanitised rows")
     parts += plan.settings

@@ -27,6 +27,7 @@ from typing import Any, Protocol
 
 from workbench.data.schema import GUESS, KINDS, OWN_VALUE, ROLES
 from workbench.params import InputError, ParameterError, WorkbenchError
+from workbench.params.amounts import counted
 from workbench.params.codec import read_text, read_toml, require_table
 from workbench.params.field import RealField, did_you_mean
 from workbench.sanitize.plan import UNFILLED, Column
@@ -405,7 +406,7 @@ def not_in_table(entries: Sequence[Entry], names: Sequence[str]) -> str:
     """Return one sentence about the entries whose column a table does not have; empty where there are none."""
     known = set(names)
     found = [e.name for e in entries if e.name not in known]
-    what = "1 column" if len(found) == 1 else f"{len(found)} columns"
+    what = counted(len(found), "column")
     return f"the table lacks {what} of the data dictionary: {', '.join(found)}" if found else ""
 
 

@@ -8,7 +8,7 @@ only names, kinds and counts of the columns; no other fact of the rows.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
@@ -350,6 +350,11 @@ class Suggestion:
         return f"{what} left out, as suggested: {'; '.join(parts)}"
 
 
+def target_by_name(names: Iterable[str]) -> str | None:
+    """Return the first column whose name says that it is to be predicted; ``None`` where none does."""
+    return next((name for name in names if _TARGET.match(name.strip())), None)
+
+
 def suggestion(
     columns: Sequence[ColumnProfile], rows: int, roles: Mapping[str, str | None] | None = None
 ) -> Suggestion:
@@ -367,7 +372,7 @@ def suggestion(
     why_not = {c.name: why for c in columns if (why := _why_never(c, rows, roles.get(c.name)))}
     able = [c for c in columns if c.name not in why_not]
     target = next((c.name for c in able if roles.get(c.name) == "target"), None)
-    target = target or next((c.name for c in able if _TARGET.match(c.name.strip())), None)
+    target = target or target_by_name([c.name for c in able])
     ranked = sorted(able, key=lambda c: _rank(c, c.name == target))
     if len(able) > MOST:
         telling = sum(_rank(c, c.name == target) <= _RANK_OF_TELLING for c in able)

@@ -5,7 +5,7 @@ drawn is released, so that bins may be placed by it: each drawn cell is a bin, a
 long as the one before. The other half pays for one histogram of these bins; a row is in one bin at most. Its noise is
 independent of the draws, so that intervals read from it hold wherever the draws fell, for any rows.
 
-A public lattice of a numeric column, finer than the noise, and the values that each of its cells stands for.
+A public lattice of a numeric column, finer than the noise, and the values that each of its cells represents.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LEAST_CELLS, MOST_CELLS = 1 << 10, 1 << 24
 """Cells of a lattice; whole numbers may leave fewer."""
 
 _CELLS_OF_A_ROW = 64
-"""Cells for each row that the noise cannot tell from the next, values being spread evenly."""
+"""Cells for each row that the noise cannot separate from the next, values being spread evenly."""
 
 _EXACT = 1 << 51  # multiples up to here and halves of them are exact as doubles
 

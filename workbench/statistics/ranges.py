@@ -106,7 +106,7 @@ class Ranges:
         return above
 
     def _spreads(self) -> list[Floats]:
-        """Return the variance of each node as its own count and those below tell it, in units of one count's."""
+        """Return the variance of each node as its own count and those below give it, in units of one count's."""
         found = [np.ones(self.leaves)]
         for _ in self.sizes[1:]:
             found.append(1 / (1 + 1 / self._up(found[-1])))

@@ -76,7 +76,7 @@ def _through_points() -> NDArray[np.float64]:
 PLENTY = 1 << 40
 """Made-up rows do not run out."""
 
-APART = 2.5
+SEPARATION = 2.5
 """The distance of two made-up classes, in deviations: whoever knows how they were made gets nine rows of ten right."""
 
 NOT_READ = "No private row was read and nothing is charged: settings may be chosen by this."
@@ -101,7 +101,7 @@ def made_up_rows(features: Features, seed: int = 0) -> PublicRows:
         if features.width == PIXELS == len(features.attributes):
             images, codes = made_up_images((1, SIDE, SIDE), len(features.classes), count, seed)
             return (images.reshape(count, -1) / np.float32(127.5) - 1).astype(np.float32), codes
-        made = generate(features.attributes, features.target, CLASSIFICATION, count, seed, APART)
+        made = generate(features.attributes, features.target, CLASSIFICATION, count, seed, SEPARATION)
         return features.encode(made.X), made.y
 
     return PublicRows(rows, PLENTY)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from workbench.data.schema import Attribute
 from workbench.learners.encoding import Encoding, grid_of
 from workbench.params import InputError
+from workbench.params.amounts import counted
 
 HELD_OUT = 0.2
 
@@ -69,7 +70,9 @@ def _held_out(sizes: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int64], n
     rows = int(sizes.sum())
     total = round(rows * HELD_OUT)
     if not 1 <= total < rows:
-        raise InputError(f"{rows} rows are too few to hold a fifth of them out", hint="use a table of 5 rows or more")
+        raise InputError(
+            f"{counted(rows, 'row')}: too few to hold a fifth of them out", hint="use a table of 5 rows or more"
+        )
     generator = np.random.Generator(np.random.PCG64(seed))
     quota = sizes * (total / rows)
     held = np.floor(quota).astype(np.int64)

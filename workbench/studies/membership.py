@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from workbench.data.table import Table
 from workbench.learners import Learner, learner
 from workbench.params import InputError, Parameters
+from workbench.params.amounts import counted
 from workbench.privacy.accounting.event import replace_one
 from workbench.risk.attacks.base import OpenedModel
 from workbench.risk.attacks.bound import Guarantee
@@ -120,7 +121,9 @@ def of_study(plan: CurvePlan, regime: Regime, epsilon: float, data: StudyData, s
     model = learner(plan.model)
     require_prediction({"model": model.name}, model.task)
     if len(data.y) < 2 * LEAST:
-        raise InputError(f"there are {len(data.y)} rows, and {2 * LEAST} are needed", hint="give more rows")
+        raise InputError(
+            f"the table has {counted(len(data.y), 'row')}, and {2 * LEAST} are needed", hint="give more rows"
+        )
     order = np.random.default_rng([seed, 2]).permutation(len(data.y))
     rows = StudyData(data.columns, data.target, data.X[order], data.y[order], data.cells[order])
     fit = Fit(regime, None if regime.kind == "none" else epsilon, 0)

@@ -46,7 +46,7 @@ class TableQuality:
 
     @property
     def mean(self) -> float:
-        """Mean over all 1- and 2-way marginals, the pairs that were compared standing for all of them."""
+        """Mean over all 1- and 2-way marginals, the pairs that were compared representing all of them."""
         if not self.of_pairs:
             return self.one_way
         return (self.columns * self.one_way + self.of_pairs * self.two_way) / (self.columns + self.of_pairs)

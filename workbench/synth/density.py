@@ -4,7 +4,7 @@ Penalised likelihood of the logarithm of the density (Silverman 1982, "On the es
 function by the maximum penalized likelihood method", Annals of Statistics), whose second differences are charged: the
 stronger, the nearer the density is to an exponential one. So tails end, and the empty parts of bounds that are far too
 wide stay nearly empty, where counts that are merely made non-negative keep a large part of their noise. Strengths, and
-first and last cells that are apart from the rest (the many zeros of a measurement that was not taken), are averaged by
+first and last cells that differ from the rest (the many zeros of a measurement that was not taken), are averaged by
 their evidence (Laplace's approximation, MacKay 1992). Everything is post-processing of released counts.
 """
 
@@ -19,8 +19,8 @@ from workbench.signals.cancel import CancelToken
 from workbench.synth.tree import Doubles
 
 _STRENGTHS = tuple(10.0**power for power in np.arange(4.5, -3.6, -1.0))
-_APART = 0.06
-"""Weight of the step between an end cell that is apart and its neighbour: of the order of e⁴ either way."""
+_SEPARATE = 0.06
+"""Weight of the step between a separate end cell and its neighbour: of the order of e⁴ either way."""
 
 _FEW = 6
 """Cells below which there is no tail to make smooth."""
@@ -50,11 +50,11 @@ def density(counts: Doubles, variance: float, rows: float, cancel: CancelToken) 
     for first, last in itertools.product((False, True), repeat=2):
         kept = bends[int(first) : len(bends) - int(last)]
         fixed = _RIDGE * np.eye(cells)
-        for apart, step in ((first, (0, 1)), (last, (-1, -2))):
-            if apart:
+        for separate, step in ((first, (0, 1)), (last, (-1, -2))):
+            if separate:
                 across = np.zeros(cells)
                 across[list(step)] = 1.0, -1.0
-                fixed += _APART * np.outer(across, across)
+                fixed += _SEPARATE * np.outer(across, across)
         at = begin - begin.mean()
         for strength in _STRENGTHS:
             cancel.check()

@@ -107,7 +107,7 @@ def synthesised(
     if ask.private:
         ask.finish()
     # How many rounds the fit takes follows from the noisy answers, which are not charged for yet: a release does not
-    # tell it, for whoever saw it could cancel and pay nothing.
+    # reveal it, for whoever saw it could cancel and pay nothing.
     emit(Progress(0, ROUNDS, "fitting the model"))
     notify = ignore if ask.releasable else emit
     model = fitted_model(setting, tables, cancel, lambda k: notify(Progress(k, ROUNDS, "fitting the model")))
@@ -174,7 +174,7 @@ def place_of_target(
     if target is None:
         if synthesiser is not None and synthesiser.needs_target:
             raise ParameterError(
-                f"{synthesiser.name} measures every column with the target, and none is named",
+                f"“{synthesiser.title}” measures every column with the target, and none is named",
                 hint=give("target", 'name it by --target, or by role = "target" in the plan, or choose mst'),
             )
         return None

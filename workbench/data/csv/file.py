@@ -34,6 +34,7 @@ from workbench.data.csv.strict_reader import MalformedError, Record, line_of, re
 from workbench.data.rows_in_parts import require_memory
 from workbench.data.table import Table
 from workbench.params import InputError
+from workbench.params.amounts import counted
 from workbench.params.remedies import REPLACE_ROWS, STATE_OPTION, Remedy, state_option
 from workbench.signals.cancel import CancelToken
 
@@ -141,7 +142,7 @@ class DelimitedFile:
             return self._header(first) if dialect.header else [f"column{k}" for k in range(1, width + 1)]
         if len(stated) != width:
             row = "the header" if dialect.header else "row 1"
-            cells = _cells(width)
+            cells = counted(width, "cell")
             one, more = (
                 f"{row} has {cells}, and 1 name was stated",
                 f"{row} has {cells}, and {len(stated)} names were stated",
@@ -263,7 +264,7 @@ class DelimitedFile:
         Args:
             dialect: whether there is a header.
             records: the text without its comment lines, each record on one line.
-            removed: where in it comment lines stood: before the first row they move it, later they end the step.
+            removed: where in it comment lines were: before the first row they move it, later they end the step.
         """
         start = 0
         if dialect.header and len(removed):
@@ -322,8 +323,8 @@ class DelimitedFile:
             notices += stated
         frame = frame.select(pl.all().replace("", None))
         if uneven:
-            counted = "1 row has" if uneven == 1 else f"{uneven} rows have"
-            notices.append(f"{counted} another number of cells than {len(columns)}: read as empty (all values missing)")
+            many = "1 row has" if uneven == 1 else f"{uneven} rows have"
+            notices.append(f"{many} another number of cells than {len(columns)}: read as empty (all values missing)")
         if not in_step:
             first_line = None
         return Table(frame, self._source, dialect, first_line, tuple(notices), blank_lines=blank_lines)
@@ -358,7 +359,7 @@ class DelimitedFile:
         hints: list[str | Remedy] = [*options_that_fix(fault, line, self._found, dialect, self._options)]
         if fault.what == "ragged":
             other = "the header" if dialect.header else "row 1"
-            what = f"{row} has {_cells(fault.cells)}, {other} has {width}"
+            what = f"{row} has {counted(fault.cells, 'cell')}, {other} has {width}"
             hints = ["correct that row", *(hints or [RIGHT_DELIMITER])]
             hints.append(REPLACE_ROWS)
         elif fault.what == "unterminated":
@@ -391,10 +392,6 @@ def _undouble(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
         return frame, []
     stated = "double quotes occur only in pairs inside cells that are wrapped in apostrophes; each pair is read as one"
     return frame.select(pl.all().str.replace_all(pair, '"', literal=True)), [stated]
-
-
-def _cells(count: int) -> str:
-    return "1 cell" if count == 1 else f"{count} cells"
 
 
 _COMMENT_MARKS = "#%;!*"

@@ -36,7 +36,7 @@ class NormalForm:
     Attributes:
         body: its bytes.
         delimiter: the character between its cells; empty for one column.
-        removed: the places in ``body`` at which comment lines stood, in rising order.
+        removed: the places in ``body`` at which comment lines were, in rising order.
     """
 
     body: AnyBytes
@@ -93,7 +93,7 @@ def _whole_lines(body: AnyBytes, cancel: CancelToken) -> Iterator[Bytes | None]:
 
 
 def _rewrite(piece: Bytes, dialect: Dialect, inside: int) -> tuple[Bytes, Offsets, int] | None:
-    """Return a piece without comment lines and blanks, where comment lines stood, and whether it ends inside a cell."""
+    """Return a piece without comment lines and blanks, where comment lines were, and whether it ends inside a cell."""
     kept = np.ones(len(piece), np.bool_)
     comments = _none()
     if dialect.comment:

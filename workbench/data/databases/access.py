@@ -189,7 +189,7 @@ def _read(address: Address, source: str, most: int | None, cancel: CancelToken) 
     return frame, pl.Schema(dict(zip(names, kinds, strict=True)))
 
 
-def standing_table(address: Address, cancel: CancelToken = NEVER) -> list[str] | None:
+def existing_table(address: Address, cancel: CancelToken = NEVER) -> list[str] | None:
     """Return the columns of an empty table that waits to be filled; ``None`` where a new one can be made.
 
     Raises:
@@ -197,7 +197,7 @@ def standing_table(address: Address, cancel: CancelToken = NEVER) -> list[str] |
     """
     if address.scheme == SQLITE and not address.file.exists() and address.file.absolute().parent.is_dir():
         return None
-    found = _answer_of(address, "standing", cancel)
+    found = _answer_of(address, "existing_columns", cancel)
     return None if found is None else [str(name) for name in found]
 
 

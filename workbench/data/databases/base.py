@@ -61,7 +61,7 @@ class Database(Protocol):
         """Return the rows of what the address names, at most so many."""
         ...
 
-    def standing(self, table: str) -> list[str] | None:
+    def existing_columns(self, table: str) -> list[str] | None:
         """Return the columns of a table that exists and is empty; ``None`` where it does not exist and can be made.
 
         Raises:

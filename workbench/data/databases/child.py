@@ -54,13 +54,13 @@ def _answer(request: dict[str, Any], out: BinaryIO) -> None:
     seconds, do = LEAST_SECONDS + size // BYTES_PER_SECOND, request["do"]
     if do != "write":
         restrict(min(MOST_BYTES, request["free"]), seconds)
-    opened = _opened(address, dict(request["secrets"]), write=do in ("write", "standing"))
+    opened = _opened(address, dict(request["secrets"]), write=do in ("write", "existing_columns"))
     try:
         if do == "write":
             _write(opened, address, request)
             send(out, ANSWER, b"null")
-        elif do == "standing":
-            send(out, ANSWER, json.dumps(opened.standing(address.table)).encode())
+        elif do == "existing_columns":
+            send(out, ANSWER, json.dumps(opened.existing_columns(address.table)).encode())
         elif do == "tables":
             send(out, ANSWER, json.dumps(_tables(opened, counted=request["counted"])).encode())
         else:

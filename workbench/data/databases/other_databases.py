@@ -118,7 +118,7 @@ class OtherDatabase:
             yield made.frame(rows)
         cells.types.extend(made.types())
 
-    def standing(self, table: str) -> list[str] | None:
+    def existing_columns(self, table: str) -> list[str] | None:
         """Return the columns of an empty table; ``None`` where there is none of this name."""
         place = self._place(table)
         if place is None:

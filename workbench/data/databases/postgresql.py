@@ -153,7 +153,7 @@ class PostgreSQL:
                     part.columns = names
                     yield part.select(pl.all().cast(pl.String).replace("", None))
 
-    def standing(self, table: str) -> list[str] | None:
+    def existing_columns(self, table: str) -> list[str] | None:
         """Return the columns of an empty table; ``None`` where there is none and it can be made."""
         found = self._place(table, self._rows(_TABLES))
         if found is None:

@@ -113,7 +113,7 @@ class SQLite:
                 break
         cells.types.extend(made.types())
 
-    def standing(self, table: str) -> list[str] | None:
+    def existing_columns(self, table: str) -> list[str] | None:
         """Return the columns of an empty table; ``None`` where there is none of this name."""
         kinds = {each.name.lower(): each for each in self._all}
         found = kinds.get(table.lower())  # SQLite compares names without case

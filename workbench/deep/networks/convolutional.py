@@ -134,13 +134,13 @@ class ConvolutionalNetwork(Network):
 
     def _shape(self, inputs: int) -> tuple[int, int, int]:
         if self.image is not None:
-            require_image(self.name, inputs)
+            require_image(self.title, inputs)
             return self.image
-        channels, height, width = image_shape(self.name, inputs)
+        channels, height, width = image_shape(self.title, inputs)
         least = 1 << sum(one.pool == 2 for one in self.convolutions)
         if height < least or width < least:
             raise ParameterError(
-                f"the network {self.name!r} reads images of {least} × {least} pixels or more, not {height} × {width}",
+                f"the network “{self.title}” reads images of {least} × {least} pixels or more, not {height} × {width}",
                 hint="choose another network",
             )
         return channels, height, width

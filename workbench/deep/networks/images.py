@@ -29,7 +29,7 @@ class Pixels(int):
         return type(self), self.shape
 
 
-def image_shape(name: str, inputs: int) -> tuple[int, int, int]:
+def image_shape(title: str, inputs: int) -> tuple[int, int, int]:
     """Return channels, height and width of an image; a table of 784 columns holds grey ones of 28 × 28.
 
     Raises:
@@ -40,7 +40,7 @@ def image_shape(name: str, inputs: int) -> tuple[int, int, int]:
     if inputs == PIXELS:
         return 1, SIDE, SIDE
     raise ParameterError(
-        f"the network {name!r} reads images, not {inputs} inputs",
+        f"the network “{title}” reads images, not {inputs} inputs",
         hint=f"give a set of images, a table of {PIXELS} numeric columns beside the target, or choose another network",
     )
 
@@ -52,12 +52,12 @@ def as_image(name: str, inputs: Tensor) -> tuple[int, int, int]:
     return image_shape(name, inputs.shape[1])
 
 
-def require_image(name: str, inputs: int) -> None:
+def require_image(title: str, inputs: int) -> None:
     """Raise :class:`ParameterError` unless a row is a grey image of 28 × 28 pixels."""
     shape = inputs.shape if isinstance(inputs, Pixels) else None
     if inputs != PIXELS or shape not in (None, (1, SIDE, SIDE)):
         stated = f"{inputs} inputs" if shape is None else "{} × {} × {} numbers".format(*shape)
         raise ParameterError(
-            f"the network {name!r} reads images of {SIDE} by {SIDE} pixels, not {stated}",
+            f"the network “{title}” reads images of {SIDE} by {SIDE} pixels, not {stated}",
             hint=f"give such images, a table of {PIXELS} numeric columns beside the target, or choose another network",
         )

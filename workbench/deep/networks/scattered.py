@@ -39,10 +39,10 @@ class ScatterLinear(Network):
 
     def prepared_width(self, inputs: int) -> int:
         """Return the number of features: 81 for each channel and block of 4 × 4 pixels."""
-        channels, height, width = image_shape(self.name, inputs)
+        channels, height, width = image_shape(self.title, inputs)
         if height % _STEP or width % _STEP:
             raise ParameterError(
-                f"the network {self.name!r} reads images whose sides are multiples of {_STEP}, not {height} × {width}",
+                f"the network “{self.title}” reads images whose sides are multiples of {_STEP}, not {height} × {width}",
                 hint="resize the images, or choose another network",
             )
         return _CHANNELS * channels * (height // _STEP) * (width // _STEP)
@@ -113,12 +113,12 @@ class ScatterUpright(ScatterLinear):
 
     def widths(self, inputs: int, classes: int) -> tuple[int, ...]:
         """Return the directions and the classes."""
-        require_image(self.name, inputs)
+        require_image(self.title, inputs)
         return (DIRECTIONS, classes)
 
     def prepared_width(self, inputs: int) -> int:
         """Return the number of directions."""
-        require_image(self.name, inputs)
+        require_image(self.title, inputs)
         return DIRECTIONS
 
     @property

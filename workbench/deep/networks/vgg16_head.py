@@ -67,7 +67,7 @@ class VggHead(Network):
         """
         if options["weights"] is None:
             raise ParameterError(
-                f"the network {self.name!r} needs the public weights of VGG16",
+                f"the network “{self.title}” needs the public weights of VGG16",
                 hint=give("weights", "name their file, safetensors or a state dict of torch (--weights FILE)"),
                 field="weights",
             )
@@ -88,7 +88,7 @@ class VggHead(Network):
         """Return the network that a card describes, with the weights in the file ``weights``."""
         if weights is None:
             raise InputError(
-                f"the network {self.name!r} needs the public weights that it was trained on",
+                f"the network “{self.title}” needs the public weights that it was trained on",
                 hint=give("weights of the card", "give --weights FILE; its SHA-256 is on the card"),
             )
         if not isinstance(stated, dict) or str(stated.get("reduction")) not in REDUCTIONS:
@@ -107,7 +107,7 @@ class VggHead(Network):
 
     def prepared_width(self, inputs: int) -> int:
         """Return the number of features."""
-        _, height, width = self._reduced(image_shape(self.name, inputs))
+        _, height, width = self._reduced(image_shape(self.title, inputs))
         return STAGES[-1][-1] * (height // _STEP) * (width // _STEP)
 
     def widths(self, inputs: int, classes: int) -> tuple[int, ...]:
@@ -152,7 +152,7 @@ class VggHead(Network):
         height, width = height // self.reduction, width // self.reduction
         if height < _STEP or width < _STEP:
             raise ParameterError(
-                f"the network {self.name!r} reads images of {_STEP} × {_STEP} pixels or more, not {height} × {width}",
+                f"the network “{self.title}” reads images of {_STEP} × {_STEP} pixels or more, not {height} × {width}",
                 hint="use a smaller reduction, or larger images",
                 field="reduction",
             )

@@ -11,10 +11,10 @@ from workbench.gui.session.account_task import change_ledger
 from workbench.gui.session.account_view import AccountView
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence, typed
+from workbench.gui.style.language import tr, tr_later, tr_sentence, typed
 from workbench.gui.widgets.basic import hold, label, mark_wrong, named
 from workbench.gui.widgets.dialogs import Entry, choose
-from workbench.gui.widgets.formatting import at_least, at_most, entered, percent
+from workbench.gui.widgets.formatting import at_least, at_most, entered, exactly, percent
 from workbench.params import BudgetRefusedError, ParameterError
 from workbench.params.field import RealField
 from workbench.params.remedies import RAISE_CAP
@@ -60,7 +60,7 @@ class CapEntry(Entry):
             except ParameterError as error:
                 return tr_sentence(error.what)
             if value < self._least[key]:
-                return tr(self._too_low, cost=entered(self._least[key]))
+                return tr(self._too_low, cost=at_most(self._least[key]))
         return ""
 
     def values(self) -> dict[str, Decimal]:
@@ -70,7 +70,8 @@ class CapEntry(Entry):
     def _add(self, grid: QGridLayout, at: int, key: str) -> None:
         words = tr(WORDS[key])
         name = tr("Cap of {symbol}", symbol=FIELDS[key].symbol)
-        field = named(QLineEdit(entered(self._least[key])), f"cap_{key}", name, words)
+        least = self._least[key]
+        field = named(QLineEdit(at_most(least)), f"cap_{key}", name, f"{words}{exactly(least)}")
         hold(field, 120)
         field.textEdited.connect(self._edited)
         title = label(words)
@@ -89,8 +90,8 @@ class CapEntry(Entry):
 
     def _read(self, key: str) -> Decimal:
         spec, text = FIELDS[key], self._fields[key].text()
-        if text.strip() == entered(self._least[key]):
-            return self._least[key]  # all its digits, where a double would lose some
+        if text.strip() == at_most(self._least[key]):
+            return self._least[key]  # all its digits
         return exact(float(spec.parse(typed(text), spec.symbol)))
 
 
@@ -129,7 +130,7 @@ def set_cap(
     session: Session, jobs: JobCenter, dataset: str, epsilon: Decimal | None, delta: Decimal | None = None
 ) -> None:
     """Set the caps of ``dataset``, the one the person was asked about; the one that is not given stays."""
-    cap = "" if epsilon is None else tr_number(epsilon.normalize(), "f")
+    cap = "" if epsilon is None else at_most(epsilon)
     if delta is None:
         stated = tr("The cap is ε = {cap} now; the ledger has recorded it.", cap=cap)
     elif epsilon is None:
@@ -163,7 +164,7 @@ def raise_cap(parent: QWidget, session: Session, jobs: JobCenter, refused: Budge
                 cap=at_least(account.cap),
                 left=at_least(max(account.remaining, Decimal(0))),
                 needs=needs,
-                least=entered(least["epsilon"]),
+                least=at_most(least["epsilon"]),
             )
         )
     if "delta" in least:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -161,6 +162,20 @@ class _Beside(QWidget):
         return super().event(event)
 
 
+def _keeps_keys(refresh: Callable[[PageFrame], None]) -> Callable[[PageFrame], None]:
+    """Return ``refresh`` of a page, after which the keyboard is on a part of the page that can be used, if it was."""
+
+    @functools.wraps(refresh)
+    def kept(page: PageFrame) -> None:
+        held = page.window().focusWidget()
+        own = held is not None and (held is page or page.isAncestorOf(held))
+        refresh(page)
+        if own and held is not None:
+            page.keep_keys(held)
+
+    return kept
+
+
 class PageFrame(QWidget):
     """A page: the tabs of its room, buttons on the right of them, a body, and a foot with a note and primary button.
 
@@ -181,6 +196,8 @@ class PageFrame(QWidget):
         self.jobs = jobs
         self.primary: QPushButton | None = None
         self._handle: JobHandle | None = None
+        self._cancel = QPushButton(self)  # of a page that follows no job
+        self._cancel.hide()
         self._put_off: list[Callable[[], object]] = []
         self.setObjectName(f"page_{page.name}")
         self.setAccessibleName(tr(page.title))
@@ -202,6 +219,11 @@ class PageFrame(QWidget):
         whole.addWidget(self._beside, alignment=Qt.AlignmentFlag.AlignRight)
         whole.addWidget(scrolled(self.body, f"body_{page.name}", sideways=True), 1)
         whole.addLayout(self.foot)
+
+    def __init_subclass__(cls) -> None:
+        """Let no page lose the keyboard when it shows itself anew."""
+        if "refresh" in cls.__dict__:
+            cls.refresh = _keeps_keys(cls.refresh)  # type: ignore[assignment, method-assign]
 
     def set_tabs(self, tabs: QWidget) -> None:
         """Put the tabs of the page's room at its head."""
@@ -298,20 +320,11 @@ class PageFrame(QWidget):
         """The running job that the page shows a Cancel of its own for; ``None`` where there is none."""
         return self._handle
 
-    def show_cancel(self, *, keys: bool) -> None:
-        """Show Cancel while the job runs.
-
-        Args:
-            keys: whether one of the page's buttons had the keyboard before they were shown anew: one that goes or greys
-                would give it to another part of the window.
-        """
+    def show_cancel(self) -> None:
+        """Show Cancel while the job runs."""
         self._cancel.setVisible(self.running)
         self._cancel.setEnabled(not self.stopping)
         self._cancel.setText(tr("Cancelling…") if self.stopping else tr("Cancel"))
-        if keys and self.running and not self.stopping:
-            self._cancel.setFocus()
-        elif keys:
-            self.take_keys()
 
     def escape(self) -> bool:
         """Do what Esc asks for: stop the job; return whether there was anything to do."""
@@ -323,6 +336,15 @@ class PageFrame(QWidget):
     def has_keys(self, *parts: QWidget | None) -> bool:
         """Return whether one of ``parts`` has the keyboard, or gets it back once an open question is answered."""
         return self.window().focusWidget() in [part for part in parts if part is not None]
+
+    def keep_keys(self, held: QWidget) -> None:
+        """Give the keyboard to Cancel, else to the highlighted button, where ``held``, which had it, went or greyed."""
+        if held is not self and held.isVisible() and held.isEnabled():
+            return
+        if self._cancel.isVisible() and self._cancel.isEnabled():
+            self._cancel.setFocus()
+        else:
+            self.take_keys()
 
     def take_keys(self) -> None:
         """Take the keyboard: the highlighted button has it, or the page itself where that cannot be pressed."""

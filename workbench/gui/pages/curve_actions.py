@@ -34,7 +34,7 @@ _WAYS = {
     "corrected": tr_later("corrected: {by}"),
     "synthetic": tr_later("synthetic: {by}"),
 }
-_COUNTED = re.compile(r"(?P<n>[\d,]+) (?P<of>rows|lines?|.+ splits)")
+_COUNTED = re.compile(r"(?P<n>[\d,]+) (?P<of>rows?|lines?|.+ splits)")
 
 
 def figure_words(metric: Metric, value: float, spread: float) -> str:
@@ -88,7 +88,7 @@ def _part(text: str) -> str:
     if found is None:
         return tr_sentence(text)
     n = int(found["n"].replace(",", ""))
-    if found["of"] == "rows":
+    if found["of"] in ("row", "rows"):
         return tr_n("{n} row", "{n} rows", n)
     if found["of"] in ("line", "lines"):
         return tr_n("{n} line", "{n} lines", n)

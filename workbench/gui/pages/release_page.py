@@ -32,7 +32,7 @@ from workbench.gui.style.language import again, tr, tr_later
 from workbench.gui.widgets.basic import button, into_sight, label, look, panel, row, stack
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save, choose
 from workbench.gui.widgets.formatting import at_most
-from workbench.gui.widgets.output_name import beside, remember_folder, suggest
+from workbench.gui.widgets.output_name import beside, path_in, remember_folder, suggest
 from workbench.gui.widgets.path_field import PathField
 from workbench.gui.widgets.release_card import ReleasedCard
 from workbench.jobs import CancelToken, Emit, Job
@@ -105,6 +105,7 @@ class ReleasePage(PageFrame):
         )
         self.add_cancel(button(tr("Cancel"), what.part("cancel"), tip=tr("Stop; nothing is written")))
         self._release = button(tr(what.verb), what.part("release"), tip=tr(what.tip), press=self._press)
+        session.released_changed.connect(self.in_sight(self._suggest))
 
     def asked(self) -> Asked | None:
         """Return what would be released as things are; ``None`` where nothing can be."""
@@ -147,22 +148,19 @@ class ReleasePage(PageFrame):
         self._release.setText(stated if self._releasing is None else tr("Releasing…"))
         self._release.setAccessibleName(self._release.text())
 
-    def show_cancel(self, *, keys: bool) -> None:
+    def show_cancel(self) -> None:
         """Show Cancel while something runs, and lock the name of the file meanwhile."""
         for part in (self._target, self._choose):
             part.setEnabled(not self.running)
-        super().show_cancel(keys=keys)
+        super().show_cancel()
 
     # -- the release ----------------------------------------------------------------------------------------------
-
-    def _path(self) -> Path:
-        return Path(self._target.text().strip()).expanduser()
 
     def _press(self) -> None:
         asked = self.asked() if not self.running and not self._asking else None
         if asked is not None:
             self._refusal.hide()
-            look_before_release(self.session, self.jobs, self._path(), self._looked, self._failed, asked)
+            look_before_release(self.session, self.jobs, path_in(self._target), self._looked, self._failed, asked)
 
     def _looked(self, outlook: BeforeRelease) -> None:
         # A question that is asked from within the job's end would keep the job in the list until it is answered.
@@ -172,7 +170,7 @@ class ReleasePage(PageFrame):
         """Ask for the last word, once, and do as it says."""
         if self._asking or self.running or not outlook.is_current(self.session):
             return
-        if self._path() != outlook.target:  # another name was typed meanwhile: nobody has checked that file
+        if path_in(self._target) != outlook.target:  # another name was typed meanwhile: nobody has checked that file
             self._press()
             return
         self._asking = True
@@ -205,10 +203,8 @@ class ReleasePage(PageFrame):
         self.follow(self._releasing)
 
     def job_ended(self, handle: JobHandle) -> None:
-        """Suggest a name that nothing has yet for the next release."""
         if handle is self._releasing:
             self._releasing = None
-            self._suggest()
 
     def _failed(self, error: BaseException) -> None:
         self._failure = known_error(error)

@@ -166,7 +166,7 @@ def look_before_release(
     decide: Callable[[BeforeRelease], None],
     on_failure: Callable[[BaseException], None] | None = None,
     asked: Asked = NOISY_ROWS,
-) -> None:
+) -> JobHandle:
     """Find out whether a release was made before, is refused, or would replace another file; nothing is recorded."""
     opened, draft, cluster = session.opened, session.plan, session.cluster
     assert opened is not None
@@ -178,7 +178,7 @@ def look_before_release(
         if outlook.is_current(session):
             decide(outlook)
 
-    jobs.start(Job(tr("Checking the release"), work), key=LOOK, on_result=apply, on_failure=on_failure)
+    return jobs.start(Job(tr("Checking the release"), work), key=LOOK, on_result=apply, on_failure=on_failure)
 
 
 def _workers_of(cluster: Cluster, emit: Emit, cancel: CancelToken) -> Workers | None:
@@ -371,7 +371,10 @@ def question(outlook: BeforeRelease, account: AccountView) -> str:
     It says what is charged and written, what the release does not answer well, what remains, and what the ε does not
     cover: columns whose facts were read off the rows, and private figures that were shown before.
     """
+    from workbench.release.ledger.records import commitment
+
     epsilon, delta, asked, path = outlook.cost.epsilon, outlook.cost.delta, outlook.asked, outlook.target
+    plan = outlook.prepared.plan
     cost = f"ε = {at_most(epsilon)}{exactly(epsilon)}"
     if delta:
         cost = tr("{epsilon} and δ = {delta}", epsilon=cost, delta=tr_number(float(delta), ".3g"))
@@ -392,6 +395,7 @@ def question(outlook: BeforeRelease, account: AccountView) -> str:
         tr("It cannot be undone."),
         "" if left is None else tr("ε = {left} remains after it.", left=at_least(max(left - epsilon, Decimal(0)))),
         first_words(account, epsilon).strip(),
+        tr_sentence(commitment(plan.unit, plan.rows_per_person)),
     ]
     return f"{' '.join(filter(None, sentences))}{worth}{_warnings(outlook)}"
 

@@ -49,7 +49,7 @@ def model_refusal(session: Session) -> WorkbenchError | None:
     """Return what keeps a model of the table from being released."""
     if session.opened is not None and session.target is None:
         return ParameterError(
-            tr("no column to predict is chosen"), hint=tr("choose it in Data, Questions"), code="no-target"
+            tr("no column to predict is chosen"), hint=tr("choose it in Models, Train"), code="no-target"
         )
     return draft_refusal(session)
 
@@ -67,7 +67,8 @@ def unconfirmed_refusal(session: Session) -> WorkbenchError | None:
 # -- the page ---------------------------------------------------------------------------------------------------------
 
 
-TO_DATA = tr_later("Data →")
+TO_DATA, TO_TRAIN = tr_later("Data →"), tr_later("Train →")
+NO_TARGET = tr_later("Choose the column to predict in Models, Train first.")
 GUESSED = tr_later("⚠ How the file is written was guessed: confirm it in Data, Columns.")
 """Of a table that only a release must not be made of: one row could turn a guess, and with it all other rows."""
 
@@ -116,7 +117,7 @@ class RunPage(PageFrame):
         raise NotImplementedError
 
     def missing(self) -> str:
-        """Return what prevents a run and is corrected in the room Data; empty where nothing does."""
+        """Return what prevents a run and is corrected elsewhere; empty where nothing does."""
         return what_is_missing(self.session)
 
     def follow(self, handle: JobHandle) -> JobHandle:
@@ -133,7 +134,6 @@ class RunPage(PageFrame):
             done: whether just this has been run.
             way: whether the first other way leads on better than the usual one, and is highlighted in its place.
         """
-        keys = self.has_keys(self._run_button, self._cancel, *self._ways, self._onward)
         done = done and not missing and not self.running
         assert self._onward is not None
         best = self._ways[0] if way else self._onward
@@ -145,16 +145,20 @@ class RunPage(PageFrame):
         self.primary = best if done else self._run_button
         look(self._run_button, "" if done else "primary")
         self._run_button.setVisible(not self.running)
-        self._run_button.setText(
-            tr(TO_DATA) if missing else tr("{verb} again", verb=again(self._verb)) if done else again(self._verb)
-        )
+        verb = again(self._verb)
+        run = tr("{verb} again", verb=verb) if done else verb
+        self._run_button.setText(self._way_out(missing) if missing else run)
         self._run_button.setAccessibleName(self._run_button.text())
         self._run_button.setEnabled(bool(missing) or ready)
-        self.show_cancel(keys=keys)
+        self.show_cancel()
+
+    def _way_out(self, missing: str) -> str:
+        """Return the words of the button that leads to where something that is missing is said."""
+        return tr(TO_TRAIN if missing == tr(NO_TARGET) else TO_DATA)
 
     def _press(self) -> None:
-        if self.missing():
-            self.session.go("data")
+        if missing := self.missing():
+            self.session.go("train" if missing == tr(NO_TARGET) else "data")
         elif self._handle is None:
             self.start()
 
@@ -166,7 +170,7 @@ def what_is_missing(session: Session) -> str:
     if session.opened is None:
         return tr("Open a table in Data first.")
     if session.target is None:
-        return tr("Choose the column to predict in Data, Columns first.")
+        return tr(NO_TARGET)
     return first_problem(session)
 
 

@@ -13,7 +13,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
-from workbench.gui.style.language import tr, tr_number
+from workbench.gui.style.language import tr, tr_number, tr_sentence
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import WorkbenchError
 
@@ -285,9 +285,12 @@ def find_paused(session: Session, jobs: JobCenter, *, notify: bool = False) -> N
             return
         session.set_paused(found)
         if notify and found:
+            from workbench.deep.networks import network
+
             run = found[0]
             stated = tr(
-                "A training on {title} is paused after {taken} of {steps} steps: go on with it in Models, Train.",
+                "{model} on {title} is paused after {taken} of {steps} steps: go on with it in Models, Train.",
+                model=tr_sentence(network(run.plan.network).title),
                 title=opened.title,
                 taken=tr_number(run.taken, ","),
                 steps=tr_number(run.steps, ","),

@@ -235,7 +235,7 @@ class DraftPlan:
 
     @classmethod
     def from_raw(cls, raw: Mapping[str, Any]) -> Self:
-        """Return the draft of a plan's TOML, in which ``"?"`` stands for a fact that is still open.
+        """Return the draft of a plan's TOML, in which ``"?"`` marks a fact that is still open.
 
         Raises:
             ParameterError: a key or a value is refused.

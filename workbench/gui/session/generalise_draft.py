@@ -42,7 +42,10 @@ class Wanted(Parameters):
         help=tr_later("the part of the rows that may be left out at the most"),
     )
     loss: str = choice(
-        choices=tuple(one.name for one in LOSSES), default="granularity", help=Method.declared()["loss"].help
+        choices=tuple(one.name for one in LOSSES),
+        titles={one.name: one.title for one in LOSSES},
+        default="granularity",
+        help=Method.declared()["loss"].help,
     )
     method: str = choice(choices=tuple(METHODS), default="optimal", help=Method.declared()["method"].help)
 

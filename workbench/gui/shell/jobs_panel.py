@@ -18,7 +18,7 @@ from workbench.gui.style.language import capital, tr, tr_later, tr_number, tr_se
 from workbench.gui.widgets.basic import Elided, button, label, look, row, stack
 from workbench.gui.widgets.formatting import time_left
 from workbench.gui.widgets.stopping import ask_to_stop
-from workbench.signals.events import Cancelled, Failed, Progress
+from workbench.signals.events import Cancelled, Failed, Finished, Progress
 
 SHOW_AFTER = 0.3
 """Seconds before a job is listed: what is over at once would only flicker."""
@@ -286,8 +286,8 @@ class Banner(QWidget):
 class Messages(QObject):
     """The newest message, and when it is over.
 
-    An error or a warning is removed with the page it was shown on, and with the edit it is about
-    when that is undone.
+    An error or a warning is removed with the page it was shown on, with the edit it is about when that is undone, and
+    once the job that failed has been done.
 
     Signals:
         more_asked: (sentence) show all of a message that is too long for its place.
@@ -295,7 +295,7 @@ class Messages(QObject):
 
     more_asked = Signal(str)
 
-    def __init__(self, session: Session, banner: Banner, status: QStatusBar) -> None:
+    def __init__(self, session: Session, jobs: JobCenter, banner: Banner, status: QStatusBar) -> None:
         super().__init__(status)
         self._banner, self._status = banner, status
         self._shown = ""
@@ -305,12 +305,14 @@ class Messages(QObject):
         self._over = QTimer(self, singleShot=True, interval=0)
         self._over.timeout.connect(self._end_edit)
         self._index = 0
+        self._failed = ""  # the title of the job that it is about
         self._stopped = False
         banner.closed.connect(self.drop)
         banner.more_asked.connect(self.more_asked)
         session.notified.connect(self.notify)
         session.table_changed.connect(self.drop)  # what was said was about the former table
         session.undo_stack.indexChanged.connect(self._moved)
+        jobs.ended.connect(self._job_ended)
 
     def notify(self, level: str, text: str) -> None:
         """Say ``text``; in the banner, too, where it is an error or a warning."""
@@ -318,6 +320,7 @@ class Messages(QObject):
         self._show(text)
         self._about = self._edit
         if level != "info":
+            self._failed = ""
             self._banner.show_text(level, text)
         elif self._edit is not None:  # what went wrong before was put right, or left, by a step that went well
             self._banner.hide()
@@ -333,6 +336,13 @@ class Messages(QObject):
         self._banner.hide()
         if self._status.currentMessage() == self._shown:
             self._status.clearMessage()
+
+    def _job_ended(self, handle: JobHandle) -> None:
+        if isinstance(handle.end, Failed):
+            self._failed = handle.title
+        elif isinstance(handle.end, Finished) and handle.title == self._failed:
+            self._failed = ""
+            self._banner.hide()
 
     def stop(self) -> None:
         """Follow the edits no longer: the status bar goes before the session, which forgets its edits last."""

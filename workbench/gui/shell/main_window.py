@@ -236,7 +236,7 @@ class MainWindow(QMainWindow):
         self._stack.setObjectName("pages")
         self._banner = Banner()
         self.setStatusBar(StatusLine(self._banner))
-        self.messages = Messages(self.session, self._banner, self.statusBar())
+        self.messages = Messages(self.session, self.jobs, self._banner, self.statusBar())
         self.restore_panel = RestorePanel(self.session, self.jobs, self.project)
         self.missing_panel = MissingPanel(self.session, self.project)
         self.budget_gauge = BudgetGauge(self.session)

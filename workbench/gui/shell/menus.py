@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Protocol
 
@@ -44,6 +45,16 @@ SIZE = (460, 360)
 TOP = 64
 MOVES = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
 ACTION = Qt.ItemDataRole.UserRole
+
+
+@contextlib.contextmanager
+def waiting() -> Iterator[None]:
+    """Show the pointer that asks for patience: a new look of every page takes up to half a second, and only here."""
+    QApplication.setOverrideCursor(Qt.CursorShape.WaitCursor)
+    try:
+        yield
+    finally:
+        QApplication.restoreOverrideCursor()
 
 
 class CommandPalette(QFrame):
@@ -377,7 +388,9 @@ class Menus:
         return self._shell.theme.scale
 
     def _scale(self, percent: int) -> None:
-        self._shell.theme.set_scale(percent)
+        with waiting():
+            self._shell.theme.set_scale(percent)
+            self._shell.session.theme_changed.emit()  # draws charts with letters of that size
         self._shell.settings.save(TEXT_SIZE, self._shell.theme.scale)
         self._window.statusBar().showMessage(tr("Text size {scale} %.", scale=self._shell.theme.scale))
 
@@ -397,15 +410,17 @@ class Menus:
         self._show_gauges()
 
     def _choose_theme(self, mode: str) -> None:
-        self._shell.theme.set_mode(mode)
+        with waiting():
+            self._shell.theme.set_mode(mode)
         self._shell.settings.theme = mode
 
     def _choose_language(self, code: str) -> None:
         """Say everything in another language at once; nothing that is open or runs is touched."""
         self._shell.settings.language = code
-        set_language(best(code))
-        retranslate()
-        self._shell.session.theme_changed.emit()  # draws charts and cells anew
+        with waiting():
+            set_language(best(code))
+            retranslate()
+            self._shell.session.theme_changed.emit()  # draws charts and cells anew
         self._window.statusBar().showMessage(tr("The window is in English now."))
 
     def _show_gauges(self) -> None:

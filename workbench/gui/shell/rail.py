@@ -140,7 +140,7 @@ def _draw_dot(painter: QPainter, centre: QPointF, state: str, ink: QColor, theme
 
 
 class Legend(QWidget):
-    """What the three dots stand for."""
+    """What the three dots mean."""
 
     def __init__(self, session: Session) -> None:
         super().__init__()

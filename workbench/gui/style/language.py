@@ -139,7 +139,7 @@ def tr_n(one: str, more: str, n: int, /, **values: object) -> str:
 def tr_sentence(text: str) -> str:
     """Return a sentence of the engine in the language of the person; one that no catalogue has stays English.
 
-    The catalogue has what the engine's code has: a sentence, or a template of it with ``{names}``. What stands for a
+    The catalogue has what the engine's code has: a sentence, or a template of it with ``{names}``. What fills a
     name passes as it is where it may be a value of a table (:func:`_inner`).
     """
     if _now.code == "en" or not text:
@@ -284,7 +284,7 @@ def _exact(text: str) -> str | None:
 
 
 def _filled_in(text: str, *, joined: bool = False) -> str | None:
-    """Return ``text`` by the template with most words of its own; ``joined``: a name may stand for several clauses."""
+    """Return ``text`` by the template with most words of its own; ``joined``: a name may hold several clauses."""
     index = _templates()
     possible = [each for word in set(_WORD.findall(text)) for each in index.get(word, ())]
     for template in sorted(possible, key=lambda each: -each.known):

@@ -242,6 +242,10 @@ class _Lines(QHBoxLayout):
         heights = [_line_height(line) for line in self._broken(width - around.left() - around.right())]
         return around.top() + sum(heights) + self.spacing() * (len(heights) - 1) + around.bottom()
 
+    def minimumHeightForWidth(self, width: int) -> int:  # noqa: N802 - Qt's name
+        """Return what all lines take: Qt would count one."""
+        return self.heightForWidth(width)
+
     def setGeometry(self, place: QRect) -> None:  # noqa: N802 - Qt's name
         if place.width() >= super().minimumSize().width():
             super().setGeometry(place)

@@ -23,10 +23,10 @@ from workbench.render.fonts import scaled
 from workbench.render.palette import Theme
 
 SCALE = 42
-"""Pixels to the left of bars for how many rows their height stands for."""
+"""Pixels to the left of bars for how many rows their height means."""
 
 KEY = 20
-"""Pixels of the line at the top, for the title or for what the colours stand for."""
+"""Pixels of the line at the top, for the title or for what the colours mean."""
 
 SHARES = Scale(0.0, 1.0)
 Tick = tuple[float, str]
@@ -55,7 +55,7 @@ class Drawing:
         labels: the words of each bar, written in place of ``below`` where there is room for all.
         title: at the top left.
         figure: at the top right.
-        key: what the colours stand for; at the top, in place of a title.
+        key: what the colours mean; at the top, in place of a title.
         frame: a line below the marks, a box around them, or nothing.
         empty: what is written where there is nothing to show.
         words: returns what is at a value of the horizontal axis.
@@ -255,7 +255,7 @@ def range_below(labels: Sequence[str]) -> tuple[Below, ...]:
 
 
 def row_ticks(most: float) -> tuple[Tick, ...]:
-    """Return how many rows half of the height and the whole height of bars stand for."""
+    """Return how many rows half of the height and the whole height of bars mean."""
     return (most / 2, in_short(most / 2)), (most, in_short(most))
 
 

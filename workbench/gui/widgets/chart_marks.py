@@ -317,7 +317,7 @@ def bar_lines(lines: Sequence[BarLine], letters: float, *, above: bool = False) 
 
 @dataclass(frozen=True)
 class Key:
-    """What a colour stands for: its words and the sign before them; without a sign the words have the colour."""
+    """What a colour means: its words and the sign before them; without a sign the words have the colour."""
 
     words: str
     ink: str

@@ -291,7 +291,7 @@ class Correlations(QWidget):
         self._most.set_whole(self.map.changed_most())
         self._help.setVisible(pairs is not None and len(pairs.names) > 1)
         lost = "" if pairs is None else lost_words(pairs, self._session.target, self._advice)
-        self._lost.set_whole(lost)
+        self._lost.set_whole(lost, wrapped=True)
         self._lost.setVisible(bool(lost))
         if pairs is None:
             return ""

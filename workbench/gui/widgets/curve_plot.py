@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from decimal import Decimal
 
+import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPen, QResizeEvent
@@ -14,9 +16,18 @@ from workbench.gui.style.language import tr, tr_number
 from workbench.gui.widgets.basic import label, look, named
 from workbench.gui.widgets.formatting import at_most
 from workbench.render.curve import CurveView, x_range
-from workbench.render.fonts import font
+from workbench.render.fonts import font, scaled
 from workbench.render.palette import SIGNS, STYLES, Theme
 from workbench.render.values import CurveFigure
+
+LEAST_HEIGHT = 280
+"""Points in which the letters of the axes have room: with large text the page is scrolled."""
+
+LETTERS = 100
+"""A length, to see whether letters are as large as those that were drawn."""
+
+NEAR = 0.25
+"""Decades beside the line of the plan's ε that its words take."""
 
 REACH = 28.0
 """Logical pixels within which a point is under the pointer."""
@@ -31,6 +42,7 @@ class _View(CurveView):
 
     def __init__(self, figure: CurveFigure, theme: Theme, epsilon: Decimal) -> None:
         super().__init__(figure, theme)
+        self.letters = scaled(LETTERS)
         self.setMouseTracking(True)
         self.viewport().setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -58,8 +70,18 @@ class _View(CurveView):
         right = at > (math.log10(low) + math.log10(high)) / 2
         self._mark.setValue(at)
         self._mark_text.setText(tr("your ε = {epsilon}", epsilon=at_most(epsilon)))
-        self._mark_text.setAnchor((1 if right else 0, 1))
-        self._mark_text.setPos(at, self.box.viewRange()[1][0])
+        self._mark_text.setAnchor((1 if right else 0, 0.5))
+        self._mark_text.setPos(at, self._free_at(at))
+
+    def _free_at(self, at: float) -> float:
+        """Return the middle of the widest gap between lines, baselines and edges near a place of the axis."""
+        levels: list[float] = [*self.box.viewRange()[1], *(level.value for level in self.figure.baselines)]
+        for line in self.figure.series:
+            x = [math.log10(one) for one in line.x]
+            levels.extend(map(float, np.interp([at - NEAR, at, at + NEAR], x, line.mean) if x else ()))
+        ends = sorted(filter(math.isfinite, levels))
+        low, high = max(itertools.pairwise(ends), key=lambda gap: gap[1] - gap[0])
+        return (low + high) / 2
 
     def place(self, series: int, index: int) -> QPointF:
         line = self.figure.series[series]
@@ -150,10 +172,12 @@ class CurvePlot(QWidget):
 
     def show_figure(self, figure: CurveFigure, theme: Theme, epsilon: Decimal) -> None:
         """Draw ``figure`` in place of the former; where its lines are the same ones, they are moved."""
-        if self._view is not None and self._view.theme is theme and self._view.can_show(figure):
-            self._view.show_figure(figure)
-            self._view.setAccessibleName(figure.title)
-            self._view.mark(epsilon)
+        former = self._view
+        alike = former is not None and former.theme is theme and former.letters == scaled(LETTERS)
+        if former is not None and alike and former.can_show(figure):
+            former.show_figure(figure)
+            former.setAccessibleName(figure.title)
+            former.mark(epsilon)
         else:
             self._new_view(figure, theme, epsilon)
         self.setAccessibleName(figure.title)
@@ -163,6 +187,7 @@ class CurvePlot(QWidget):
             self._look_at(self._at if inside else None)
 
     def _new_view(self, figure: CurveFigure, theme: Theme, epsilon: Decimal) -> None:
+        self.setMinimumHeight(scaled(LEAST_HEIGHT))
         view = _View(figure, theme, epsilon)
         view.moved.connect(lambda at: self._look_at(view.nearest(at)))
         view.left.connect(lambda: self._look_at(None))

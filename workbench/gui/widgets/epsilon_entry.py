@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLineEdit, QSizePolicy, QSlider, QWidget
 
 from workbench.gui.style.language import tr, tr_later, tr_sentence, typed
 from workbench.gui.widgets.basic import button, hold, label, mark_wrong, named, row, say, stack
-from workbench.gui.widgets.formatting import entered
+from workbench.gui.widgets.formatting import at_most, entered, exactly
 from workbench.params import ParameterError
 from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
@@ -26,7 +26,7 @@ _THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}\Z", re.ASCII)
 
 
 class PrivacyEntry(QWidget):
-    """A number on a log scale between two bounds, exact as it was typed; 4,5 is read as 4.5.
+    """A number on a log scale between two bounds, exact as it was typed or given; 4,5 is read as 4.5.
 
     A text that is refused stays in the field with the reason below it, and the value from before it was typed holds:
     never that of its first digits.
@@ -64,10 +64,11 @@ class PrivacyEntry(QWidget):
         """
         super().__init__()
         named(self, name, symbol, help_text)
-        self._low, self._high, self._value, self._symbol = low, high, value, symbol
+        self._low, self._high, self._value, self._symbol, self._help = low, high, value, symbol, help_text
+        self._short = ("", value)
         self._former = value  # what holds where the text that is being typed is refused in the end
         self._from, self._to = map(math.log, slider or (low, high))
-        self._make_fields(name, help_text)
+        self._make_fields(name)
         self._problem = label("", "problem", wrap=True, name=f"{name}_problem", hidden=True)
         low_end, high_end = (label(tr(words), "muted") for words in ends)
         self.setLayout(stack(row(self.field, low_end, self.slider, high_end, spacing=12), self._problem, spacing=4))
@@ -76,21 +77,20 @@ class PrivacyEntry(QWidget):
         self.slider.valueChanged.connect(self._dragged)
         self._show()
 
-    def _make_fields(self, name: str, help_text: str) -> None:
+    def _make_fields(self, name: str) -> None:
         low, high = entered(self._low), entered(self._high)
         self.field = named(
             QLineEdit(),
             f"{name}_field",
             tr("{symbol}, a number from {low} to {high}", symbol=self._symbol, low=low, high=high),
         )
-        self.field.setToolTip(help_text)
         hold(self.field, 96)
         self.field.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.slider = named(
             QSlider(Qt.Orientation.Horizontal),
             f"{name}_slider",
             tr("{symbol} on a log scale", symbol=self._symbol),
-            help_text,
+            self._help,
         )
         self.slider.setRange(0, STEPS)
         self.slider.setPageStep(STEPS // 20)
@@ -122,6 +122,8 @@ class PrivacyEntry(QWidget):
 
     def _parsed(self, text: str) -> Decimal | None:
         text = text.strip()
+        if text and text == self._short[0]:
+            return self._short[1]
         if text.count(",") == 1 and "." not in text and not _THOUSANDS.match(text):
             text = text.replace(",", ".")
         text = typed(text)
@@ -177,7 +179,11 @@ class PrivacyEntry(QWidget):
         self._show_slider()
 
     def _show_field(self) -> None:
-        self.field.setText(entered(self._value))
+        """Show four digits; the value keeps all of them, which the tooltip shows, until a person types another."""
+        text = at_most(self._value)
+        self._short = (text if exactly(self._value) else "", self._value)
+        self.field.setText(text)
+        self.field.setToolTip(f"{self._help}{exactly(self._value)}")
         mark_wrong(self.field, wrong=False)
         self._problem.hide()
 

@@ -8,11 +8,12 @@ view with a plain delegate, and one row further 2 ms (``tests/benchmarks/results
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QRect, QSize, Qt
+from PySide6.QtCore import QEvent, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
 
@@ -171,7 +172,7 @@ class RowsTable(TableView):
 
     # -- which rows, and in which order ----------------------------------------------------------------------------
 
-    def stand_beside(self, other: RowsTable) -> None:
+    def align_with(self, other: RowsTable) -> None:
         """Show the same rows as ``other``: either is sorted by its own cells, both are looked through for a word."""
         self._sides = other._sides = (other, self)
 
@@ -259,6 +260,12 @@ class RowsTable(TableView):
         """Give each of the first columns the width that it asks for."""
         for column in range(min(self._shown.columnCount(), LOOKED_AT)):
             self.setColumnWidth(column, self.fitting(column))
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Fit the columns to letters of another size."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self.fit_columns()
 
     def _fonts(self) -> tuple[QFont, QFont]:
         plain = as_in_the_file(self.font())
@@ -355,7 +362,8 @@ class PrivateRows(Card):
         self.body.addLayout(row(*head, spacing=12, margins=(8, 4, 8, 0)))
         self.body.addWidget(self.table, 1)
 
-    def show_frame(self, frame: pl.DataFrame | None) -> None:
-        """Show other rows."""
+    def show_frame(self, frame: pl.DataFrame | None, figures: Collection[str] = ()) -> None:
+        """Show other rows; ``figures`` are numbers beside those of the table."""
         if frame is not self._model.frame:
+            self._model.figures = figures
             self._model.show_frame(frame)

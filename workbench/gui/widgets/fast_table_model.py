@@ -45,6 +45,7 @@ class RowsModel(TableModel):
 
     Attributes:
         numeric: the columns that are numbers; ``None`` for those of the plan.
+        figures: columns beside those of the table that are numbers, written with a point.
         frame: the cells, all rows in their own order.
 
     Signals:
@@ -56,6 +57,7 @@ class RowsModel(TableModel):
     def __init__(self, session: Session, numeric: Collection[str] | None = None) -> None:
         super().__init__(session, ())
         self.numeric = numeric
+        self.figures: Collection[str] = ()
         self.frame: pl.DataFrame | None = None
         self._order: NDArray[np.int64] | None = None
         self._blocks: OrderedDict[tuple[int, int], list[str | None]] = OrderedDict()
@@ -117,7 +119,7 @@ class RowsModel(TableModel):
         """Return what reads a column as numbers, to sort by them; dates as the plan says that they are written."""
         assert self.frame is not None
         cells, name = self.frame.to_series(column).alias(""), self.frame.columns[column]
-        if self.numeric is not None:
+        if self.numeric is not None or name in self.figures:
             return partial(_numbers, cells, None)
         draft = next((c for c in self.session.plan.columns if c.name == name), None)
         if draft is not None and draft.kind == "date":
@@ -174,7 +176,10 @@ class RowsModel(TableModel):
 
     def _columns_of(self, names: Iterable[str]) -> tuple[Column, ...]:
         numeric = self.session.plan.numeric if self.numeric is None else self.numeric
-        return tuple(Column(name, partial(self._cell_at, at), right=name in numeric) for at, name in enumerate(names))
+        return tuple(
+            Column(name, partial(self._cell_at, at), right=name in numeric or name in self.figures)
+            for at, name in enumerate(names)
+        )
 
     def _cell_at(self, column: int, row: int) -> Cell:
         value = self.value_at(row, column)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import TYPE_CHECKING
 
 from workbench.gui.style.language import day, localised, tr, tr_n, tr_number, tr_sentence
+from workbench.params.amounts import DIGITS, limit_beside, rounded_down, rounded_up
 
 if TYPE_CHECKING:  # it loads numpy, which the first paint does not wait for
     from workbench.release.model.paused_training import PausedTraining
-
-_DIGITS = 4
 
 STAR = "★"
 """Marks what is advised in a list."""
@@ -46,7 +45,7 @@ def plain(value: Decimal | float | None) -> str:
         return entered(number)
     if number.adjusted() < -4:
         return entered(number.quantize(Decimal(1).scaleb(number.adjusted() - 2), rounding=ROUND_HALF_EVEN))
-    places = _DIGITS - 1 - number.adjusted()
+    places = DIGITS - 1 - number.adjusted()
     short = number.quantize(Decimal(1).scaleb(-max(places, 0)), rounding=ROUND_HALF_EVEN)
     text = f"{short:f}"
     return localised(text.rstrip("0").rstrip(".") if "." in text else text)
@@ -63,17 +62,17 @@ def at_most(epsilon: Decimal | float) -> str:
 
     So a figure reads the same wherever it is, and nobody pays more than he reads; :func:`entered` has all digits.
     """
-    return _shortened(epsilon, ROUND_CEILING)
+    return entered(rounded_up(epsilon))
 
 
 def at_least(epsilon: Decimal | float) -> str:
     """Return an ε that is left, or a cap that limits it: in four significant digits at most, the last rounded down."""
-    return _shortened(epsilon, ROUND_FLOOR)
+    return entered(rounded_down(epsilon))
 
 
 def cap_beside(cap: Decimal, remaining: Decimal | None) -> str:
     """Return a cap beside what was spent of it: in the same digits where nothing remains, else as a limit."""
-    return at_most(cap) if remaining == 0 else at_least(cap)
+    return entered(limit_beside(cap, remaining))
 
 
 def in_full(epsilon: Decimal | None) -> str:
@@ -86,10 +85,6 @@ def exactly(epsilon: Decimal) -> str:
     return "" if at_most(epsilon) == entered(epsilon) else f" ({tr('exactly {epsilon}', epsilon=entered(epsilon))})"
 
 
-def _shortened(epsilon: Decimal | float, rounding: str) -> str:
-    return entered(Context(prec=_DIGITS, rounding=rounding).plus(_decimal(epsilon)))
-
-
 def _decimal(value: Decimal | float) -> Decimal:
     return value if isinstance(value, Decimal) else Decimal(repr(float(value)))
 
@@ -97,7 +92,7 @@ def _decimal(value: Decimal | float) -> Decimal:
 def entered(value: Decimal) -> str:
     """Return all digits of ``value`` as a person would type them, and nothing rounded: 0.5, 12, 1e-6.
 
-    What :func:`~workbench.gui.style.language.typed` reads back from it is ``value`` itself; of what no digits can tell
+    What :func:`~workbench.gui.style.language.typed` reads back from it is ``value`` itself; of what no digits can state
     it writes ∞, or – where it is no number.
     """
     if not value.is_finite():

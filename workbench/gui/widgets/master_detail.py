@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QBoxLayout, QLayout, QScrollArea, QSizePolicy, QSplitter, QWidget
 
 from workbench.gui.session.settings import Settings
@@ -60,6 +60,23 @@ class DetailCard(Standing):
         self._halves.addWidget(picture)
         self._halves.addStretch(0)
         self.arrange(beside=False)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Keep the height of all lines of fields at this width: the page is scrolled, and no field is squeezed."""
+        super().resizeEvent(event)
+        self._keep_height()
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        super().showEvent(event)
+        QTimer.singleShot(0, self, self._keep_height)
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            QTimer.singleShot(0, self, self._keep_height)
+
+    def _keep_height(self) -> None:
+        self.setMinimumHeight(max(self.body.minimumHeightForWidth(self.width()), 0))
 
     def arrange(self, *, beside: bool) -> None:
         """Arrange the halves for a place beside the table or below it."""

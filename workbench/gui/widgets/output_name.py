@@ -5,6 +5,9 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
+from PySide6.QtWidgets import QLineEdit
+from shiboken6 import isValid
+
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
@@ -56,7 +59,7 @@ def suggest(session: Session, jobs: JobCenter, field: PathField, ending: str, su
     folder: one that does not answer cannot be left, and would keep a thread for each.
     """
     opened, present = session.open_data, field.text()
-    if opened is None or (field.isModified() and present not in _released_into(session)):
+    if opened is None or (field.isModified() and path_in(field) not in _released_into(session)):
         return
     field.ending = ending
     key = f"suggest {field.objectName()} {beside(opened, ending).parent}"
@@ -72,6 +75,8 @@ def suggest(session: Session, jobs: JobCenter, field: PathField, ending: str, su
         return path
 
     def show(found: Path) -> None:
+        if not isValid(field):  # of a question that was answered meanwhile
+            return
         if session.open_data is not opened or field.ending != ending:  # which had to wait for this one
             suggest(session, jobs, field, field.ending, suffix)
         elif field.text() == present:
@@ -80,8 +85,13 @@ def suggest(session: Session, jobs: JobCenter, field: PathField, ending: str, su
     jobs.start(Job(tr("Looking for a name"), work), key=key, shown=False, on_result=show)
 
 
-def _released_into(session: Session) -> set[str]:
-    return {str(step.files[0][1]) for step in session.released}
+def path_in(field: QLineEdit) -> Path:
+    """Return the path that is written in a field."""
+    return Path(field.text().strip()).expanduser()
+
+
+def _released_into(session: Session) -> set[Path]:
+    return {step.files[0][1] for step in session.released}
 
 
 def _is_current(path: Path) -> bool:

@@ -302,7 +302,7 @@ class Form(QWidget):
             combo = named(ChoiceBox(), object_name)
             if isinstance(spec, ChoiceField):
                 later = [(tr(GIVEN_LATER), None)] if spec.optional else []
-                entries = [*later, *((tr_sentence(word), word) for word in spec.words)]
+                entries = [*later, *((tr_sentence(spec.title_of(word)), word) for word in spec.words)]
                 combo.offer(entries, None if default is dataclasses.MISSING else default)
             combo.currentIndexChanged.connect(partial(self._edited, key))
             return combo

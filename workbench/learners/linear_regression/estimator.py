@@ -6,7 +6,7 @@
 * the sums of products over these columns and the target;
 * with a δ the same once more, with half of the rest, over the columns turned to the axes of the first sums and scaled
   by their spread there, and what the first line leaves of the target: columns that nearly hang together lie in the
-  noise of the first sums, and stand out of that of the second.
+  noise of the first sums, and exceed that of the second.
 
 *Functional* asks for the coefficients of the loss over all columns (Zhang et al. 2012). The model is the columns and
 the noisy whole numbers; its coefficients follow from them (:mod:`workbench.learners.linear_regression.solve`).

@@ -61,6 +61,7 @@ class LogisticRegressionParameters(Parameters):
     ranges: str = ranges_of_columns()
     weights_from: str = choice(
         choices=(BY_SIZE, SEARCH, SUMS),
+        titles={BY_SIZE: "whichever suits", SEARCH: "a search", SUMS: "noisy sums"},
         default=BY_SIZE,
         title="weights from",
         help="search: the best of many public weights; sums: noisy sums; by-size: whichever suits ε and rows",

@@ -164,7 +164,7 @@ class Setting(FitSetting[MedianParameters]):
         return np.rint(clamped * (self.cells - 1)).astype(np.int64)
 
     def to_numbers(self, cells: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the number that each answer stands for, within the bounds: with noise, the expected median."""
+        """Return the number that each answer represents, within the bounds: with noise, the expected median."""
         if not self.private:
             return to_numbers(cells / (self.cells - 1), self.target)
         shares = expected_medians(self.parameters.aggregate, self.blocks, self.cells, self.share)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import BudgetRefusedError, ParameterError
+from workbench.params.amounts import left, paid
 from workbench.params.field import named
 from workbench.privacy.accounting.compose import last_that
 from workbench.privacy.accounting.event import PoissonGaussian
@@ -295,7 +296,7 @@ def within(event: PoissonGaussian, delta: float, cap: float, accountant: str = "
     if steps == 0:
         first = loss(replace(event, steps=1), delta, accountant).epsilon
         raise BudgetRefusedError(
-            f"the first step alone costs epsilon = {first:.6g}, above the cap of {cap:g}",
+            f"the first step alone costs epsilon = {paid(first)}, above the cap of {left(cap)}",
             hint="use more noise or raise the cap",
         )
     return replace(event, steps=steps)
@@ -503,6 +504,11 @@ ACCOUNTANTS: tuple[Accountant, ...] = (PLD, RDP, RDP_CLASSIC)
 def accountant_names() -> tuple[str, ...]:
     """Return the names of :data:`ACCOUNTANTS`."""
     return tuple(accountant.name for accountant in ACCOUNTANTS)
+
+
+def accountant_titles() -> dict[str, str]:
+    """Return the titles of :data:`ACCOUNTANTS` by name."""
+    return {accountant.name: accountant.title for accountant in ACCOUNTANTS}
 
 
 def accountant_named(name: str) -> Accountant:

@@ -70,7 +70,7 @@ class PoissonGaussian:
         are one Gaussian of multiplier σ if 1/σ_Δ² + 1/(2·count_noise)² = 1/σ² (Andrew et al. 2021, Theorem 1).
 
         Raises:
-            ParameterError: the count alone tells as much as a step may.
+            ParameterError: the count alone reveals as much as a step may.
         """
         left = 1 - (self.noise_multiplier / (2 * count_noise)) ** 2 if count_noise > 0 else 0.0
         if not left > _LEAST_LEFT:

@@ -13,6 +13,9 @@ from typing import Any
 
 from workbench import learners
 from workbench.learners.base import Effect
+from workbench.params.amounts import counted
+from workbench.params.field import ChoiceField, Field
+from workbench.privacy.accounting.accountant import accountant_titles
 from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior
 from workbench.privacy.local.mechanisms import mechanism
 from workbench.release.certificate import JOINED_ROWS, MADE_FROM
@@ -114,9 +117,8 @@ def _sections(stated: Mapping[str, Any], name: str, effects: Sequence[Effect]) -
 def _facts(stated: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if "training" in stated:
         made = stated.get(MADE_FROM)
-        model = stated["model"]
-        yield "Model", next((known.title for known in learners.LEARNERS if known.name == model), model)
-        yield "Trained on", f"the release {made['file']}" if made else f"{stated['rows']:,} rows"
+        yield "Model", _model(stated["model"])[0]
+        yield "Trained on", f"the release {made['file']}" if made else counted(stated["rows"], "row")
         yield "Predicts or leaves out", stated["inputs"][-1]["name"]
         yield "Trained", day(stated["time"])
         yield "Made by", program(stated)
@@ -125,14 +127,14 @@ def _facts(stated: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "File", output["file"]
     if "kind" in stated:
         yield "Contents", kind(stated["kind"]).gives
-        yield "Computed from", f"{stated['rows']:,} rows, columns {', '.join(stated['columns'])}"
+        yield "Computed from", f"{counted(stated['rows'], 'row')}, columns {', '.join(stated['columns'])}"
     else:
         acts = [c["action"] for c in stated["columns"]]
         counts = f"{acts.count('protect')} protected, {acts.count('drop')} left out, {acts.count('keep')} as they are"
-        yield "Contents", f"{stated['rows']:,} rows, each value drawn at random from its column's mechanism"
+        yield "Contents", f"{counted(stated['rows'], 'row')}, each value drawn at random from its column's mechanism"
         yield "Columns", counts
         yield "Order of rows", "as in the original" if stated["keep_order"] else "random"
-    yield "Size", f"{output['bytes']:,} bytes of {output['format']}"
+    yield "Size", f"{counted(output['bytes'], 'byte')} of {output['format']}"
     yield "Released", day(stated["time"])
     yield "Made by", program(stated)
     yield from _asked(stated)
@@ -146,8 +148,7 @@ def _asked(stated: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for key, spec in made.asked().declared().items() if made.derived else ():
         value = asked.get(key)
         if isinstance(value, str | int | float):
-            word = spec.title or key.replace("_", " ").capitalize()
-            yield word, f"{value:,}" if type(value) is int else _value(value)
+            yield _parameter(key, value, spec)
 
 
 # -- what every release has --------------------------------------------------------------------------------------------
@@ -159,7 +160,7 @@ def _privacy_unit(stated: Mapping[str, Any], rows_per_person: int) -> str:
         return (
             f"one person: all rows with the same {stated['unit']}, of which {rows_per_person} at most were read{beside}"
         )
-    return "one row" if rows_per_person == 1 else f"one person with at most {rows_per_person} rows"
+    return "one row" if rows_per_person == 1 else f"one person with at most {counted(rows_per_person, 'row')}"
 
 
 def _guarantee(stated: Mapping[str, Any], rows_per_person: int) -> Section:
@@ -219,7 +220,7 @@ def _not_covered(stated: Mapping[str, Any]) -> Section:
             first,
             Paragraph(
                 "ε bounds what is learnt about a person because their row was there. It does not hide what is true of "
-                "people in general: a release may well show that smokers fall ill more often, and so tell something "
+                "people in general: a release may well show that smokers fall ill more often, and so reveal something "
                 "about a smoker who is not in the table.",
                 "muted",
             ),
@@ -297,11 +298,11 @@ def _columns(stated: Mapping[str, Any]) -> Section:
 def _domain(column: dict[str, Any]) -> str:
     origin = ", read off the data" if column.get("bounds_origin") == "data" else ""
     if "lower" in column:
-        return f"{column['lower']} to {column['upper']}, {column['cells']:,} cells{origin}"
+        return f"{column['lower']} to {column['upper']}, {counted(column['cells'], 'cell')}{origin}"
     if "domain" not in column:
-        return f"{column['cells']:,} values{origin}"
+        return f"{counted(column['cells'], 'value')}{origin}"
     names = ", ".join(column["domain"])
-    listed = names if len(names) <= _MOST_SHOWN else f"{len(column['domain']):,} values"
+    listed = names if len(names) <= _MOST_SHOWN else counted(len(column["domain"]), "value")
     return f"{listed}{origin}"
 
 
@@ -324,7 +325,7 @@ def _queries(stated: Mapping[str, Any], people: int) -> Section:
             continue
         size, share = more.get("sensitivity", 1), float(query[key]) / more.get("levels", 1)
         numbers = more.get("numbers") or math.prod(more.get("cells") or [1])
-        what = f"{numbers:,} number{'' if numbers == 1 else 's'} with discrete {noise} noise"
+        what = f"{counted(numbers, 'number')} with discrete {noise} noise"
         error = (expected_gaussian_error if gaussian else expected_error)(share, size) / size
         rows.append((query["label"], what, query[key], figure(error)))
     errors = f"{made.randomness[:1].upper()}{made.randomness[1:]}."
@@ -362,7 +363,7 @@ def _queries_note(people: int, unit: str = "ε") -> str:
     whole = f"The {unit} of the queries add up to that of one row"
     if unit == "ρ":
         return f"{whole}, from which its ε at the δ above follows." + (
-            "" if people == 1 else f" A person has {people} rows, and is charged for all of them together."
+            "" if people == 1 else f" A person has {counted(people, 'row')}, and is charged for all of them together."
         )
     return whole + ("." if people == 1 else f", which is charged {people} times, once for each row of a person.")
 
@@ -389,12 +390,19 @@ def _training(stated: Mapping[str, Any], people: int) -> Section:
     if MADE_FROM in stated:
         blocks.append(Paragraph("It was trained on a release alone: it asked nothing of the rows and costs nothing."))
     if stated["parameters"]:
-        blocks.append(FactList(tuple((name, _value(value)) for name, value in stated["parameters"].items())))
+        declared = _model(stated["model"])[1]
+        given = {name: value for name, value in stated["parameters"].items() if name != "network"}  # it is the model
+        blocks.append(FactList(tuple(_parameter(name, value, declared.get(name)) for name, value in given.items())))
     if "queries" in facts:
         key, unit = ("rho", "ρ") if "rho" in facts["queries"][0] else ("epsilon", "ε")
         rows = tuple((q["label"], q[key]) for q in facts["queries"])
         blocks += [Grid(("asked of the rows", unit), rows, (1,)), Paragraph(_queries_note(people, unit), "muted")]
-    known = tuple((word, _value(facts[key])) for key, word in _TRAINING.items() if key in facts)
+    accountants = accountant_titles()
+    known = tuple(
+        (word, accountants.get(facts[key], facts[key]) if key == "accountant" else _value(facts[key]))
+        for key, word in _TRAINING.items()
+        if key in facts
+    )
     if known:
         blocks.append(FactList(known))
     architecture = facts.get("architecture")
@@ -402,13 +410,32 @@ def _training(stated: Mapping[str, Any], people: int) -> Section:
     blocks += [Paragraph(f"{remark[:1].upper()}{remark[1:]}.") for remark in remarks if isinstance(remark, str)]
     accuracy = facts.get("accuracy")
     if isinstance(accuracy, Mapping):
-        accuracy_text = f"{_value(accuracy['value'])} on {accuracy['rows']:,} rows of {accuracy['on']}"
+        accuracy_text = f"{_value(accuracy['value'])} on {counted(accuracy['rows'], 'row')} of {accuracy['on']}"
         blocks.append(FactList((("Accuracy", accuracy_text),)))
     else:
         blocks.append(
             Paragraph("The card gives no accuracy: measured on private rows, it would be a figure about them.", "muted")
         )
     return Section("How it was trained", tuple(blocks))
+
+
+def _model(name: str) -> tuple[str, Mapping[str, Field]]:
+    """Return the title of a model and the parameters that it declares."""
+    known = next((learner for learner in learners.LEARNERS if learner.name == name), None)
+    if known is not None:
+        return known.title, known.parameters.declared()
+    from workbench.deep.networks import NETWORKS
+    from workbench.deep.plan import DpSgdPlan
+
+    return next((network.title for network in NETWORKS if network.name == name), name), DpSgdPlan.declared()
+
+
+def _parameter(name: str, value: Any, spec: Field | None) -> tuple[str, str]:
+    """Return a parameter and its value as a form calls them."""
+    word = (spec.title if spec is not None else "") or name.replace("_", " ")
+    if isinstance(spec, ChoiceField) and isinstance(value, str):
+        value = spec.title_of(value)
+    return f"{word[:1].upper()}{word[1:]}", f"{value:,}" if type(value) is int else _value(value)
 
 
 def _inputs(inputs: list[dict[str, Any]]) -> Grid:

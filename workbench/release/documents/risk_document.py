@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import workbench
+from workbench.params.amounts import counted
 from workbench.params.errors import one_line
 from workbench.release.documents.release_document import belief_table, figure
 from workbench.release.risk_report import RiskReport
@@ -52,7 +53,7 @@ def risk_document(report: RiskReport) -> Document:
     name = Path(report.release or report.source).name
     return Document(
         title=f"What an outsider could learn from {name}",
-        subtitle=f"{report.rows:,} rows · compared on {', '.join(report.request.quasi or ())}",
+        subtitle=f"{counted(report.rows, 'row')} · compared on {', '.join(report.request.quasi or ())}",
         sections=tuple(_sections(report)),
         foot=f"privacy-workbench {workbench.__version__} · {BADGE}",
         badge=BADGE,
@@ -107,7 +108,9 @@ def _above(outcome: Outcome) -> bool:
 
 
 def _found(risk: Mapping[str, Any], where: str) -> str:
-    return f"By these columns {risk['unique']:,} of {risk['rows']:,} rows of {where} are unique (k = {risk['k']})."
+    are = "is" if risk["unique"] == 1 else "are"
+    of = f"{risk['unique']:,} of {counted(risk['rows'], 'row')}"
+    return f"By these columns {of} of {where} {are} unique (k = {risk['k']})."
 
 
 def _risk(report: RiskReport) -> Iterator[Block]:

@@ -16,6 +16,7 @@ import polars as pl
 from workbench.data.csv.options import Dialect
 from workbench.data.schema import QUASI, SENSITIVE
 from workbench.params import InputError, WorkbenchError
+from workbench.params.amounts import counted
 from workbench.release.statements import PROMISES_NOTHING, kept_columns
 from workbench.release.table_formats import released_table
 from workbench.risk.generalise.generalised import METHODS
@@ -52,7 +53,7 @@ def generalised_problems(document: dict[str, Any], release: Path, cancel: Cancel
         yield "the file and its certificate have different columns"
         return
     if table.rows != document["rows"]:
-        yield f"the file has {table.rows} rows, its certificate says {document['rows']}"
+        yield f"the file has {counted(table.rows, 'row')}, its certificate says {document['rows']:,}"
     for column in document["columns"]:
         cancel.check()
         if "labels" in column:
@@ -80,9 +81,10 @@ def not_checked(document: dict[str, Any]) -> list[str]:
         if entry is not None and entry.needs == "population":
             said.append(f"{name}: it compares the rows with a population, which is not in the file")
         elif name in _OF_ALL_ROWS and left_out:
-            said.append(f"{name}: it compares each class with all rows, and {left_out:,} were left out of the file")
+            rows = counted(left_out, "row")
+            said.append(f"{name}: it compares each class with all rows, those left out of the file included ({rows})")
         elif entry is Closeness and left_out:
-            said.append(f"{name}: only as far as the {left_out:,} rows that were left out of the file can change it")
+            said.append(f"{name}: only as far as {counted(left_out, 'row')} left out of the file can change it")
     return said
 
 
@@ -140,7 +142,7 @@ def _class_problems(document: dict[str, Any], made: Problem, models: list[tuple[
     groups = made.grouped(made.bottom)
     smallest = int(groups.sizes.min())
     if smallest != document["k"]:
-        yield f"the smallest class has {smallest} rows, the certificate says {document['k']}"
+        yield f"the smallest class has {counted(smallest, 'row')}, the certificate says {document['k']}"
     for model, name in models:
         if model.needs == "population" or (name in _OF_ALL_ROWS and document["suppressed"]):
             continue

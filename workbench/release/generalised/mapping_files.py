@@ -16,7 +16,7 @@ from workbench.risk.hierarchies.hierarchy import semicolons
 def require_mapping(folder: Path, quasi: Iterable[str], *used: str | Path | None) -> None:
     """Refuse a folder whose files could not be written, or would replace one of ``used``.
 
-    A folder among ``used`` stands for its file of each quasi-identifier.
+    A folder among ``used`` means its file of each quasi-identifier.
 
     Raises:
         InputError: ``folder`` is a file.

@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from workbench.params import BudgetRefusedError, ParameterError
+from workbench.params import BudgetRefusedError, ParameterError, amounts
 from workbench.params.remedies import SPEND_LESS, Remedy, raise_cap, share_account
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Composed, Cost
@@ -139,6 +139,17 @@ def require_unit(release: Release, counted: Sequence[Release]) -> None:
         raise ParameterError(what, "unit", hint, code="units-mixed")
 
 
+COMMITS = (
+    "One row of each person is read, so the account counts persons from then on: a later release has to name the "
+    "person, too, and one by the row is refused."
+)
+
+
+def commitment(unit: str | None, rows_per_person: int) -> str:
+    """Return what a release commits its account to (:func:`require_unit`), to say before the charge; empty for none."""
+    return COMMITS if unit and rows_per_person == 1 else ""
+
+
 def has_output(release: Release) -> bool:
     """Return whether anything was released, of a training that may stay charged though it was stopped."""
     if release.body.get("work") != "dpsgd" or release.status not in ("charged", "settled"):
@@ -203,8 +214,8 @@ class Account:
 
 def _too_much(short: list[str], wanted: Amount, left: Amount) -> str:
     """Return what a release needs of that which is ``short``, and what is left of it: whole sentences, to translate."""
-    epsilon, remaining = map(decimal_text, (wanted[0], left[0]))
-    delta, delta_left = f"{float(wanted[1]):g}", f"{float(left[1]):g}"
+    epsilon, delta = map(amounts.paid, wanted)
+    remaining, delta_left = map(amounts.left, left)
     if "delta" not in short:
         return f"this release costs epsilon = {epsilon} but only {remaining} remain"
     if "epsilon" not in short:
@@ -249,10 +260,11 @@ def refusal(wanted: Amount, cap: Cap | None, used: Amount, after: Amount | None 
     short, where = [], []
     if wanted[0] > left:
         short.append("epsilon")
-        where.append(f"cap epsilon = {decimal_text(cap[0])}, spent or reserved {decimal_text(used[0])}")
+        where.append(f"cap epsilon = {amounts.limit(cap[0], left)}, spent or reserved {amounts.paid(used[0])}")
     if wanted[1] > delta_left:
         short.append("delta")
-        where.append(f"cap delta = {float(cap[1] or 0):g}, spent or reserved {float(used[1]):g}")
+        most = amounts.limit(cap[1] or 0, delta_left)
+        where.append(f"cap delta = {most}, spent or reserved {amounts.paid(used[1])}")
     remains = "epsilon" in short and left > 0
     quantity = ", ".join(short)
     less = Remedy(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from workbench.learners import Learner
 from workbench.params import ParameterError, Parameters
+from workbench.params.amounts import counted, paid
 from workbench.release.delta_limit import require_small_cost
-from workbench.release.ledger.entry import decimal_text
 from workbench.release.model.release_learner import columns_of, fit_cost, outside, require_small_fit, unfitted
 from workbench.sanitize.learnable import require_learnable
 from workbench.sanitize.plan import Plan
@@ -60,9 +60,8 @@ class Preflight:
         """How the cost comes about, such as ``12 predictions × ε 0.5 = 6``; empty where it is of the whole model."""
         if self.predictions is None:
             return ""
-        each, whole = decimal_text(self.epsilon_each), decimal_text(self.epsilon)
-        people = "" if self.rows_per_person == 1 else f" × {self.rows_per_person} rows per person"
-        return f"{self.predictions} prediction{'' if self.predictions == 1 else 's'} × ε {each}{people} = {whole}"
+        people = "" if self.rows_per_person == 1 else f" × {counted(self.rows_per_person, 'row')} per person"
+        return f"{counted(self.predictions, 'prediction')} × ε {paid(self.epsilon_each)}{people} = {paid(self.epsilon)}"
 
     @property
     def fits(self) -> bool:

@@ -76,7 +76,7 @@ def require_sums(chosen: Learner) -> None:
     """Raise :class:`ParameterError` where a learner needs more of the rows than sums, which is what workers make."""
     if not chosen.sums:
         able = ", ".join(each.name for each in learners.LEARNERS if each.sums)
-        what = f"the model {chosen.name} is not made of sums of parts of the rows, which is what workers do"
+        what = f"the model “{chosen.title}” is not made of sums of parts of the rows, which is what workers do"
         raise ParameterError(what, hint=("use --engine local", f"choose one of {able}"), code="not-for-workers")
 
 

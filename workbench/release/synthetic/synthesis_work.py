@@ -17,6 +17,7 @@ from workbench.data.impossible import joined
 from workbench.data.rows_in_parts import in_order
 from workbench.data.table import Table
 from workbench.params import ParameterError
+from workbench.params.amounts import counted
 from workbench.privacy.entropy import Entropy
 from workbench.release.certificate import certificate_path, require_format, stated_budget
 from workbench.release.kinds import Repeated
@@ -261,7 +262,7 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
             yield "the certificate says otherwise how the rows were made than synthetic rows are"
         yield from _measured(measured, method, setting)
     if table.rows != chosen.rows:
-        yield f"the file has {table.rows} rows, its certificate says {chosen.rows}"
+        yield f"the file has {counted(table.rows, 'row')}, its certificate says {chosen.rows:,}"
     yield from unknown_values(plan, table, cancel)
 
 

@@ -15,6 +15,7 @@ from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.learners.tasks import CLASSIFICATION, REGRESSION, task
 from workbench.params import InputError, Parameters, integer
+from workbench.params.amounts import counted
 from workbench.risk.attacks.base import OpenedModel, Subject
 from workbench.risk.attacks.bound import Guarantee, most_of_coin
 from workbench.risk.attacks.outcome import LEVEL, Outcome, Rate, percent
@@ -93,7 +94,8 @@ def filled_rows(model: OpenedModel, table: Table, least: int) -> tuple[NDArray[A
     y = stated.read(table, model.target)
     filled = stated.filled(y)
     if filled.sum() < least:
-        what = f"{int(filled.sum())} rows have a {stated.noun} to be predicted, and {least} are needed"
+        rows = counted(int(filled.sum()), "row")
+        what = f"it has {rows} with a {stated.noun} to be predicted, and {least} are needed"
         raise InputError(what, table.source, "give more rows")
     return X[filled], y[filled]
 

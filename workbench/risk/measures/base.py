@@ -188,11 +188,6 @@ class Measure:
     slow: bool = False
 
 
-def rows_of(number: int) -> str:
-    """Return ``1 row`` or ``2,000 rows``."""
-    return "1 row" if number == 1 else f"{number:,} rows"
-
-
 def percent(share: float) -> str:
     """Return a share in percent with at most four digits."""
     return f"{100 * share:.4g} %"

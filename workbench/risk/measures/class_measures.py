@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from workbench.params import ParameterError
+from workbench.params.amounts import counted
 from workbench.risk.distances import AUTO, HIERARCHICAL, coded, coded_by_size, farness, fitting, sensitive_counts
 from workbench.risk.hierarchies.hierarchy import file_name
 from workbench.risk.measures.base import Line, Measure, Subject, percent
@@ -175,7 +176,7 @@ def _diversity_lines(found: Mapping[str, Any]) -> list[Line]:
             Line(f"recursive ℓ of {name}, c = {found['c']:g}", f"{column['recursive']}", least),
             Line(
                 f"rows that give {name} away",
-                f"{column['rows_given_away']:,} in {column['classes_with_one_value']:,} classes",
+                f"{column['rows_given_away']:,} in {counted(column['classes_with_one_value'], 'class', 'classes')}",
                 "all rows of their class have one value",
             ),
         ]

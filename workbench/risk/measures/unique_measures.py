@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from workbench.params.amounts import counted
 from workbench.risk.distances import classes
-from workbench.risk.measures.base import Line, Measure, Subject, percent, rows_of
+from workbench.risk.measures.base import Line, Measure, Subject, percent
 
 SHOWN = 20
 """How many rows are listed, the highest scores first."""
@@ -112,7 +113,7 @@ def _special_uniques_lines(found: Mapping[str, Any]) -> list[Line]:
     searched = "all sizes" if special["complete"] else f"up to {special['largest']} attributes"
     by = sorted(special["attributes"], key=lambda a: -a["contribution"])[:6]
     lines = [
-        Line("special uniques", rows_of(special["rows"]), "rows that some of the attributes alone make unique"),
+        Line("special uniques", counted(special["rows"], "row"), "rows that some of the attributes alone make unique"),
         Line(f"their minimal sets, by attributes ({searched})", sizes or "none"),
     ]
     if special["rows"]:
@@ -168,7 +169,7 @@ def minimal_sets(subject: Subject) -> dict[str, Any]:
 def _minimal_sets_lines(found: Mapping[str, Any]) -> list[Line]:
     sets = found["minimal_sets"]
     only = "rows that are unique on these and on no fewer of them"
-    lines = [Line(" + ".join(s["columns"]), rows_of(s["rows"]), only, detail=True) for s in sets["sets"][:5]]
+    lines = [Line(" + ".join(s["columns"]), counted(s["rows"], "row"), only, detail=True) for s in sets["sets"][:5]]
     lines += [Line(" + ".join(key), "every row is unique on these", detail=True) for key in sets["identify_all"][:3]]
     by = sorted(sets["attributes"], key=lambda a: -a["contribution"])[:6]
     share = ", ".join(f"{a['name']} {percent(a['contribution'])}" for a in by)

@@ -127,7 +127,7 @@ def run_attack(
 
 
 OPEN = ("original", "members")
-"""What the open table stands for."""
+"""What the open table is in the attack."""
 OTHERS = ("control", "nonmembers")
 """People who were not used."""
 

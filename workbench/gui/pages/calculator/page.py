@@ -389,7 +389,7 @@ class CalculatorPage(PageFrame):
         self._frame = QTimer(self, interval=PER_FRAME_MS, singleShot=True)
         self._frame.timeout.connect(self._calculate)
         self._rest = QTimer(self, interval=AT_REST_MS, singleShot=True)
-        self._rest.timeout.connect(self._tighten)
+        self._rest.timeout.connect(self.in_sight(self._tighten))
         for slider in self.sliders.values():
             slider.changed.connect(self._moved)
         self.set_primary(tr("Take these values to Train"), "calculator_to_train", self._to_train)
@@ -489,7 +489,7 @@ class CalculatorPage(PageFrame):
 
     def _tighten(self) -> None:
         run = self.run_as_set()
-        if run.batch > run.rows or not self.isVisible():
+        if run.batch > run.rows:
             return
         self._exact_run = run
         self._waiting = list(AXES[1:])
@@ -504,9 +504,12 @@ class CalculatorPage(PageFrame):
         if found.curve is not None:
             chart, axis = self.charts[found.curve.axis], found.curve.axis
             chart.show_curves([found.curve], float(getattr(found.run, axis)), keep=True)
-        if self._waiting and self.isVisible():
+        self.in_sight(self._tighten_next)()
+
+    def _tighten_next(self) -> None:
+        if self._waiting and self._exact_run is not None:
             axis = self._waiting.pop(0)
-            self._exact = exact_figures(self.jobs, found.run, axis, self._show_exact, self._failed)
+            self._exact = exact_figures(self.jobs, self._exact_run, axis, self._show_exact, self._failed)
 
     def _show_costs(self, steps: int | None = None) -> None:
         from workbench.privacy.accounting import accountant

@@ -160,8 +160,8 @@ PIN, FIGURE, MEMBERSHIP = 0, 4, 5
 WAYS = tr_later("Without privacy, on a sanitised table, with privacy built in, or a model that was released")
 EPSILONS = tr_later("The values of ε that a study has tested, or the ε that a released model was charged")
 COLUMNS = (
-    Column(tr_later("Model"), help=tr_later("What was trained"), width=142, grows=0.5),
-    Column(tr_later("Way of training"), help=WAYS, width=158, grows=0.15),
+    Column(tr_later("Model"), help=tr_later("What was trained"), width=190, grows=0.5),
+    Column(tr_later("Way of training"), help=WAYS, width=170, grows=0.15),
     Column("ε", help=EPSILONS, width=86, right=True),
     Column(tr_later("Figure"), width=148, right=True),
     Column(

@@ -154,9 +154,6 @@ def read_sweep(path: Path, session: Session, jobs: JobCenter) -> None:
 # -- the page ---------------------------------------------------------------------------------------------------------
 
 
-LOWEST = 290
-"""Pixels of the picture below the table."""
-
 HINT = tr_later("Tick lines in the table to draw them together: at most seven.")
 ATTACK_TIP = tr_later(
     "Train the selected line again on one half of the rows, several times, and see how well an attacker distinguishes "
@@ -175,11 +172,6 @@ class _Picture(Standing):
         super().__init__(pad=4)
         self.views = views(hint, plot)
         self.body.addWidget(self.views)
-        self.arrange(beside=False)
-
-    def arrange(self, *, beside: bool) -> None:
-        """Keep a height at which a curve can be read."""
-        self.setMinimumHeight(0 if beside else LOWEST)
 
 
 class ComparePage(PageFrame):
@@ -256,6 +248,10 @@ class ComparePage(PageFrame):
         self._nothing.say(tr(EMPTY))
         self._views = views(self._nothing, self._whole)
         self.body.addWidget(self._views, 1)
+
+    @property
+    def job(self) -> JobHandle | None:
+        return self._attacking
 
     # -- what there is --------------------------------------------------------------------------------------------
 

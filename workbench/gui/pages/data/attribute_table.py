@@ -65,7 +65,7 @@ def drawing_of(bars: Sequence[Bin]) -> Drawing:
 
 
 def words_of(bars: Sequence[Bin], at: int) -> str:
-    """Return what one of the bars stands for."""
+    """Return what one of the bars shows."""
     return f"{label_of(bars[at])}: {count(bars[at].count, 'row')}"
 
 

@@ -242,7 +242,7 @@ class ReadingCandidates(QWidget):
 CHOOSERS = {"sheet": tr_later("Sheet"), "member": tr_later("Member")}
 """What chooses between the tables of one file, and what it is called."""
 LEFT_OPEN = {
-    **dict.fromkeys(ReadOptions.declared(), tr_later("guessed")),
+    **dict.fromkeys(ReadOptions.declared(), tr_later("automatic")),
     "comment": tr_later("none"),
     "names": tr_later("as in the file"),
     "missing": tr_later("NA, N/A, NaN, null, none"),

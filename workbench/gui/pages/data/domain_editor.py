@@ -18,7 +18,7 @@ from workbench.gui.widgets.formatting import count
 from workbench.params import ParameterError
 
 BREAK = "↵"
-"""Stands for a line break within a value."""
+"""Shows a line break within a value."""
 
 SIDE = 288
 HELP = tr_later(

@@ -364,6 +364,6 @@ def _in_declared_order(profile: ColumnProfile, column: DraftColumn) -> ColumnPro
     """
     if not profile.year_last or profile.date_order is not None or column.date_order in (None, OPEN):
         return profile
-    if column.date_order != "day-first":  # which is how a profile reads what it cannot tell
+    if column.date_order != "day-first":  # which is how a profile reads what is ambiguous
         raise InputError(tr("its bounds are not known with the month first"), f"column {column.name}", tr("type them"))
     return dataclasses.replace(profile, date_order=column.date_order)

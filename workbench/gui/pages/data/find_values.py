@@ -32,7 +32,7 @@ from workbench.gui.style.language import as_sentence, tr, tr_later, tr_number, t
 from workbench.gui.widgets.basic import hold, label, look, mark_wrong, named, row, say
 from workbench.gui.widgets.dialogs import Entry, ask_where_to_save, choose
 from workbench.gui.widgets.formatting import count, listed
-from workbench.gui.widgets.output_name import remember_folder, suggest
+from workbench.gui.widgets.output_name import path_in, remember_folder, suggest
 from workbench.gui.widgets.path_field import PathField
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import BudgetRefusedError, ParameterError
@@ -41,7 +41,6 @@ from workbench.privacy.accounting.event import exact
 
 if TYPE_CHECKING:
     from workbench.data.columns.found import Found
-    from workbench.release.path import Released
     from workbench.release.values_work import Asked as Request
     from workbench.sanitize.plan import Plan
 
@@ -209,7 +208,11 @@ class FindEntry(Entry):
             found = self.foreseen()
             left, style = left_words(self._session, found.epsilon, found.delta)
             cost = both_words(found.epsilon, found.delta)
-            self._told.setText(tr("It charges {cost}; after it: {left}.", cost=cost, left=left))
+            charged = tr("It charges {cost}; after it: {left}.", cost=cost, left=left)
+            from workbench.release.ledger.records import COMMITS
+
+            commits = tr_sentence(COMMITS) if self.persons.isChecked() else ""
+            self._told.setText(f"{charged} {commits}".rstrip())
             look(self._told, style)
         self._told.setVisible(not problem)
         self.changed.emit()
@@ -249,8 +252,8 @@ class FindValues:
         unit = [wanted.unit] if wanted.unit else []
         title = tr("values and bounds of {columns}", columns=listed([*wanted.category, *wanted.number] or unit))
         asked = Asked(title, lambda _plan, rows, _form: _work_of(chosen, plan, rows), {".csv": "csv"}, plan=plan)
-        target = Path(entry.output.text().strip()).expanduser()
-        look_before_release(session, self._jobs, target, self._looked, self._failed, asked)
+        target = path_in(entry.output)
+        self._handle = look_before_release(session, self._jobs, target, self._looked, self._failed, asked)
 
     def _looked(self, outlook: BeforeRelease) -> None:
         # A question that is asked from within the job's end would keep the job in the list until it is answered.
@@ -270,15 +273,12 @@ class FindValues:
         elif said == "yes" and outlook.is_current(self._session):
             remember_folder(outlook.target.parent)
             self._handle = release_plan(self._session, self._jobs, outlook, self._failed, cap)
-            self._handle.finished.connect(lambda done: self._released(outlook.opened, done))
+            self._handle.finished.connect(lambda done: self._read(outlook.opened, done.output))
 
     def _failed(self, error: BaseException) -> None:
         self._session.report(error)
         if isinstance(error, BudgetRefusedError):
             raise_cap(self._page, self._session, self._jobs, error)
-
-    def _released(self, opened: OpenTable, done: Released) -> None:
-        self._read(opened, done.output)
 
     def _read(self, opened: OpenTable, path: Path) -> None:
         def work(emit: Emit, cancel: CancelToken) -> list[Found]:

@@ -95,6 +95,7 @@ class WholeTable(QWidget):
         parts = [p for p in (self._stated, self._what) if p.isVisible()]
         least = self._line.heightForWidth(self.width() - 16) + sum(4 + p.heightForWidth(p.width()) for p in parts)
         self.setMinimumHeight(max(least, self.minimumSizeHint().height()))
+        self._line.invalidate()  # laid out before the style sheet gave its fields their height
 
     def _share_height(self) -> None:
         # While another table is shown the page is not laid out, and the border below is not told of the new height.

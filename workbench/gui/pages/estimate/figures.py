@@ -82,7 +82,7 @@ class BarView:
     """One bar of a picture, in parts of the rows.
 
     Attributes:
-        label: what it stands for.
+        label: what it shows.
         released: its share in the released file; ``None`` where that has other values.
         likely: its estimated share.
         low: lower end of its interval, ``None`` where it has none.

@@ -77,7 +77,7 @@ class EstimateChart(Chart):
     """Filled bars: estimated shares; a stepped line with dots: the released ones; brackets and lines: intervals."""
 
     name = "estimate_chart"
-    usual = QSize(330, 200)
+    usual = QSize(284, 200)
 
     def show_column(self, column: ColumnView | None) -> None:
         """Draw one column, or nothing."""
@@ -166,7 +166,7 @@ MOST_FIGURES = 200
 COLUMN, MECHANISM = Column(tr_later("Column"), width=110), Column(tr_later("Mechanism"), width=120)
 FIGURES = (
     Column(tr_later("Of"), width=90),
-    Column(tr_later("Estimate"), width=72, right=True),
+    Column(tr_later("Estimate"), width=84, right=True),
     Column(tr_later("Low"), width=60, right=True),
     Column(tr_later("High"), width=60, right=True),
     Column(tr_later("Note"), width=110),
@@ -205,7 +205,7 @@ class ColumnDetail(DetailCard):
         self._name = Elided("", "heading", name="estimate_column_name")
         self.figures = LinesTable(session, "estimate_figures", tr("Estimates for the chosen column"), FIGURES)
         self.chart = EstimateChart(session)
-        self.fill(stack(self._name, self.figures, spacing=6), self.chart, picture_width=310)
+        self.fill(stack(self._name, self.figures, spacing=6), self.chart, picture_width=284)
 
     def show_column(self, column: ColumnView | None) -> None:
         """Show one column."""
@@ -265,7 +265,7 @@ class PairView(QWidget):
         self.said = label("", wrap=True, name="estimate_pair_said")
         self.table = LinesTable(session, "estimate_pair_table", tr("Estimates for the pair of columns"), FIGURES)
         pair = row(self.first, label(tr("and"), "muted"), self.second, 8, self.ask, None)
-        self.setLayout(stack(Card(pair, self.said, (self.table, 1))))
+        self.setLayout(stack(Card(pair, self.said, (self.table, 1000), None)))
         for box in (self.first, self.second):
             box.currentIndexChanged.connect(lambda _index: self._changed())
         self.table.hide()
@@ -306,7 +306,7 @@ class PairView(QWidget):
         if names[0] and names[0] == names[1]:
             self.said.setText(tr("Choose two different columns."))
         else:
-            self.said.setText(sentence_of(figures) if figures else "")
+            self.said.setText(sentence_of(figures) if figures else self.ask.toolTip())
 
 
 HIDDEN = tr_later("The noise hides it: with these mechanisms, the correlation may be anything from {low} to {high}.")
@@ -441,8 +441,6 @@ class EstimatePage(PageFrame):
 
     def refresh(self) -> None:
         assert self.primary is not None
-        # The button of a pair keeps the keyboard once its estimate is there.
-        keys = self.has_keys(self.primary, self._cancel, *([self.pair.ask] if self.running else []))
         for part in (*self._segments.values(), self._export):
             part.setVisible(self._found is not None)
         self._export.setEnabled(not self.running)
@@ -450,7 +448,7 @@ class EstimatePage(PageFrame):
         self.primary.setEnabled(bool(self._release.text().strip()))
         self.pair.setEnabled(not self.running)
         self.set_note(tr(ALONE))
-        self.show_cancel(keys=keys)
+        self.show_cancel()
 
     def retranslate(self) -> None:
         """Say the figures of the release in the language that is shown now."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMarginsF, QPointF, QRectF, QSize, Qt, QTimer, Signal
@@ -419,13 +420,12 @@ class ExplainPage(PageFrame):
         self._curve = BeliefCurve(session)
         self._curve.setMinimumHeight(_CURVE_HEIGHT)
         self.shuffled = ShuffleStudy(session, jobs, lambda: float(self.epsilon.value()))
-        pictures = {"belief": (self._curve,), "trust": (TrustPicture(session), self.shuffled)}
-        self.cards = {section.name: SectionCard(section, *pictures.get(section.name, ())) for section in sections(1.0)}
+        self.cards: dict[str, SectionCard] = {}
         self.guide = GuideCard()
         self.guide.asked.connect(self._look_at)
-        belief, *others = self.cards.values()
-        self._order: list[Card] = [belief, self.guide]
-        self._waiting: list[Card] = [PublishedCard(), *others]
+        belief, *others = (section.name for section in sections(1.0))
+        self._order: list[Card] = [self._card(belief), self.guide]
+        self._waiting: list[Callable[[], Card]] = [PublishedCard, *(partial(self._card, name) for name in others)]
         self._in_turn = QTimer(self, interval=PIECE)
         self._in_turn.timeout.connect(self._add_next)
         self._columns = stack(spacing=12), stack(spacing=12)
@@ -463,11 +463,19 @@ class ExplainPage(PageFrame):
         self._halves.setSpacing(12 if wide else 0)
 
     def _add_next(self) -> None:
-        """Add the next card below those in sight: all at once would keep the page from its first painting."""
-        self._order.append(self._waiting.pop(0))
+        """Make the next card below those in sight: all at once would keep the page from its first painting."""
+        self._order.append(self._waiting.pop(0)())
         self._lay_out(wide=self._wide)
         if not self._waiting:
             self._in_turn.stop()
+
+    def _card(self, name: str) -> SectionCard:
+        """Make the card of a section, with its pictures."""
+        delta = self._read_delta() or Decimal(0)
+        section = next(one for one in sections(float(self.epsilon.value()), float(delta)) if one.name == name)
+        trust = (TrustPicture(self.session), self.shuffled) if name == "trust" else ()
+        self.cards[name] = SectionCard(section, *((self._curve,) if name == "belief" else trust))
+        return self.cards[name]
 
     def refresh(self) -> None:
         """Show every section for the ε and δ of the fields."""
@@ -476,7 +484,8 @@ class ExplainPage(PageFrame):
             return
         epsilon = float(self.epsilon.value())
         for section in sections(epsilon, float(delta)):
-            self.cards[section.name].show_section(section)
+            if section.name in self.cards:
+                self.cards[section.name].show_section(section)
         self._curve.show_epsilon(epsilon)
 
     def _read_delta(self) -> Decimal | None:

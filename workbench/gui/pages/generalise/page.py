@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from workbench.release.generalised.generalised_file import Published
     from workbench.risk.hierarchies.builders import Way
 
-LIST_WIDTH = 340
+LIST_WIDTH, READ_WIDTH = 340, 1100
 HIERARCHIES, LATTICE, TABLE, FAILURES = "hierarchies", "lattice", "table", "failures"
 OF_COLUMNS = (
     Column(tr_later("Column"), width=90),
@@ -160,7 +160,9 @@ class GeneralisePage(RunPage):
             place.setLayout(lines((left, 1), (right, 1), spacing=16))
         for listed in (self.columns, self.nodes):
             hold_most(listed, LIST_WIDTH)  # large text takes from the list before the page is scrolled sideways
-        failures = scrolled(self._failures, "generalise_failures")
+        read = panel(self._failures)
+        hold_most(read, READ_WIDTH)
+        failures = scrolled(row((read, 1000), None), "generalise_failures")
         titles = (
             (HIERARCHIES, tr("Hierarchies"), tr("What the values of each column become")),
             (LATTICE, tr("Lattice"), tr("The nodes that the search looked at")),

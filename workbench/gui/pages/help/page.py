@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QSize, Qt
 from PySide6.QtGui import QFont, QKeyEvent, QTextCharFormat, QTextCursor, QTextDocument
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QLineEdit, QListWidget, QListWidgetItem, QTextBrowser
+from PySide6.QtWidgets import (
+    QApplication,
+    QHBoxLayout,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTextBrowser,
+)
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.help import PAGE
@@ -16,8 +25,19 @@ from workbench.render.fonts import font, scaled
 from workbench.render.help_topics import search_topics, topic_markdown
 
 LIST_WIDTH, WIDEST = 300, 420
+PADDING = 16
+"""Pixels beside the words of a line, left and right together, as the style sheet says."""
 MOVES = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
 TOPIC = Qt.ItemDataRole.UserRole
+ModelIndex = QModelIndex | QPersistentModelIndex
+
+
+class _Padded(QStyledItemDelegate):
+    """Breaks words in the width that the style sheet leaves them; Qt measures a wider one, and cuts the last word."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: ModelIndex) -> QSize:  # noqa: N802 - Qt's name
+        option.rect.setWidth(option.rect.width() - PADDING)
+        return super().sizeHint(option, index)
 
 
 class HelpPage(PageFrame):
@@ -30,12 +50,14 @@ class HelpPage(PageFrame):
         self._search.setClearButtonEnabled(True)
         self._list = named(QListWidget(), "help_topics", tr("Topics"))
         self._list.setWordWrap(True)
+        self._list.setItemDelegate(_Padded(self._list))
         self._list.setResizeMode(QListWidget.ResizeMode.Adjust)  # a scroll bar narrows the lines
         self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._text = named(QTextBrowser(), "help_text", tr("The text of the topic"))
         self._text.setOpenLinks(False)
         left = Card(self._search, self._list, pad=8)
         left.setFixedWidth(scaled(LIST_WIDTH, WIDEST))
+        session.theme_changed.connect(lambda: left.setFixedWidth(scaled(LIST_WIDTH, WIDEST)))
         line = QHBoxLayout()
         line.setSpacing(12)
         line.addWidget(left)
@@ -90,10 +112,10 @@ class HelpPage(PageFrame):
             self._text.setMarkdown(tr("Nothing in the help contains all of these words."))
             return
         self._text.setMarkdown(topic_markdown(item.data(TOPIC), language()))
-        _set_apart(self._text.document())
+        _space_out(self._text.document())
 
 
-def _set_apart(document: QTextDocument) -> None:
+def _space_out(document: QTextDocument) -> None:
     """Set space between paragraphs and headings: Qt gives those that it reads from Markdown no space."""
     block = document.begin()
     while block.isValid():

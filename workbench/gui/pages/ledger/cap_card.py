@@ -16,7 +16,7 @@ from workbench.gui.widgets.basic import Card, button, hold, label, lines, mark_w
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import Entry, choose, confirm
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
-from workbench.gui.widgets.formatting import at_least, entered, in_full
+from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, entered, exactly, in_full
 from workbench.params import ParameterError
 from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
@@ -170,7 +170,7 @@ class CapCard(Card):
             stated = tr(
                 "{title}: cap ε = {cap}, of which {remaining} remain.",
                 title=opened.title,
-                cap=at_least(account.cap),
+                cap=cap_beside(account.cap, remaining),
                 remaining=at_least(remaining),
             )
             tip = tr("Cap: {cap}. Remaining: {remaining}.", cap=in_full(account.cap), remaining=in_full(remaining))
@@ -209,7 +209,7 @@ class CapCard(Card):
         sets = _what_is_set(opened.title, account.cap, cap, delta)
         recorded = tr("The ledger records it for good.")
         text = f"{sets} {recorded}\n\n{sure_words(cap)}"
-        if confirm(self, tr("Set the cap?"), text, tr("Set the cap to ε = {cap}", cap=entered(cap))):
+        if confirm(self, tr("Set the cap?"), text, tr("Set the cap to ε = {cap}", cap=at_most(cap))):
             set_cap(self.session, self.jobs, account.dataset, cap, delta)
 
     def _set_count(self) -> None:
@@ -240,7 +240,7 @@ class CapCard(Card):
 
 def _what_is_set(title: str, former: Decimal | None, cap: Decimal, delta: Decimal | None) -> str:
     """Return which caps are set, and the former one of ε where there is one."""
-    to = entered(cap)
+    to = f"{at_most(cap)}{exactly(cap)}"
     if former is None and delta is None:
         return tr("This sets the cap of {title} to ε = {cap}.", title=title, cap=to)
     if former is None:
@@ -254,13 +254,13 @@ def _what_is_set(title: str, former: Decimal | None, cap: Decimal, delta: Decima
         return tr(
             "This sets the cap of {title} from ε = {former} to ε = {cap}.",
             title=title,
-            former=entered(former),
+            former=at_most(former),
             cap=to,
         )
     return tr(
         "This sets the cap of {title} from ε = {former} to ε = {cap} and that of δ to {delta}.",
         title=title,
-        former=entered(former),
+        former=at_most(former),
         cap=to,
         delta=entered(delta),
     )

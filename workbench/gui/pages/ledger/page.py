@@ -423,7 +423,7 @@ def _release_cells(line: LedgerLine, names: Mapping[str, tuple[str, str]]) -> tu
     return (
         Cell(moment(line.time), tip=line.time),
         dataset,
-        Cell(_called(line.work), tip=line.work),
+        Cell(_called(line.work)),
         _paid(line.epsilon),
         Cell(entered(line.delta), "text" if line.delta else "muted"),
         status,

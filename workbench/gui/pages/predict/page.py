@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QBoxLayout, QWidget
 
@@ -24,7 +24,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, Fact, Facts, button, label, named, row, scrolled, stack
+from workbench.gui.widgets.basic import Card, Fact, Facts, button, into_sight, label, named, row, scrolled, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_file, ask_for_folder, ask_where_to_save
 from workbench.gui.widgets.fast_table import PrivateRows
@@ -125,9 +125,7 @@ class PredictPage(PageFrame):
         for results in (self._sheet, self._results):
             lines.addWidget(results, 1000)  # what is left of the page, where there are any
         lines.addStretch(1)
-        self._lines = lines
-        self._area = scrolled(lines, "predict_area")  # its fields have the keys, and it follows them
-        self.body.addWidget(self._area, 1)
+        self.body.addWidget(scrolled(lines, "predict_area"), 1)  # its fields have the keys, and it follows them
         self.add_cancel(button(tr("Cancel"), "predict_cancel", tip=tr("Stop; no file is written")))
         self.set_primary(
             tr("Predict"), "predict_run", self._predict, tr("Write the prediction for each row; costs nothing")
@@ -152,7 +150,7 @@ class PredictPage(PageFrame):
         self._sheet.title.setText(tr("PREDICTIONS") if found is not None else tr("THE ROWS"))
         for part in (self._outcome, self._often):
             part.setVisible(found is not None)
-        self._sheet.show_frame(frame)
+        self._sheet.show_frame(frame, found.figures if found is not None else ())
 
     def _model_card(self) -> Card:
         self._folder = PathField("predict_model", tr("Folder of the model"), tr("The folder of a released model"))
@@ -180,7 +178,13 @@ class PredictPage(PageFrame):
         model.body.addWidget(self._problem)
         model.body.addWidget(self._weights)
         model.body.addWidget(self._facts)
-        model.body.addLayout(row(self._learn, None))
+        self._train = button(
+            tr("Train a model →"),
+            "predict_train",
+            tip=tr("Train a private model, and release that"),
+            press=lambda: self.session.go("train"),
+        )
+        model.body.addLayout(row(self._train, self._learn, None))
         return model
 
     def _table_card(self) -> Card:
@@ -294,6 +298,7 @@ class PredictPage(PageFrame):
         self._show_sheet()
         self._images.setVisible(images)
         self._learn.setVisible(not images and not self._training.isVisibleTo(self))
+        self._train.setVisible(self._model is None)
         self._images.setEnabled(not running)
         self._of_open.setVisible(self._source is not None and opened is not None)
         if self._source is not None:
@@ -319,11 +324,10 @@ class PredictPage(PageFrame):
             there = opened is not None or self._source is not None
             ready = ready and there and bool(self._target.text().strip())
         assert self.primary is not None
-        keys = self.has_keys(self.primary, self._cancel)
         self.primary.setEnabled(ready and not running and self._training.job is None)
         self._training.setEnabled(not running)
         self.primary.setVisible(not running)
-        self.show_cancel(keys=keys)
+        self.show_cancel()
 
     def escape(self) -> bool:
         return super().escape() or self._training.stop()
@@ -460,11 +464,7 @@ class PredictPage(PageFrame):
         """Show what was said of images, if they are still those that the page names."""
         if source == self._images.source:
             self._results.show_predictions(found, source)
-            QTimer.singleShot(0, self, self._scroll_to_results)
-
-    def _scroll_to_results(self) -> None:
-        self._lines.activate()
-        self._area.ensureWidgetVisible(self._results, 0, 0)
+            into_sight(self._results)
 
     def _done(self, found: Predicted) -> None:
         self._outcome.setText(
@@ -478,6 +478,8 @@ class PredictPage(PageFrame):
         self._often.show_lines(Fact(f"often_{at}", name, count(rows, "row")) for at, (name, rows) in often)
         self._found = found
         self._show_sheet()
+        suggest(self.session, self.jobs, self._target, "predicted", ".csv")
+        into_sight(self._sheet)
         self.session.notify("info", tr("Wrote {name}: private, not for release.", name=found.output.name))
 
     def _failed(self, error: BaseException) -> None:

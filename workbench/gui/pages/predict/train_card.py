@@ -26,6 +26,7 @@ from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.learners.tasks import task
 from workbench.params import InputError, ParameterError, WorkbenchError
+from workbench.sanitize.questions import target_by_name
 
 if TYPE_CHECKING:
     import polars as pl
@@ -49,12 +50,14 @@ class Predicted:
         often: the predictions that occur most, each with the number of its rows; empty of numbers
             and of columns.
         frame: the rows, after the predictions for them.
+        figures: its columns that the model made and that hold numbers.
     """
 
     output: Path
     rows: int
     often: tuple[tuple[str, int], ...]
     frame: pl.DataFrame
+    figures: frozenset[str]
 
 
 class WeightsNeededError(InputError):
@@ -178,7 +181,8 @@ def predict(
         written = write_predictions(model, rows, output, emit, cancel, seen=None if of_numbers else seen)
         made = pl.read_csv(output, infer_schema=False).drop("row")
         made = made.rename({name: _unused(name, rows.frame) for name in made.columns})
-        return Predicted(output, written, tuple(seen.most_common()), made.hstack(rows.frame))
+        figures = frozenset(made.columns if of_numbers else made.columns[1:])  # else a class or group, and chances
+        return Predicted(output, written, tuple(seen.most_common()), made.hstack(rows.frame), figures)
 
     job = Job(tr("Predicting"), work, about=source.name if source is not None else opened.title if opened else "")
     return jobs.start(job, on_result=show, on_failure=refuse)
@@ -275,7 +279,7 @@ class TrainCard(Card):
     def refresh(self) -> None:
         running = self._handle is not None
         stopping = self._handle is not None and self._handle.stopping
-        ready = self._found is not None and self._target.count() > 0 and bool(self._folder.text().strip())
+        ready = self._found is not None and self._target.currentData() is not None and bool(self._folder.text().strip())
         keys = self.window().focusWidget() in (self.start, self.cancel)
         for part in (self._release, self._model, self._target, self._folder):
             part.setEnabled(not running)
@@ -323,10 +327,14 @@ class TrainCard(Card):
 
     def _show_targets(self) -> None:
         """Offer the columns that the chosen model can predict, first the one that the open plan names."""
-        former, model = self._target.currentText() or self._session.target, self._chosen()
-        names = [] if self._found is None else [a.name for a in self._found.columns if _fits(model, a)]
-        wanted = next((name for name in (former, self._session.target) if name in names), None)
-        self._target.offer([(name, name) for name in names], names[-1] if names and wanted is None else wanted)
+        former, model = self._target.currentData(), self._chosen()
+        fitting = [] if self._found is None else [a for a in self._found.columns if _fits(model, a)]
+        names = [a.name for a in fitting]
+        declared = next((a.name for a in fitting if a.role == "target"), None)
+        likely = (former, self._session.target, declared, target_by_name(names))
+        wanted = names[0] if len(names) == 1 else next((name for name in likely if name in names), None)
+        unnamed = [(tr("choose a column"), None)] if wanted is None and names else []
+        self._target.offer([*unnamed, *((name, name) for name in names)], wanted)
         if self._found is not None:
             lacking = tr(
                 "This release has no protected column that it could predict. {needs}",
@@ -343,7 +351,7 @@ class TrainCard(Card):
             return
         self._say("")
         folder = Path(self._folder.text().strip())
-        release, target = self._found.release, self._target.currentText()
+        release, target = self._found.release, str(self._target.currentData())
         self._handle = train(
             self._jobs, self._chosen(), release, target, folder, lambda made: self._done(made, folder), self._refused
         )

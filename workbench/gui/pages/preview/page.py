@@ -134,7 +134,7 @@ class Sides(QWidget):
         self.right = PreviewTable(
             session, jobs, self._right_model, "preview_sanitised", tr("The same rows after one draw: private")
         )
-        self.right.stand_beside(self.left)
+        self.right.align_with(self.left)
         self._right_model.frame_changed.connect(self._fit)  # the left one has its rows by then
         self.filter = TableFilter(self.left, "rows")
         self.right.filtered_by(self.filter)

@@ -17,6 +17,7 @@ from workbench.gui.widgets.explain import Asked, of_one_row
 from workbench.gui.widgets.formatting import at_least, at_most, count, entered, listed
 from workbench.gui.widgets.table_model import Cell, Column, PlanModel
 from workbench.params import ParameterError
+from workbench.privacy.local.mechanisms import mechanism
 
 OTHER_WAY = tr_later("release synthetic rows or a private model")
 """What serves where noisy rows do not."""
@@ -391,7 +392,11 @@ class ShareModel(PlanModel):
         outlook, column = self.outlook_at(at), self.column_at(at)
         if outlook is None:
             usual = tr("auto"), AUTO
-            return (usual,) if column.mechanism == AUTO else (usual, (column.mechanism,) * 2)
+            return (
+                (usual,)
+                if column.mechanism == AUTO
+                else (usual, (tr_sentence(mechanism(column.mechanism).title), column.mechanism))
+            )
         made = [(tr("advisor's choice ★  {error}", error=outlook.relevant(outlook.candidates[0])), AUTO)]
         made += [(f"{tr_sentence(c.title)}  {outlook.relevant(c)}", c.name) for c in outlook.candidates]
         return tuple(made)

@@ -63,7 +63,7 @@ class Example:
 
     Attributes:
         given: the value, as text: one a third along the range, or the first name.
-        answers: what each bar stands for: an answer, or the least and the greatest of several.
+        answers: what each bar shows: an answer, or the least and the greatest of several.
         chances: the chance of one answer, on average over those of the bar.
         at: the bar in which the value itself lies.
     """

@@ -270,7 +270,6 @@ class RapporPage(ReleasePage):
         bound = self._show_cost(setting)
         running, releasing = self.running, self._releasing is not None
         hinder = self._hindrance(setting, bound)
-        keys = self.has_keys(self.primary, self._cancel, self._release)
         assert self.primary is not None
         self.primary.setEnabled(setting is not None and not running)
         self.primary.setText(tr("Simulating…") if running and not releasing else tr("Simulate"))
@@ -279,7 +278,7 @@ class RapporPage(ReleasePage):
         self._name_release(done=False)
         self.form.setEnabled(not running)
         self._source.setEnabled(not running)
-        self.show_cancel(keys=keys)
+        self.show_cancel()
         stated = hinder if session.opened is not None else ""
         self.set_note(tr(RUNNING) if releasing else stated or tr(FREE))
 

@@ -295,8 +295,6 @@ class SettingsPage(ReleasePage):
         self._say_problem(stops, hint)
         busy = self.running and not running
         ready = self._foreseen is not None and not self._hindered()[0] and not running and not busy
-        others = () if pane is None else pane.others
-        keys = self.has_keys(self._release, *others, self._cancel, self._onward, self._better, self._train)
         short = self._short()
         self._release.setEnabled(not running and not busy and self._payable and not self._refused_for_certain())
         raised = f"{short} {tr('First use what remains, or raise the cap.')}"
@@ -306,7 +304,7 @@ class SettingsPage(ReleasePage):
         if pane is not None:
             pane.enable(not running)
             pane.show_others(ready=ready)
-        self.show_cancel(keys=keys)
+        self.show_cancel()
         working = pane is not None and self._foreseen is None and not stops and self._problem_found is None
         note = (
             "" if pane is None or stops else tr(WORKING) if working else self._foot_words(done=done, short=bool(short))

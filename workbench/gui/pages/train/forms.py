@@ -19,7 +19,21 @@ from workbench.gui.pages.train.tasks import first_parameters, first_plan
 from workbench.gui.session.session import Session
 from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_sentence, typed
-from workbench.gui.widgets.basic import Card, button, hold, label, mark_wrong, named, row, rule, say, scrolled, stack
+from workbench.gui.widgets.basic import (
+    Card,
+    button,
+    hold,
+    label,
+    mark_wrong,
+    named,
+    panel,
+    row,
+    rule,
+    say,
+    scrolled,
+    stack,
+)
+from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import STAR, at_most, entered
 from workbench.gui.widgets.parameter_form import ASK, HELP_HEIGHT, LOOKED_AT, Form
 from workbench.learners import Learner
@@ -30,13 +44,13 @@ if TYPE_CHECKING:
     from workbench.params import Parameters
     from workbench.params.field import Field
 
-NO_TARGET = tr_later("Choose the column to predict in Data, Columns: the models that fit it are listed here.")
+NO_TARGET = tr_later("Choose the column to predict: the models that fit it are listed here.")
 NOTHING_OPEN = tr_later("Open a table or images in Data first.")
 
 
 @dataclass(frozen=True)
 class Group:
-    """Models under one heading; ``folded`` where it is closed until somebody opens it, ``about`` what they are."""
+    """Models under a heading, or under none; ``folded`` where it is closed at first, ``about`` what they are."""
 
     name: str
     title: str
@@ -81,7 +95,7 @@ def offer_of(session: Session) -> Offer:
     single = tuple(entry for entry in found.predicting if entry in learners.SINGLE)
     choices = tuple(entry for entry in found.predicting if entry not in single)
     groups = (
-        Group("fit", tr("PREDICT {target}", target=target), single, folded=False),
+        Group("fit", "", single, folded=False),
         Group("choice", tr("The best of several"), choices, tr("Fits several models and releases the best, at one ε")),
         Group(
             "networks", tr("Networks"), reading, tr("Trained in steps, with a small chance δ that the guarantee fails")
@@ -171,7 +185,7 @@ class ModelList(QWidget):
                 lines.addLayout(row(fold, None))
                 self._folds[group.name] = (fold, *parts)
                 self._say_fold(group.name)
-            else:
+            elif group.title:
                 lines.addWidget(label(group.title, "caption"))
             for part in parts:
                 lines.addWidget(part)
@@ -221,6 +235,7 @@ class ModelForms(Card):
     Attributes:
         model: the name of the model that is chosen.
         steps: what a person changes here, which can be undone.
+        fits: whether there are models to choose from.
 
     Signals:
         chosen: another model.
@@ -236,11 +251,16 @@ class ModelForms(Card):
         self._models: dict[str, Learner | Network] = {entry.name: entry for entry in learners.LEARNERS}
         self._models |= {entry.name: entry for entry in networks.NETWORKS}
         self._forms: dict[str, Form] = {}
-        self._rows, self._images, self._follows = 0, False, True
+        self._rows, self._images, self._follows, self.fits = 0, False, True, False
         self.model = next(iter(self._models))
         self.steps = FormSteps(session.undo_stack, "train", self._state, self._restore, self._title, self._is_written)
         self.list = ModelList()
         self.list.chosen.connect(self.choose)
+        about = tr("The column that a model predicts"), tr("The column to predict")
+        self.target = named(ChoiceBox(), "train_target", *about)
+        self.target.give_way(16)
+        self.target.activated.connect(lambda: session.set_target(self.target.currentData()))
+        self._predict = panel(row(label(tr("PREDICT"), "caption"), (self.target, 1)))
         self.epsilon = named(QLineEdit(), "train_epsilon", tr("ε of the model"))
         hold(self.epsilon, 96)
         self.epsilon.textEdited.connect(self._typed)
@@ -256,14 +276,13 @@ class ModelForms(Card):
         self._help.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
         self._of_epsilon = stack(row(self._words, self.epsilon, None), row(self._following, self._follow), spacing=0)
         self._place = stack(spacing=0)
-        inner = stack(
-            self.list, rule(), self._of_epsilon, self._problem, self._place, None, spacing=10, margins=(0, 0, 8, 0)
-        )
+        self._of_model = panel(stack(rule(), self._of_epsilon, self._problem, self._place, spacing=10))
+        inner = stack(self._predict, self.list, self._of_model, None, spacing=10, margins=(0, 0, 8, 0))
         area = scrolled(inner, "train_forms")
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)  # at larger text
         self.body.addWidget(area, 1)
-        self.body.addWidget(rule())
-        self.body.addWidget(self._help)
+        self._below = panel(stack(rule(), self._help, spacing=self.body.spacing()))
+        self.body.addWidget(self._below)
         self.set_roomy(roomy=False)
         self._show_epsilon(session.plan.epsilon)
         self.refresh()
@@ -316,7 +335,8 @@ class ModelForms(Card):
         with self.steps.unasked():
             if self._follows:
                 self._show_epsilon(self._session.plan.epsilon)
-            if offered.names and self.model not in offered.names and offered.advised:
+            # Whatever was there before a target was, nobody has chosen.
+            if offered.advised and (not self.fits or self.model not in offered.names):
                 self.choose(offered.advised)
             else:
                 self._show()
@@ -332,7 +352,15 @@ class ModelForms(Card):
         self.changed.emit()
 
     def _show(self) -> None:
-        self.list.show_offer(offer_of(self._session), self.model)
+        offered, draft = offer_of(self._session), self._session.plan
+        self.fits = bool(offered.names)
+        self.list.show_offer(offered, self.model)
+        for part in (self._of_model, self._below):
+            part.setVisible(self.fits)
+        self._predict.setVisible(self._session.opened is not None)
+        nothing = [] if draft.target else [(tr("choose a column"), None)]
+        listed = [(c.name, c.name) for c in draft.columns if c.protected or c.name == draft.target]
+        self.target.offer([*nothing, *listed], draft.target)
         form = self._form()
         for known in self._forms.values():
             known.setVisible(known is form)
@@ -495,7 +523,7 @@ class ModelForms(Card):
 
     def lock(self, *, locked: bool) -> None:
         """Let nothing be changed while a run goes on."""
-        for part in (self.list, self.epsilon, self._follow, *self._forms.values()):
+        for part in (self.target, self.list, self.epsilon, self._follow, *self._forms.values()):
             part.setEnabled(not locked)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QEvent, QTimer
+from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QResizeEvent
 
 from workbench.gui.gauges.budget import first_words
 from workbench.gui.gauges.cap_entry import FirstCap, raise_cap
-from workbench.gui.pages.run_page import RunPage, model_refusal, what_keeps_from_release, who_pays
+from workbench.gui.pages.run_page import NO_TARGET, RunPage, model_refusal, what_keeps_from_release, who_pays
 from workbench.gui.pages.train import PAGE
 from workbench.gui.pages.train import tasks as actions
 from workbench.gui.session.error_text import sentence
@@ -71,6 +71,7 @@ class TrainPage(RunPage):
         self._memory_study.clicked.connect(lambda: session.go("memory"))
         self.header.addWidget(self._memory_study)
         column = stack(self.paused, self.before, (self.going, 1), (self.study, 1), spacing=12)
+        column.addStretch(0)  # what no run and no curve takes, where a column to predict is still to be chosen
         self._column = column
         whole = row((self.forms, 1), (scrolled(column, "train_area"), 3), spacing=12)
         self.body.addLayout(whole, 1)
@@ -233,6 +234,16 @@ class TrainPage(RunPage):
     def missing(self) -> str:
         return "" if self.session.images is not None else what_keeps_from_release(self.session)
 
+    def _way_out(self, missing: str) -> str:
+        return tr("Choose a column…") if missing == tr(NO_TARGET) else super()._way_out(missing)
+
+    def _press(self) -> None:
+        if self.missing() == tr(NO_TARGET):
+            self.forms.target.setFocus(Qt.FocusReason.OtherFocusReason)
+            self.forms.target.showPopup()
+        else:
+            super()._press()
+
     # -- the run --------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
@@ -378,7 +389,8 @@ class TrainPage(RunPage):
         )
         self.going.show_kind("" if network else no_steps(self.forms.chosen_model))
         self.going.expect(quiet=self.before.quiet and network)
-        self.study.setVisible(not network)
+        self.going.setVisible(self.forms.fits)
+        self.study.setVisible(self.forms.fits and not network)
         self._column.setStretchFactor(self.going, 1 if network else 0)
         value = self.forms.value()
         if not network and value is not None:
@@ -405,7 +417,8 @@ class TrainPage(RunPage):
         self.primary = self.paused.lead(self.before.raise_cap if beyond else self.primary, leads=not ready and not done)
         if job is not None and job.paused:
             self._cancel.setText(tr("Cancel"))
-        self.set_note(missing or who_pays(self.session) or self._note_text(found, done=done), wrapped=True)
+        stated = "" if missing == tr(NO_TARGET) else missing  # the list of models says it
+        self.set_note(stated or who_pays(self.session) or self._note_text(found, done=done), wrapped=True)
 
     def _note_text(self, found: Preflight | None, *, done: bool) -> str:
         from workbench.gui.pages.train import messages as words

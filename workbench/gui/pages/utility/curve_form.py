@@ -96,6 +96,7 @@ class CurveSetup(Card):
         named(self.more, "curve_more", tr("Further models"), tr(MORE_TIP))
         self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.more.setMenu(QMenu(self.more))
+        self.more.setProperty("menu", True)  # the style sheet draws its chevron
         self.kept = False
         self._further: list[str] = []
         self._list_models(Fitting())
@@ -190,8 +191,9 @@ class CurveSetup(Card):
         self._with = label("", "muted", name="curve_with")
         self._of_blocks = blocks
         lower = epsilons, (self.epsilons, 1), self._with, 8, repeats, self.repeats, blocks, self.blocks
-        for line in (upper, ways, lower):
-            self.body.addWidget(panel(lines(*line)))
+        self.last_line = lines(*lower)
+        for line in (lines(*upper), lines(*ways), self.last_line):
+            self.body.addWidget(panel(line))
         self.body.addWidget(self._problem)
 
     # -- the models -------------------------------------------------------------------------------------------------

@@ -51,9 +51,6 @@ MADE_UP_HELP = tr_later(
 ON_MADE_UP = tr_later("On made-up rows, which contain no real data.")
 MISFIT = tr_later("This model cannot learn this target: see above.")
 CURVE, TABLE = "plot", "table"
-LOWEST = 300
-"""Pixels in which a curve can be read."""
-
 STANDARD = 2
 """Models of the standard comparison: the advised one and the next."""
 
@@ -93,7 +90,7 @@ class UtilityPage(RunPage):
         self._made_up = QCheckBox(tr("on made-up rows"))
         named(self._made_up, "curve_made_up", tr("On made-up rows"), tr(MADE_UP_HELP))
         self._made_up.toggled.connect(lambda _on: self.refresh())
-        self.foot.addWidget(self._made_up)
+        self.setup.last_line.addWidget(self._made_up)  # beside four buttons it would widen a window with large text
         self.foot.addWidget(self._standard)
         self.set_run(tr("Run"), "curve_run", tr("Train every model (Ctrl+Return)"), cancel)
         tip = tr("Train a private model or network, and release that")
@@ -144,7 +141,6 @@ class UtilityPage(RunPage):
         figures = panel(stack(8, panel(row(None, badge(), 12)), self.table))
         self._views = views(inviting, self.plot, figures)
         picture = Card(self._views, pad=4)
-        picture.setMinimumHeight(LOWEST)
         self.body.addWidget(self.setup)
         self.body.addWidget(picture, 1)
         session = self.session
@@ -226,8 +222,6 @@ class UtilityPage(RunPage):
         """Run the standard comparison: what is in the lists of ε and repeats is the person's own."""
         self.setup.fill_in(self._standard_models())
         self.start()
-        if self.running:
-            self._cancel.setFocus()  # the pressed button is gone, and would give the keys to another part
 
     def _standard_models(self) -> list[str]:
         found = [entry for entry in fitting(self.session).predicting if entry.ordinary is not None]

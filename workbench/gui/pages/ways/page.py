@@ -241,7 +241,7 @@ class WaysPage(PageFrame):
         self._nothing.say(missing)
         for part in (self._settings, self._release, self._better):
             part.setVisible(not missing)
-        self.show_cancel(keys=self.has_keys(self._cancel))
+        self.show_cancel()
         if missing:
             self.set_note(missing)
             return

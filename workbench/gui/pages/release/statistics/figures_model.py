@@ -298,7 +298,7 @@ class FiguresModel(EditedModel):
             tr("Bins"),
             self._bins_of,
             tr(BINS_HELP),
-            width=48,
+            width=44,
             right=True,
             field="bins_editor",
             spoken=tr("Number of bins; empty for the usual number"),
@@ -310,10 +310,10 @@ class FiguresModel(EditedModel):
             "least the rows shown"
         )
         columns = (
-            Column(tr("Column"), self._name, tr("A column that the plan protects"), width=84, grows=0.3),
-            figure(tr("Histogram"), "histogram", shares, 108, 0.1),
+            Column(tr("Column"), self._name, tr("A column that the plan protects"), width=128, grows=0.3),
+            figure(tr("Histogram"), "histogram", shares, 104, 0.1),
             bins,
-            figure(tr("Mean"), "mean", tr("The mean of the values"), 96, 0.15),
+            figure(tr("Mean"), "mean", tr("The mean of the values"), 92, 0.15),
             figure(
                 tr("Quantiles"),
                 "quantiles",
@@ -321,9 +321,9 @@ class FiguresModel(EditedModel):
                 92,
                 0.15,
             ),
-            figure(tr("Sum"), "sum", tr("The sum of the values"), 72),
-            figure(tr("Std. dev."), "std", tr("How far the values usually are from their mean"), 88, 0.1),
-            figure(tr("Most frequent"), "mode", mode, 112),
+            figure(tr("Sum"), "sum", tr("The sum of the values"), 68),
+            figure(tr("Std. dev."), "std", tr("How far the values usually are from their mean"), 80, 0.1),
+            figure(tr("Most frequent"), "mode", mode, 104),
         )
         super().__init__(session, columns)
         self._columns: tuple[DraftColumn, ...] = ()

@@ -91,8 +91,8 @@ class SyntheticPane(WayPane):
         self._drawing: JobHandle | None = None  # the preview, which the page follows
         self._planned = session.plan
         self.form = Form("synthetic", Drawn, titles=dict(self.titles), given={"impossible": None}, lists=LISTS)
-        methods = ((tr_sentence(entry.title), entry.name) for entry in synth.SYNTHESISERS)
-        self.form.offer("method", [(tr("The best by forecast"), synth.AUTO), *methods], synth.AUTO)
+        names = (synth.AUTO, *(entry.name for entry in synth.SYNTHESISERS))
+        self.form.offer("method", [(_method_title(name), name) for name in names], synth.AUTO)
         self._cuts = self.form.field("cuts")
         for key in LISTS:
             box = self.form.field(key)
@@ -276,10 +276,10 @@ class SyntheticPane(WayPane):
                 self._draw = number
                 rows = count(found.rows, "row")
                 stated = tr(
-                    "draw {number}, {rows} by {method} at ε = {epsilon}",
+                    "draw {number}, {rows} at ε = {epsilon}: {method}",
                     number=number,
                     rows=rows,
-                    method=request.method,
+                    method=_method_title(request.method),
                     epsilon=at_most(chosen.epsilon),
                 )
                 self._preview_card.show_compared(found, stated)
@@ -289,3 +289,7 @@ class SyntheticPane(WayPane):
 
         handle = preview(session.opened, session.plan, chosen, number, self._page.jobs, apply, session.report)
         self._drawing = self._page.follow(figures_first.follow_note(session, self._page.jobs, handle))
+
+
+def _method_title(name: str | None) -> str:
+    return tr("The best by forecast") if name in (None, synth.AUTO) else tr_sentence(synth.synthesiser(name).title)

@@ -1,0 +1,176 @@
+"""What a look at every page in every size and both themes found: words cut, parts out of line, results out of sight."""
+
+from __future__ import annotations
+
+import pytest
+from comparisons import add, study
+from hands import LEFT
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtWidgets import QApplication, QComboBox, QListWidget, QRadioButton, QWidget
+
+from workbench.gui.pages.help.page import PADDING
+
+TABLE = "height,weight,town\n" + "".join(f"{150 + at % 40},{50 + at % 60},{'ab'[at % 2]}\n" for at in range(80))
+
+
+@pytest.fixture
+def own(hands, tmp_path):
+    """A table that says nothing of a target, with every public fact declared."""
+    path = tmp_path / "own.csv"
+    path.write_text(TABLE, "utf-8")
+    hands.drop(path)
+    facts = {
+        "height": {"lower": 100, "upper": 220},
+        "weight": {"lower": 30, "upper": 200},
+        "town": {"domain": ("a", "b")},
+    }
+    facts = {name: {**fact, "missing": "refuse", "guessed": ()} for name, fact in facts.items()}
+    session = hands.window.session
+    session.edit("declare", session.plan.with_columns(facts))
+    return hands
+
+
+def middle(window: QWidget, part: QWidget) -> int:
+    return part.mapTo(window, part.rect().center()).y()
+
+
+def test_the_fields_below_the_columns_stand_in_one_line(own, qtbot):
+    own.click("tab_data")
+    own.idle()
+    names = "rows_per_person", "unit", "keep_order", "replace_invalid"
+    qtbot.waitUntil(lambda: len({middle(own.window, own.see(name)) for name in names}) == 1)
+
+
+def test_a_model_asks_what_to_predict_where_it_is_trained(own, qtbot):
+    window, session = own.window, own.window.session
+    own.click("tab_utility")
+    own.idle()
+    assert window.page.primary.text() == "Train →"
+    own.click("curve_run")
+    assert window.page.objectName() == "page_train"
+    assert not own.sees("train_epsilon"), "no model was chosen yet"
+    target = own.see("train_target")
+    assert isinstance(target, QComboBox)
+    own.click("train_start")  # Choose a column…
+    qtbot.waitUntil(target.view().isVisible)
+    listed = target.view()
+    town = target.model().index(target.findData("town"), 0)
+    qtbot.mouseClick(listed.viewport(), LEFT, pos=listed.visualRect(town).center())
+    own.idle()
+    assert session.target == "town"
+    advised = [b for b in window.page.findChildren(QRadioButton) if b.text().endswith("★")]
+    assert [b.isChecked() for b in advised] == [True], "the advised model, not the one that stood there before"
+    qtbot.waitUntil(lambda: own.see("train_start").isEnabled() and window.page.primary.text() == "Start")
+
+
+def test_predictions_come_into_sight_and_their_figures_end_in_one_line(trained, tmp_path, qtbot):
+    trained.click("tab_predict")
+    trained.idle()
+    trained.type_into("predict_output", str(tmp_path / "nowhere" / "told.csv"))
+    trained.click("predict_run")
+    trained.idle()
+    assert "does not exist" in trained.text("banner_text")
+    trained.type_into("predict_output", str(tmp_path / "told.csv"))
+    trained.click("predict_run")
+    trained.idle()
+    assert not trained.sees("banner"), "what failed has been done"
+    assert trained.window.statusBar().currentMessage().startswith("Wrote told.csv")
+    rows = trained.table("predict_rows_table")
+    seen = rows.viewport()
+    qtbot.waitUntil(lambda: seen.visibleRegion().boundingRect().height() > 4 * rows.rowHeight(0), timeout=9000)
+    titles = [column.title for column in rows.model().columns]
+    right = [column.right for column in rows.model().columns]
+    assert titles[0] == "predicted species"
+    assert right[:4] == [False, True, True, True]
+
+
+def test_a_name_is_whole_beside_all_that_can_be_asked_of_its_column(own):
+    own.click("tab_statistics")
+    own.idle()
+    figures = own.table("statistics_table")
+    assert figures.columnWidth(0) >= figures.fontMetrics().horizontalAdvance("BloodPressure") + 22
+
+
+def test_the_exact_figures_are_computed_when_the_calculator_is_seen_again(own, qtbot):
+    own.click("tab_calculator")
+    own.click("tab_data")  # before they were begun
+    own.idle()
+    own.click("tab_calculator")
+    qtbot.waitUntil(lambda: own.text("fact_pld").startswith("ε = "))
+
+
+def test_the_words_of_your_epsilon_hide_no_line(own):
+    add(own.window, study("logistic-regression", epsilons=(0.5, 1.0, 2.0)), "own")
+    own.click("tab_compare")
+    own.idle()
+    view = own.window.page.plot.view
+    words = view._mark_text.mapRectToScene(view._mark_text.boundingRect())
+    assert view._mark_text.isVisible()
+    for line in view.figure.series:
+        for at in range(len(line.x)):
+            assert not words.contains(view.place(view.figure.series.index(line), at)), line.name
+
+
+def test_every_topic_of_the_help_is_read_whole(hands, qtbot):
+    hands.click("tab_help")
+    topics = hands.see("help_topics")
+    assert isinstance(topics, QListWidget)
+    for at in range(topics.count()):
+        item = topics.item(at)
+        place = topics.visualItemRect(item)
+        needed = topics.fontMetrics().boundingRect(
+            QRect(0, 0, place.width() - PADDING - 6, 1000), Qt.TextFlag.TextWordWrap, item.text()
+        )
+        assert place.height() >= needed.height(), item.text()
+
+
+@pytest.mark.parametrize("page", ["utility", "compare"])
+def test_large_text_widens_no_window_that_shows_a_curve(own, page, qtbot):
+    window = own.window
+    window.session.set_target("town")
+    window.resize(1280, 800)
+    try:
+        window.theme.set_scale(150)
+        add(window, study("logistic-regression", epsilons=(0.5, 1.0, 2.0)), "own")
+        for at in ("data", page):
+            own.click(f"tab_{at}")
+            own.idle()
+            qtbot.wait(50)
+            assert window.width() == 1280, at
+    finally:
+        window.theme.set_scale(100)
+
+
+def test_no_field_below_the_columns_is_squeezed_by_large_text(own, qtbot):
+    own.window.resize(1280, 800)
+    own.click("tab_data")
+    try:
+        own.window.theme.set_scale(150)
+        field, below = own.see("fact_missing"), own.see("detail_drop")
+        bottom = lambda: field.mapTo(own.window, field.rect().bottomLeft()).y()  # noqa: E731 - it is asked for again
+        qtbot.waitUntil(lambda: bottom() < below.mapTo(own.window, below.rect().topLeft()).y(), timeout=5000)
+        assert field.parentWidget().rect().contains(field.geometry())
+    finally:
+        own.window.theme.set_scale(100)
+
+
+def test_a_new_look_of_every_page_asks_for_patience(people, monkeypatch):
+    asked: list[Qt.CursorShape] = []
+    monkeypatch.setattr(QApplication, "setOverrideCursor", asked.append)
+    monkeypatch.setattr(QApplication, "restoreOverrideCursor", lambda: asked.append(Qt.CursorShape.ArrowCursor))
+    for name in ("theme_dark", "text_larger", "language_fr", "language_en", "text_normal"):
+        people.menus.actions[name].trigger()
+        assert asked == [Qt.CursorShape.WaitCursor, Qt.CursorShape.ArrowCursor], name
+        asked.clear()
+
+
+def test_the_letters_of_a_curve_are_as_large_as_all_others(own):
+    add(own.window, study("logistic-regression", epsilons=(0.5, 1.0, 2.0)), "own")
+    own.click("tab_compare")
+    own.idle()
+    sizes = []
+    for name in ("text_normal", "text_larger", "text_normal"):
+        own.window.menus.actions[name].trigger()
+        sizes.append(own.window.page.plot.view._mark_text.textItem.font().pixelSize())
+    assert sizes[0] < sizes[1]
+    assert sizes[2] == sizes[0]
