@@ -19,16 +19,20 @@ from scipy import stats
 
 torch = pytest.importorskip("torch")
 
+from own_networks import written  # noqa: E402
+
 from workbench.data.schema import Attribute  # noqa: E402
 from workbench.data.table import Table  # noqa: E402
 from workbench.deep import ranks  # noqa: E402
 from workbench.deep.devices import computing_on  # noqa: E402
 from workbench.deep.features import Features  # noqa: E402
+from workbench.deep.frozen_weights import frozen  # noqa: E402
 from workbench.deep.plan import LEAST_SINGLE, DpSgdPlan  # noqa: E402
 from workbench.deep.preparation import engine_for  # noqa: E402
 from workbench.deep.private_step import flattened, sampler_of  # noqa: E402
 from workbench.deep.probe_step import HalvingClippedSum  # noqa: E402
 from workbench.deep.ranks import beside, bound_of, ranges  # noqa: E402
+from workbench.deep.user_network import trust  # noqa: E402
 from workbench.params import ParameterError, WorkbenchError  # noqa: E402
 from workbench.processes.executor import worker_processes  # noqa: E402
 from workbench.release.certificate import read_card  # noqa: E402
@@ -112,7 +116,7 @@ def test_two_processes_sum_what_one_does_of_independent_coins_and_each_knows_its
         own, alone = (HalvingClippedSum(lambda rows: engine_for(module, asked.clip, rows), 16, ignore) for _ in "12")
         cost = asked.schedule(ROWS).cost()
         steps = Charged(lambda cost: None).ask(cost).steps("DP-SGD logistic")
-        mine = others.begin(inputs, targets, own, parameters, steps)
+        mine = others.begin(inputs, targets, own, (parameters, {}), steps)
         sampler = sampler_of(len(mine[1]), steps)
         for step in range(STEPS):
             found = others.drawn(*mine, sampler.draw())
@@ -133,6 +137,37 @@ def test_two_processes_sum_what_one_does_of_independent_coins_and_each_knows_its
     assert np.array_equal(of_rank.targets, targets[half:].numpy())
     before = sent[: sent.index(of_rank)]
     assert [type(m) for m in before] == [ranks._Rank, bytes], "before the charge goes what is public, and a key"
+
+
+NETWORK = """
+import os, torch
+def make(inputs, classes):
+    torch.manual_seed(int.from_bytes(os.urandom(4), "big"))
+    first = torch.nn.Linear(inputs, 8).requires_grad_(False)
+    return torch.nn.Sequential(first, torch.nn.Tanh(), torch.nn.Linear(8, classes))
+"""
+
+
+@pytest.mark.slow
+def test_frozen_weights_that_code_makes_anew_are_those_of_the_first_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = written("drawn_anew", NETWORK, tmp_path, monkeypatch) + ":make"
+    trust(name)
+    known, asked = features(3), plan(network=name, batch=ROWS, clip=LEAST_SINGLE / 2)
+    inputs, targets = torch.rand(ROWS, 3), torch.arange(ROWS) % 2
+    with computing_on("cpu"), beside(asked, known, asked.schedule(ROWS), "cpu") as others:
+        assert others is not None
+        others.join(NEVER)
+        module = asked.architecture.build(3, 2)
+        weights = flattened(module), {key: held.numpy() for key, held in frozen(module).items()}
+        own, alone = (HalvingClippedSum(lambda rows: engine_for(module, asked.clip, rows), 16, ignore) for _ in "12")
+        steps = Charged(lambda cost: None).ask(asked.schedule(ROWS).cost()).steps(asked.schedule(ROWS).event.label)
+        mine = others.begin(inputs, targets, own, weights, steps)
+        found = others.drawn(*mine, np.arange(len(mine[1])))
+    assert weights[1]
+    one = alone(inputs, targets)
+    assert torch.allclose(found.total, one.total.double(), rtol=0, atol=1e-6 * float(one.total.norm()))
 
 
 @pytest.mark.parametrize("keys", [(b"one", b"one"), (b"one", b"two")])

@@ -43,7 +43,7 @@ def test_few_queries_are_paid_in_epsilon_and_many_in_rho(name: str) -> None:
 
 
 def test_a_card_of_a_delta_that_did_not_pay_has_none_and_verifies(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     rows = [f"{i % 7 / 7:.2f},{'ab'[i % 2]}" for i in range(40)]
@@ -53,8 +53,11 @@ def test_a_card_of_a_delta_that_did_not_pay_has_none_and_verifies(
         '[[column]]\nname = "y"\nkind = "category"\ndomain = ["a", "b"]\n',
         encoding="utf-8",
     )
-    fit = ["fit", "t.csv", "--model", "random-forest", "--target", "y", "--epsilon", "1", "--delta", "1e-4"]
-    assert main([*fit, "--bounds", "p.toml", "-o", "model", "--ledger", "l.sqlite"]) == 0
+    fit = ["fit", "t.csv", "--model", "random-forest", "--target", "y", "--bounds", "p.toml", "--ledger", "l.sqlite"]
+    unused = ["--epsilon", "100", "--delta", "0.025", "-o", "none"]
+    assert main([*fit, *unused]) == 2
+    assert "delta = 0.025 is not below 1/rows = 0.025" in capsys.readouterr().err
+    assert main([*fit, "--epsilon", "1", "--delta", "1e-4", "-o", "model"]) == 0
     card = read_card(tmp_path / "model")
     assert (card["guarantee"]["epsilon"], card["guarantee"]["delta"]) == ("1", "0")
     assert "Laplace" in card["guarantee"]["randomness"]

@@ -95,6 +95,13 @@ def test_where_there_is_no_line_it_is_tan() -> None:
     assert LINE.queries(setting) != TAN.queries(setting)
 
 
+def test_a_half_that_is_no_epsilon_trains_no_line() -> None:
+    """At a δ near 1/rows half of the ρ of a small ε is that of ε = 0."""
+    few = setting_for(FACTS, 2, 20, Decimal("0.01"), delta=Decimal("0.04"), method=LINE)
+    assert LINE.queries(few) == TAN.queries(few)
+    assert method_for("auto", FACTS, 2, 20, Decimal("0.01"), Decimal("0.04")).name == "marginals"
+
+
 @pytest.mark.parametrize(("delta", "target", "method"), [("1e-6", 2, "line"), ("0", 2, "tan"), ("1e-6", 1, "tan")])
 def test_auto_takes_it_for_a_target_of_numbers_with_a_delta(delta: str, target: int, method: str) -> None:
     assert method_for(None, FACTS, target, 20_000, Decimal(1), Decimal(delta)).name == method

@@ -44,6 +44,7 @@ from torch import Tensor
 from workbench.deep.clipping import StepSums, sums_of
 from workbench.deep.devices import computing_on, gpus
 from workbench.deep.features import Features
+from workbench.deep.frozen_weights import frozen
 from workbench.deep.memory import out_of_memory
 from workbench.deep.plan import CPU, DpSgdPlan, Schedule
 from workbench.deep.preparation import engine_for
@@ -116,6 +117,7 @@ class _Part:
         physical_batch: the most rows at once.
         clip: the norm C′.
         leave: to draw batches of them.
+        frozen: the frozen weights of the first process by name, which are public: code may make others each time.
     """
 
     inputs: NDArray[np.float32]
@@ -123,6 +125,7 @@ class _Part:
     physical_batch: int
     clip: float
     leave: CoinsElsewhere
+    frozen: dict[str, NDArray[Any]]
 
 
 class EndedError(WorkbenchError):
@@ -155,7 +158,12 @@ class Others:
         self._folder.cleanup()  # all are connected: nobody needs the file any more
 
     def begin(
-        self, inputs: Tensor, targets: Tensor, own: HalvingClippedSum, parameters: Tensor, steps: Steps
+        self,
+        inputs: Tensor,
+        targets: Tensor,
+        own: HalvingClippedSum,
+        weights: tuple[Tensor, dict[str, NDArray[Any]]],
+        steps: Steps,
     ) -> tuple[Tensor, Tensor]:
         """Give each process its rows, and keep those of this one, which are returned.
 
@@ -163,16 +171,17 @@ class Others:
             inputs: of all rows, (n, …).
             targets: their classes (n,).
             own: the engine of this process.
-            parameters: one vector (P,), which the others are to have at each step.
+            weights: the parameters, one vector (P,) that the others are to have at each step, and the frozen weights.
             steps: that were charged.
         """
+        parameters, frozen_ones = weights
         self._own, self._parameters, plan = own, parameters, self._known.plan
         first, *rest = ranges(len(targets), plan.processes)
         bound = bound_of(plan.clip, len(targets), plan.processes)
         own.clip_at(bound)
         for worker, part in zip(self._beside, rest, strict=True):
             rows = inputs[part].cpu().numpy(), targets[part].cpu().numpy()
-            self._send(worker, _Part(*rows, own.physical_batch, bound, steps.elsewhere()))
+            self._send(worker, _Part(*rows, own.physical_batch, bound, steps.elsewhere(), frozen_ones))
         self._sums = torch.zeros(len(parameters) + _FIGURES, dtype=torch.float64, device=parameters.device)
         self._total = self._sums[: len(parameters)]
         return inputs[first].clone(), targets[first].clone()
@@ -311,6 +320,8 @@ def _served(pipe: Connection, known: _Rank) -> None:
         with _talking():
             group = known.group(pipe.recv())
         part: _Part = pipe.recv()
+        for name, held in frozen(module).items():
+            held.copy_(torch.from_numpy(part.frozen[name]))
         engine = HalvingClippedSum(
             lambda rows: engine_for(module, part.clip, rows, rule=plan.clipping, example=example),
             part.physical_batch,

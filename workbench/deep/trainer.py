@@ -224,7 +224,7 @@ class _Run:
         inputs, targets = self._rows(cancel)
         engine: ClippedSum = self.sums
         if self.others is not None:
-            inputs, targets = self.others.begin(inputs, targets, self.sums, self.parameters, steps)
+            inputs, targets = self.others.begin(inputs, targets, self.sums, (self.parameters, self.frozen), steps)
             engine = cast("ClippedSum", self.others)
         mechanism = PrivateStep.of(
             steps,

@@ -10,7 +10,7 @@
 So every column has its say in the target, where tables of three know two at a time; and what the line does not know,
 such as what two columns do together, is in the tables. It pays with a δ, where the line is good and many queries cost
 little (``tests/benchmarks/results/ten_tables.md``). Where there is no line (a target of names, a single column beside
-it, a statement of what is impossible that names the target) it is ``tan``.
+it, a statement of what is impossible that names the target, or next to no ε) it is ``tan``.
 """
 
 from __future__ import annotations
@@ -44,6 +44,9 @@ PART = 0.5
 REACH = 0.6
 """Half-ranges of the target at which what is left is cut off."""
 
+LEAST = Decimal("1e-9")
+"""The least ε of a regression: a half with less, which a large δ leaves of a small ε, trains no line."""
+
 _DIGITS = Decimal("1e-12")
 
 
@@ -51,6 +54,8 @@ def has_line(setting: Setting) -> bool:
     """Return whether a line is trained."""
     target = setting.target
     if target is None or len(setting.columns) < 3 or not setting.columns[target].ordered:
+        return False
+    if _parts(setting.budget)[0].epsilon < LEAST:
         return False
     return not any(target in columns for columns, _ in setting.impossible)
 
@@ -178,7 +183,8 @@ def _ask(questions: Questions) -> Tables:
 
 
 def _cuts(rows: int, budget: Budget, columns: int) -> int:
-    return fine_cuts(rows, _parts(budget)[1], columns)
+    first, rest = _parts(budget)
+    return fine_cuts(rows, budget if first.epsilon < LEAST else rest, columns)
 
 
 LINE = Synthesiser(

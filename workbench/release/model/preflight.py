@@ -10,7 +10,7 @@ from workbench.learners import Learner
 from workbench.params import ParameterError, Parameters
 from workbench.params.amounts import counted, paid
 from workbench.release.delta_limit import require_small_cost
-from workbench.release.model.release_learner import columns_of, fit_cost, outside, unfitted
+from workbench.release.model.release_learner import columns_of, fit_cost, outside, require_small_fit, unfitted
 from workbench.sanitize.learnable import require_learnable
 from workbench.sanitize.plan import Plan
 from workbench.work.work import amount_of
@@ -83,7 +83,7 @@ def preflight(chosen: Learner | None, parameters: Parameters, plan: Plan, target
     require_learnable(chosen, plan, target)
     estimator = unfitted(chosen, parameters, plan, target)
     cost = fit_cost(estimator, plan, rows)
-    require_small_cost(cost, rows, rows_per_person=plan.rows_per_person)
+    require_small_fit(estimator, cost, plan, rows)
     found = Preflight(cost.epsilon, cost.delta, warnings, rows_per_person=plan.rows_per_person)
     if not chosen.each_prediction:
         return found

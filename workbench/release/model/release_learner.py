@@ -20,10 +20,10 @@ from workbench.learners.tasks import task
 from workbench.params import InputError, ParameterError, Parameters
 from workbench.params.remedies import DECLARE, PROTECT, REPLACE_VALUES, Remedy
 from workbench.privacy.accounting.compose import for_person
-from workbench.privacy.accounting.event import Charge, Cost
+from workbench.privacy.accounting.event import Charge, Cost, exact
 from workbench.release.card import MODEL, model_bytes
 from workbench.release.certificate import query_facts, unit_facts
-from workbench.release.delta_limit import require_small_cost
+from workbench.release.delta_limit import require_small_cost, require_small_delta
 from workbench.release.ledger.entry import decimal_text
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.model import Trained, card_facts, drawn_by, model_folder
@@ -159,6 +159,14 @@ def fit_cost(estimator: PrivateEstimator[Any], plan: Plan, rows: int) -> Cost:
     return for_person(cost, plan.rows_per_person)
 
 
+def require_small_fit(estimator: PrivateEstimator[Any], cost: Cost, plan: Plan, rows: int) -> None:
+    """Raise :class:`ParameterError` unless δ is below 1/``rows``: what is charged, and what was given."""
+    given = getattr(estimator.parameters, "delta", None)
+    if given is not None and not cost.delta:
+        require_small_delta(exact(given), rows)
+    require_small_cost(cost, rows, rows_per_person=plan.rows_per_person)
+
+
 def columns_of(plan: Plan, target: str) -> tuple[tuple[Column, ...], Column]:
     """Return (features, target): the columns of a plan that a model reads, none of the dropped ones.
 
@@ -242,7 +250,7 @@ def _train(wanted: FitTask, estimator: PrivateEstimator[Any], charge: Charge) ->
     def reserve(cost: Cost) -> None:
         # k rows of one person cost more than one row; charged before a cell is turned into a number.
         whole = for_person(cost, people)
-        require_small_cost(whole, table.rows, rows_per_person=people)
+        require_small_fit(estimator, whole, plan, table.rows)
         charge(whole)
 
     estimator.set_params(noise=Charged(reserve))
