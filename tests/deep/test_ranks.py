@@ -8,6 +8,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -187,10 +188,15 @@ def test_the_forecast_of_memory_counts_every_process() -> None:
     assert one.memory < two.memory < 2 * one.memory
 
 
-def test_what_two_processes_cannot_do_is_refused_before_the_charge(tmp_path: Path) -> None:
+def test_what_two_processes_cannot_do_is_refused_before_the_charge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(ParameterError, match=r"a norm that follows a share of rows is trained in one process"):
         plan(target_unclipped_quantile=0.5)
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         with pytest.raises(ParameterError, match=r"^50 rows cannot be divided among 51 processes"):
             released(ledger, tmp_path / "net", plan=plan(processes=51))
+        monkeypatch.setattr(ranks.psutil, "virtual_memory", lambda: SimpleNamespace(available=1_000_000_000))
+        with pytest.raises(ParameterError, match=r"^3 processes need about 1\.1 GB before they begin, and 1\.0 GB are"):
+            released(ledger, tmp_path / "net", plan=plan(processes=3))
         assert ledger.releases() == () or {r.status for r in ledger.releases()} <= {"void"}
