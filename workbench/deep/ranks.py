@@ -36,7 +36,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-import psutil
 import torch
 import torch.distributed as dist
 from numpy.typing import NDArray
@@ -45,13 +44,13 @@ from torch import Tensor
 from workbench.deep.clipping import StepSums, sums_of
 from workbench.deep.devices import computing_on, gpus
 from workbench.deep.features import Features
-from workbench.deep.memory import LIBRARIES, PROCESS, out_of_memory
+from workbench.deep.memory import out_of_memory
 from workbench.deep.plan import CPU, DpSgdPlan, Schedule
 from workbench.deep.preparation import engine_for
 from workbench.deep.private_step import flattened, sampler_of
 from workbench.deep.probe_step import HalvingClippedSum, example_of, warm_up
 from workbench.params import ParameterError, WorkbenchError
-from workbench.processes.executor import LOOK, PATIENCE, Worker, workers
+from workbench.processes.executor import LOOK, PATIENCE, Worker, cores, workers
 from workbench.processes.worker import answer_of
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
@@ -264,23 +263,24 @@ def beside(plan: DpSgdPlan, features: Features, schedule: Schedule, device: str)
     """Start the processes of ``plan`` beside this one, if it has any; none of them is alive after the block.
 
     Raises:
-        ParameterError: there are fewer rows or GPUs than processes, there is too little memory for them, or this
-            PyTorch has no connections.
+        ParameterError: there are fewer rows or GPUs than processes, more than twice as many processes as cores (each
+            takes some 300 MB), or this PyTorch has no connections.
     """
     count, rows = plan.processes, schedule.rows
     if count == 1:
         yield None
         return
+    if count > 2 * cores():
+        raise ParameterError(
+            f"{count} processes are more than two for each of the {cores()} processor cores",
+            hint=f"give at most {2 * cores()}",
+        )
     if rows < count:
         raise ParameterError(f"{rows} rows cannot be divided among {count} processes", hint="give fewer processes")
     if device != CPU and gpus() < count:
         raise ParameterError(
             f"{count} processes need a GPU each, and there are {gpus()}", hint="give fewer processes, or --device cpu"
         )
-    needed, free = (count - 1) * (PROCESS + LIBRARIES), int(psutil.virtual_memory().available)
-    if needed > free:
-        what = f"{count} processes need about {needed / 1e9:.1f} GB before they begin, and {free / 1e9:.1f} GB are free"
-        raise ParameterError(what, hint="give fewer processes")
     if not dist.is_available() or not dist.is_gloo_available():
         raise ParameterError("PyTorch cannot connect processes on this computer", hint="leave --processes out")
     folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
