@@ -105,6 +105,8 @@ def test_statistics_and_models_of_both_are_released_and_verify(clinic: Path, run
         ("solve visits.csv --join patients.csv --plan p --want mean(age)<=2 -o patients.csv", "it is made from"),
         ("plan visits.csv --join patients.csv --on who=patient --unit days --epsilon 1 -o n", "change one of the two"),
         ("fit --on-release s.csv --join patients.csv --target sex --model naive-bayes -o m", "takes no --join"),
+        ("describe visits.csv --on who", "--on is for a second table, and none is given"),
+        (f"plan {JOIN} --epsilon 4 -o q", "--join names the person, and not how many rows of each are read"),
     ],
 )
 def test_what_cannot_be_joined_is_refused_in_a_sentence(clinic: Path, run: Run, words: str, said: str) -> None:

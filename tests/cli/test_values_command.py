@@ -126,3 +126,8 @@ def test_what_a_person_states_goes_before_what_was_found(visits: Path, run: Run)
     with pytest.warns(UserWarning, match="this result"):
         again = api.publish(frame, plan=plan, kind="values", epsilon=3, person="who", most_rows=8)
     assert again["count"].tolist() == [3]
+
+
+def test_a_forecast_without_a_plan_is_refused_in_a_sentence(visits: Path, run: Run) -> None:
+    asked = "values --person who --epsilon 1 --forecast --rows 300"
+    assert "give --plan PLAN" in run(*asked.split()).error()

@@ -150,7 +150,7 @@ class KindCommand:
         stated = None if kind.own_cost else options.delta
         delta = Decimal(0) if stated is None else exact(DELTA.parse(stated, "--delta"))
         if kind.forecasts and options.forecast:
-            rows, plan = _forecast_rows(options), kind.planned(load_plan(options.plan), request)
+            rows, plan = _forecast_rows(options), kind.planned(_forecast_plan(options), request)
             work = kind.work_of(plan, request, epsilon, delta, rows, kind.formats[0])
             asked = Asked(request, plan, epsilon, delta, rows, work)
             return {**_forecast_cost(asked), **self.facts(asked, None, context)}
@@ -197,6 +197,12 @@ def _forecast_rows(options: argparse.Namespace) -> int:
     if options.rows is None:
         raise ParameterError("--forecast reads no table", hint="give --rows N")
     return int(_ROWS.parse(options.rows, "--rows"))
+
+
+def _forecast_plan(options: argparse.Namespace) -> Plan:
+    if options.plan is None:
+        raise ParameterError("--forecast reads no table, and no plan names its columns", hint="give --plan PLAN")
+    return load_plan(options.plan)
 
 
 def _require_release(options: argparse.Namespace) -> None:

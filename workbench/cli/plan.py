@@ -168,7 +168,8 @@ def _persons(options: argparse.Namespace, found: tuple[str, int] | None) -> tupl
     if found is not None and options.unit in (None, found[0]):
         return found
     if options.unit is not None:
-        what = "--unit names the person, and not how many rows of each are read"
+        named = "--unit" if options.join is None else "--join"
+        what = f"{named} names the person, and not how many rows of each are read"
         raise ParameterError(what, hint="add --rows-per-person K")
     return None, 1
 

@@ -81,6 +81,10 @@ def read_data(options: argparse.Namespace, context: Context, plan: Plan | None =
     """
     table, second = read_as(options.data, options, context, plan), getattr(options, "join", None)
     if second is None:
+        if hasattr(options, "join") and options.on is not None:
+            raise ParameterError(
+                "--on is for a second table, and none is given", hint="add --join FILE, or leave it out"
+            )
         return noticed(table, context)
     person, on = joined_on(options, plan)
     how = plan.join.reading if plan is not None and plan.join is not None else None
