@@ -54,7 +54,7 @@ def test_what_is_written_is_what_the_command_writes(released, folder: Path) -> N
 
 
 def test_what_cannot_be_is_one_sentence(released, folder: Path) -> None:
-    with pytest.raises(ParameterError, match="dbscan cannot learn from a release"):
+    with pytest.raises(ParameterError, match="“DBSCAN on a grid” cannot learn from a release"):
         api.fit_on_release("nowhere.csv", target="sex", model="dbscan")
     with pytest.raises(ParameterError, match="its plan dropped it"):
         api.fit_on_release("out.csv", target="name")

@@ -283,7 +283,7 @@ def test_one_column_makes_groups_without_a_list(people) -> None:
 
 
 def test_an_unknown_argument_of_a_model_is_answered_with_those_it_has() -> None:
-    with pytest.raises(TypeError, match="it has epsilon, groups"):
+    with pytest.raises(TypeError, match="it has epsilon, delta, groups"):
         api.KMeans(n_clusters=3)
     frame = pd.DataFrame({"x": [0.5, 1.0], "y": [1.0, 2.0]})
     with pytest.raises(ParameterError, match="give those of y as target_bounds"):

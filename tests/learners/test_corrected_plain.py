@@ -196,7 +196,9 @@ def test_figures_that_no_such_model_has_are_refused_by_name(name: str, said: str
 
 
 def test_a_learner_without_it_names_those_that_have_it() -> None:
-    with pytest.raises(ParameterError, match=f"dbscan cannot learn from a release; choose one of {', '.join(ABLE)}"):
+    with pytest.raises(
+        ParameterError, match=f"“DBSCAN on a grid” cannot learn from a release; choose one of {', '.join(ABLE)}"
+    ):
         corrected(learner("dbscan"))
     for name in ABLE:
         assert issubclass(corrected(learner(name)), CorrectedEstimator)

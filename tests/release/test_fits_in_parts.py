@@ -176,7 +176,9 @@ def test_a_learner_that_needs_the_rows_is_refused_with_those_that_do_not(tmp_pat
     chosen = learners.learner("logistic-regression")
     wanted = FitTask(chosen, chosen.parameters(epsilon=1.0), PLAN, "ill", table, tmp_path / "m", workers=WORKERS)
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
-        with pytest.raises(ParameterError, match="logistic-regression is not made of sums of parts") as refused:
+        with pytest.raises(
+            ParameterError, match="“Logistic regression, pure ε” is not made of sums of parts"
+        ) as refused:
             release_fit(wanted, ledger)
         assert ledger.releases() == []
     assert all(name in str(refused.value) for name in ("naive-bayes", "kmeans", "--engine local"))

@@ -224,7 +224,9 @@ def test_what_cannot_be_predicted_or_learned_from_is_one_sentence(tmp_path: Path
     assert "no column 'ctiy', did you mean 'city'?" in said("ctiy")
     assert said("age").startswith("the target is declared as integer, not category or boolean (column age)")
     assert "write kind" not in said("age"), "what a release declares cannot be declared otherwise"
-    assert said("city", DBSCAN).startswith("the model dbscan cannot learn from a release; choose one of naive-bayes, ")
+    assert said("city", DBSCAN).startswith(
+        "the model “DBSCAN on a grid” cannot learn from a release; choose one of naive-bayes, "
+    )
     made = fit_on_release(NAIVE_BAYES, released, "city")
     assert made.card["outside_guarantee"] == ["Published as it is, covered by no epsilon: pay."]
     assert [a.name for a in made.model.facts.attributes] == ["age"]

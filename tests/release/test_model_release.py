@@ -57,7 +57,7 @@ def trained(charge: Charge, **facts: Any) -> Trained:
         parameters=parameters.to_plain(),
         inputs=[attribute.to_plain() for attribute in INPUTS],
         statement=model_statement(1, replaces_invalid=False),
-        randomness=estimator.randomness,
+        randomness=estimator.randomness(20),
         training={
             "rows_per_person": 1,
             "attributes_used": ["age"],
