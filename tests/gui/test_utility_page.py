@@ -116,14 +116,7 @@ def test_a_study_spends_nothing_and_leaves_no_record(utility, qtbot, press, idle
 
 
 def click_point(page, qtbot, series, index):
-    places = [QPoint()]
-
-    def still() -> bool:
-        places.append(point_at(page, series, index))
-        return places[-1] == places[-2]
-
-    qtbot.waitUntil(still)
-    qtbot.mouseClick(page.plot.view.viewport(), Qt.MouseButton.LeftButton, pos=places[-1])
+    qtbot.mouseClick(page.plot.view.viewport(), Qt.MouseButton.LeftButton, pos=point_at(page, series, index))
 
 
 def test_a_click_on_a_point_says_what_it_is_and_sets_nothing(utility, qtbot, press, idle):
