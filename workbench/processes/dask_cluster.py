@@ -86,6 +86,8 @@ async def workers_of(client: Any, address: str) -> tuple[str, ...]:
         found = await asyncio.wait_for(client.run(versions, on_error="return"), CONNECT)
     except OSError:
         raise ClusterLostError("the workers do not answer", address, "see whether they are busy or stopped") from None
+    # A worker that ended while it was asked has no version; Dask goes on with the others.
+    found = {worker: stated for worker, stated in found.items() if not isinstance(stated, OSError)}
     if not found:
         raise ClusterLostError("the scheduler has no worker", address, f"start one: dask worker {address} --nthreads 1")
     for worker, stated in found.items():
