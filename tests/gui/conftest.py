@@ -21,7 +21,7 @@ import pytest
 
 pytest.importorskip("PySide6.QtWidgets", reason="the window needs Qt and the libraries it draws with")
 
-from hands import Hands, choose_model, go_to
+from hands import Hands, choose_model, go_to, when_asked
 from leaks import Leaks
 from mishaps import PATIENCE, Standstill, retype, statuses
 from PySide6.QtCore import QEvent, QEventLoop, Qt, QTimer
@@ -278,18 +278,11 @@ def answer(qtbot: QtBot) -> Callable[[str], list[str]]:
     told: list[str] = []
 
     def answer(name: str) -> list[str]:
-        waiting = QTimer(QApplication.instance(), interval=20)
+        def click(box: QMessageBox) -> None:
+            told.append(f"{box.text()}\n{box.informativeText()}".replace("\u00a0", " "))
+            qtbot.mouseClick(box.findChild(QAbstractButton, f"confirm_{name}"), Qt.MouseButton.LeftButton)
 
-        def click() -> None:
-            box = QApplication.activeModalWidget()
-            if isinstance(box, QMessageBox):
-                waiting.stop()
-                waiting.deleteLater()
-                told.append(f"{box.text()}\n{box.informativeText()}".replace("\u00a0", " "))
-                qtbot.mouseClick(box.findChild(QAbstractButton, f"confirm_{name}"), Qt.MouseButton.LeftButton)
-
-        waiting.timeout.connect(click)
-        waiting.start()
+        when_asked(click)
         return told
 
     return answer

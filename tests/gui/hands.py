@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QMimeData, QModelIndex, QObject, QPoint, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
@@ -331,7 +332,7 @@ class Hands:
             else:
                 self.qtbot.mouseClick(_child(box, QAbstractButton, f"confirm_{name}"), LEFT)
 
-        self._when_asked(QMessageBox, respond)
+        when_asked(respond)
         return told
 
     def name_file(self, path: Path) -> None:
@@ -358,17 +359,22 @@ class Hands:
         typing.timeout.connect(look)
         typing.start()
 
-    def _when_asked(self, kind: type[QWidget], respond: Callable[[QWidget], None]) -> None:
-        asked = QTimer(self.window, interval=20)
 
-        def look() -> None:
-            box = QApplication.activeModalWidget()
-            if isinstance(box, kind) and box.isVisible():
-                asked.stop()
-                respond(box)
+def when_asked(respond: Callable[[Any], object]) -> None:
+    """Call ``respond`` with the question that comes next, again and again while it returns ``False``."""
+    asked = QTimer(QApplication.instance(), interval=20)
 
-        asked.timeout.connect(look)
-        asked.start()
+    def look() -> None:
+        box = QApplication.activeModalWidget()
+        if asked.isActive() and isinstance(box, QMessageBox) and box.isVisible():
+            asked.stop()  # what answers it may ask the next one
+            if respond(box) is False:
+                asked.start()
+            else:
+                asked.deleteLater()
+
+    asked.timeout.connect(look)
+    asked.start()
 
 
 def _entry(combo: QComboBox, words: str) -> int:

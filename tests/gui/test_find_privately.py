@@ -5,10 +5,10 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from hands import go_to
+from hands import go_to, when_asked
 from mishaps import PATIENCE
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QLineEdit, QMessageBox, QPushButton
+from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QLineEdit, QPushButton
 
 from workbench.gui.project.open_table import open_table
 from workbench.gui.session.account_task import read_account
@@ -47,14 +47,8 @@ def question(qtbot, tmp_path):
 
     def fill(then, typed=(), tick=False):
         said = []
-        waiting = QTimer(QApplication.instance(), interval=20)
 
-        def act():
-            box = QApplication.activeModalWidget()
-            if not isinstance(box, QMessageBox):
-                return
-            waiting.stop()
-            waiting.deleteLater()
+        def act(box):
             yes = box.findChild(QPushButton, "confirm_yes")
             if tick:
                 qtbot.mouseClick(box.findChild(QCheckBox, "found_persons"), Qt.MouseButton.LeftButton)
@@ -69,8 +63,7 @@ def question(qtbot, tmp_path):
             said.append((box.informativeText(), told.text() if told is not None else ""))
             qtbot.mouseClick(box.findChild(QPushButton, then), Qt.MouseButton.LeftButton)
 
-        waiting.timeout.connect(act)
-        waiting.start()
+        when_asked(act)
         return said
 
     return fill

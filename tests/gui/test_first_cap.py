@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 
+from hands import when_asked
 from mishaps import PATIENCE, retype
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPushButton
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton
 
 from workbench.gui.session.account_task import read_account
 from workbench.release.ledger.ledger import Ledger
@@ -19,14 +20,8 @@ def typing(qtbot, entries, then, read=""):
     Text and tooltip of the field ``read`` are kept, too.
     """
     told = []
-    waiting = QTimer(QApplication.instance(), interval=20)
 
-    def fill():
-        box = QApplication.activeModalWidget()
-        if not isinstance(box, QMessageBox):
-            return
-        waiting.stop()
-        waiting.deleteLater()
+    def fill(box):
         if read:
             told.append((box.findChild(QLineEdit, read).text(), box.findChild(QLineEdit, read).toolTip()))
         field, yes = box.findChild(QLineEdit, "cap_epsilon"), box.findChild(QPushButton, "confirm_yes")
@@ -36,8 +31,7 @@ def typing(qtbot, entries, then, read=""):
             told.append((box.findChild(QLabel, "cap_problem").text(), yes.isEnabled()))
         qtbot.mouseClick(box.findChild(QPushButton, then), Qt.MouseButton.LeftButton)
 
-    waiting.timeout.connect(fill)
-    waiting.start()
+    when_asked(fill)
     return told
 
 

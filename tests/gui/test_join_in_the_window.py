@@ -6,10 +6,10 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from hands import go_to
+from hands import go_to, when_asked
 from mishaps import retype, statuses
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QMessageBox, QPushButton
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel, QPushButton
 
 from workbench.gui.pages.release_tasks import look_before_release
 from workbench.gui.project.open_table import open_table
@@ -40,26 +40,20 @@ def join(visits, press, idle, qtbot, tmp_path, monkeypatch):
 
     def ask(then="confirm_yes"):
         said = []
-        waiting = QTimer(QApplication.instance(), interval=20)
 
-        def act():
-            box = QApplication.activeModalWidget()
-            if not isinstance(box, QMessageBox):
-                return
+        def act(box):
             for name, chosen in (("join_person", "who"), ("join_on", "patient")):
                 combo = box.findChild(QComboBox, name)
                 if combo.currentText() != chosen:
                     combo.setCurrentText(chosen)
             both = box.findChild(QLabel, "join_both").text()
             if "30" not in both:
-                return  # they are still being counted
-            waiting.stop()
-            waiting.deleteLater()
+                return False  # they are still being counted
             said.extend([box.informativeText(), both, box.findChild(QLabel, "join_columns").text()])
             qtbot.mouseClick(box.findChild(QPushButton, then), Qt.MouseButton.LeftButton)
+            return True
 
-        waiting.timeout.connect(act)
-        waiting.start()
+        when_asked(act)
         monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(tmp_path / "patients.csv"), ""))
         press(visits, "join_table")
         qtbot.waitUntil(lambda: bool(said) and (then == "confirm_no" or names(visits) == BOTH))

@@ -45,8 +45,8 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
 def add_join(parser: argparse.ArgumentParser) -> None:
     """Add ``--join FILE --on COLUMN``."""
     second = (
-        "a second table, joined on the person: each row of DATA gets what FILE says of its person, of whom FILE keeps "
-        "one row, chosen at random; epsilon is for all rows of a person in both"
+        "a second table, joined on the person: one row of each person in FILE is kept, chosen at random, and added to "
+        "each of the person's rows in DATA; epsilon is for all rows of a person in both"
     )
     parser.add_argument("--join", metavar="FILE", help=second)
     on = "the column that identifies a person in both tables, or DATA's=FILE's; a plan with [join] says it already"

@@ -1,4 +1,4 @@
-"""Two tables joined on the person: each row of the first gets what the second says of its person.
+"""Two tables joined on the person: a row of each person of the second is added to all her rows of the first.
 
 Of the second table one row of each person is kept, by the lowest of fresh random keys, as rows of persons are kept
 (:mod:`workbench.data.persons`). A row of the first has the cells of that row beside its own; they are empty where its
@@ -51,7 +51,7 @@ class Join(Parameters):
 
 
 def joined(first: Table, second: Table, person: str, on: str, coins: Entropy | None = None) -> Table:
-    """Return the rows of ``first``, each with what ``second`` says of its person; they stay in parts if they are.
+    """Return the rows of ``first``, each beside the row of its person in ``second``; they stay in parts if they are.
 
     A stated mark of a missing value is one in its own file; that of the first file is one in all columns.
 

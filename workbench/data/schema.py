@@ -137,7 +137,7 @@ class Attribute(Parameters):
         return self.domain
 
     def with_values_of(self, released: Iterable[str]) -> Self:
-        """Return the attribute with the values that occur in a ``released`` column in place of as many placeholders.
+        """Return the attribute with the values of a ``released`` column in place of its placeholders.
 
         Randomised response treats all values alike, so that their order means nothing.
 

@@ -252,7 +252,7 @@ class MemoryForecast:
         return self.between_steps + max(self.reading, self.preparing, self.in_a_step + kept)
 
     def of_others(self, processes: int) -> int:
-        """Return the bytes of the others of so many processes, each with its part of the rows, without libraries."""
+        """Return the bytes of all processes but the first, each with its part of the rows, without libraries."""
         each = self.beside + self.model + self.data // processes + self.in_a_step
         return (processes - 1) * each
 

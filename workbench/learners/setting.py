@@ -142,15 +142,15 @@ class FitSetting(Generic[Chosen]):
         given = Budget(pure.epsilon, exact(delta))
         if not 0 < self.delta_weighed_since <= self.version:
             return given
-        # What queries tell of the rows grows with one over the variance of their noise: ε²/2 each, or 2ρ together.
+        # What queries reveal of the rows grows with one over the variance of their noise: ε²/2 each, or 2ρ together.
         *attributes, target = self.declared or (*self.attributes, self.target)
         parameters = replace(self.parameters, delta=None)  # type: ignore[call-arg]
         without = replace(
             self, parameters=parameters, attributes=tuple(attributes), target=target, ranges=(), declared=()
         )
         asked = (*without.range_events(), *without.events())
-        told = sum(Share.of(event).loss ** 2 for event in asked) / 2
-        return given if 2 * float(given.amount) > told * self.moved_less**2 else pure
+        revealed = sum(Share.of(event).loss ** 2 for event in asked) / 2
+        return given if 2 * float(given.amount) > revealed * self.moved_less**2 else pure
 
     @property
     def moved_less(self) -> float:

@@ -156,7 +156,7 @@ def _whose(rows_per_person: int, unit: str | None, join: str | None) -> str:
     if join is not None:
         who += (
             f" A second table, the number of whose rows is public, is joined on its {join!r}: of each person in it one "
-            "row is kept, chosen at random, and stands beside the person's rows of the first table."
+            "row is kept, chosen at random, and added to the person's rows of the first table."
         )
     if rows_per_person == 1:
         return (

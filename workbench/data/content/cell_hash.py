@@ -123,7 +123,7 @@ def pieces(series: pl.Series) -> Iterator[CellWords]:
 
 
 def _words_in(data: Any) -> Words:
-    """Return the eight bytes from each byte of a buffer on as one word, without a copy."""
+    """View a buffer, without a copy, as one word of eight bytes for each byte that such a word can begin at."""
     size = 0 if data is None else len(data)
     return np.ndarray((max(size - 7, 0),), np.uint64, data if size > 7 else bytes(8), strides=(1,))
 

@@ -182,7 +182,7 @@ def _counted(between: Bits, ends: NDArray[np.int64]) -> tuple[int, NDArray[np.in
 
 
 def _regular(counts: NDArray[np.int64], done: int, separators: int, width: int) -> bool:
-    """Whether each record that ends, or begins, in a piece has as many cells as it must, or not more.
+    """Return whether each record that ends in a piece has all its cells, and the one that is cut off has not too many.
 
     Args:
         counts: delimiters before each line end.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TITLE = tr_later("Join {title}?")
 ABOUT = tr_later(
-    "Each row gets what {title} says of its person: {rows}, of which one of each person is kept, chosen at random. "
+    "{title} has {rows}. One row of each person in it is kept, chosen at random, and added to the person's rows. "
     "ε covers all rows of a person in both tables, and from the first release on both share one account. Press Join "
     "if the file is read right: {read}."
 )

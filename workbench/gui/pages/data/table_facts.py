@@ -98,7 +98,7 @@ class WholeTable(QWidget):
         self._line.invalidate()  # laid out before the style sheet gave its fields their height
 
     def _share_height(self) -> None:
-        # While another table is shown the page is not laid out, and the border below is not told of the new height.
+        # While another table is shown the page is not laid out, and the border below does not learn the new height.
         card = self.parentWidget()
         border = card.parentWidget() if card is not None else None
         if isinstance(border, QSplitter):
