@@ -160,7 +160,7 @@ def _survival(threshold: int) -> NDArray[np.uint64]:
 class InTurn:
     """Poisson sampling of parts of the rows in turn: row i is in part i mod ``bands``, whatever the rows hold.
 
-    Only the steps of its part throw a coin of a row: from one batch that it is in to the next are ``bands`` steps or more.
+    Only the steps of its part throw a coin of a row: one batch of a row and the next are ``bands`` steps away or more.
     """
 
     def __init__(self, rows: int, steps: Steps) -> None:
