@@ -1,7 +1,7 @@
 """What it is worth that steps share noise: the error of prefix sums, exactly, and accuracy on test rows, at equal ε.
 
 Run with ``pytest -m benchmark tests/benchmarks/bench_shared_noise.py -s``; ``MNIST`` names the folder with the four IDX
-files, ``DIABETES`` the table. The noise is the released one. Of each run the best learning rate of five counts.
+files, ``DIABETES`` the table. The noise is the released one. Of each the best learning rate counts.
 """
 
 from __future__ import annotations
@@ -31,11 +31,15 @@ from workbench.privacy.accounting.accountant import event_of, noise_for  # noqa:
 from workbench.work.noise import Charged  # noqa: E402
 
 RESULTS = Path(__file__).parent / "results" / "shared_noise.md"
-RUNS = ((60_000, 64, 5), (60_000, 512, 5), (60_000, 512, 30), (614, 16, 20))
-BANDS, EPSILONS = (1, 2, 4, 8, 16), (1.0, 3.0, 8.0)
-TRAINED = (("mnist", 64, 5, (1, 4, 16)), ("mnist", 512, 5, (1, 4, 16)), ("diabetes", 16, 20, (1, 4, 16)))
-RATES = {"mnist": (0.06, 0.12, 0.25, 0.5, 1.0), "diabetes": (0.1, 0.2, 0.5, 1.0, 2.0)}
-REPEATS = {"mnist": 3, "diabetes": 20}
+RUNS = ((60_000, 64, 5), (60_000, 512, 5), (614, 16, 20))
+BANDS, EPSILONS = (1, 2, 8, 32), (1.0, 3.0, 8.0)
+TRAINED = {
+    ("mnist", 64, 5): (0.06, 0.12, 0.25, 0.5),
+    ("mnist", 512, 5): (0.5, 1.0, 2.0, 4.0),
+    ("diabetes", 16, 20): (0.2, 0.5, 1.0),
+}
+"""Rows, batch and epochs, and the learning rates that were tried."""
+REPEATS = {"mnist": 3, "diabetes": 12}
 Pair = tuple[ArrayData, ArrayData]
 
 
@@ -87,7 +91,7 @@ def split(seed: int) -> Pair:
 
 def accuracy(of: str, batch: int, epochs: int, bands: int, epsilon: float) -> str:
     best = (0.0, "")
-    for rate in RATES[of]:
+    for rate in TRAINED[of, batch, epochs]:
         found = []
         for seed in range(REPEATS[of]):
             data, held_out = whole() if of == "mnist" else split(seed)
@@ -106,18 +110,21 @@ def accuracy(of: str, batch: int, epochs: int, bands: int, epsilon: float) -> st
 def test_shared_noise() -> None:
     lines = [
         f"| n | batch | epochs | ε | σ | {' | '.join(f'{b} bands' for b in BANDS[1:])} |",
-        "|---" * 9 + "|",
+        "|---" * (4 + len(BANDS)) + "|",
         *sums(),
     ]
     RESULTS.write_text(HEAD + "\n".join(lines) + "\n" + TAIL, "utf-8")
-    for of, batch, epochs, bands in TRAINED:
+    for run in TRAINED:
         for epsilon in EPSILONS[:2]:
-            cells = [accuracy(of, batch, epochs, b, epsilon) for b in bands]
+            cells = [accuracy(*run, bands, epsilon) for bands in (1, 8)]
             with RESULTS.open("a", encoding="utf-8") as file:
-                file.write(f"| {of} | {batch} | {epochs} | {epsilon:g} | {' | '.join(cells)} |\n")
+                file.write(f"| {' | '.join(map(str, run))} | {epsilon:g} | {' | '.join(cells)} |\n")
 
 
 HEAD = """# Noise that steps share (bench_shared_noise.py)
+
+Small batches gain a lot, larger ones little, and at ε = 1 larger batches alone gain as much. Tried and not kept: the best
+b numbers of a column by L-BFGS in place of one power, with less than 1 % less error for b up to a fourth of the steps.
 
 Error of the prefix sums of noise (root mean square over all steps) divided by that of independent noise at the same ε,
 δ = 1/(10n), by the accountant pld; σ is the noise multiplier of independent noise.
@@ -125,8 +132,8 @@ Error of the prefix sums of noise (root mean square over all steps) divided by t
 """
 TAIL = """
 Accuracy on test rows in per cent, logistic regression with plain SGD and clipping norm 1: mean ± standard error, and
-the learning rate of five that is best. MNIST 3 runs, diabetes 20 random splits.
+the best learning rate of those tried. MNIST 3 runs, diabetes 12 random splits.
 
-| table | batch | epochs | ε | 1 band | 4 bands | 16 bands |
-|---|---|---|---|---|---|---|
+| table | batch | epochs | ε | independent | 8 bands |
+|---|---|---|---|---|---|
 """
