@@ -284,9 +284,8 @@ def synthetic(method: str, names: str, rows: Rows, drawn: int, *faults: Fault, *
                 patch.setattr(place, "fitted", lambda *a, **k: tree_fit.fitted(*a, **{**k, "rounds": 3}))
             return [{k: v for k, v in told.items() if k.startswith("/file")} for told in sound(gone, samples, fault)]
 
-    return Audit(
-        f"synthesize: {method}", ONE, claim_of(made(1.0)), 2_000 if method == "mst" else 800, outputs, faults, **keys
-    )
+    samples = {"marginals": 1_600, "mst": 2_000, "aim": 800}[method]
+    return Audit(f"synthesize: {method}", ONE, claim_of(made(1.0)), samples, outputs, faults, **keys)
 
 
 def exact_choice(patch: pytest.MonkeyPatch) -> None:

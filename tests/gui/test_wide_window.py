@@ -33,7 +33,7 @@ def test_turning_narrow_again_gives_the_table_its_width_back(people, qtbot):
     qtbot.waitUntil(lambda: beside(people, "attribute_table", "attribute_detail"))
     people.resize(1280, 800)
     qtbot.waitUntil(lambda: not beside(people, "attribute_table", "attribute_detail"))
-    assert people.findChild(QWidget, "attribute_detail").height() <= HEIGHT
+    qtbot.waitUntil(lambda: people.findChild(QWidget, "attribute_detail").height() <= HEIGHT)
 
 
 def test_the_example_names_the_value_and_its_chances(people, qtbot, press, idle):
