@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import functools
 import gzip
 import http.server
 import importlib.util
+import sqlite3
 import sys
 import tempfile
 import threading
@@ -90,14 +92,21 @@ def written(folder: Path, form: str) -> Path:
     path, frame = folder / f"a.{form}", frame_of()
     if form == "parquet":
         frame.write_parquet(path, row_group_size=100)
+    elif form == "db":
+        with contextlib.closing(sqlite3.connect(path)) as base, base:
+            base.execute("PRAGMA journal_mode = WAL")
+            base.execute("CREATE TABLE people (city TEXT, age INTEGER)")
+            base.executemany("INSERT INTO people VALUES (?, ?)", frame.rows())
     else:
         text = frame.write_csv().encode()
         path.write_bytes(gzip.compress(text) if form == "csv.gz" else text)
     return path
 
 
-@pytest.mark.parametrize("form", ["csv", "csv.gz", "parquet"])
-@pytest.mark.parametrize("large", [False, True])
+FORMS = [(form, large) for form in ("csv", "csv.gz", "parquet") for large in (False, True)]
+
+
+@pytest.mark.parametrize(("form", "large"), [*FORMS, ("db", False)])
 def test_a_fetched_table_is_that_of_its_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, large: bool
 ) -> None:

@@ -20,6 +20,7 @@ from workbench.data.databases.child import ANSWER, KEYS, LEAST_SECONDS, NAMES
 from workbench.data.databases.database_rows import CELLS, DatabaseRows
 from workbench.data.isolated import Limits, child_of, exactly, watched
 from workbench.data.isolated_child import END, HEAD, REFUSED, SHARE, TEXT, TYPES
+from workbench.data.remote import is_remote
 from workbench.data.rows_in_parts import Rows
 from workbench.data.table import Table
 from workbench.params import InputError
@@ -123,19 +124,21 @@ def _with_password(address: Address, work: Callable[[], T]) -> T:
     return work()
 
 
-def _answer_of(address: Address, do: str, cancel: CancelToken, **more: Any) -> Any:
-    asked = _Asked(address, "", do, **more)
+def _answer_of(address: Address, do: str, cancel: CancelToken, source: str = "", **more: Any) -> Any:
+    asked = _Asked(address, source, do, **more)
     found = _with_password(address, lambda: list(asked.frames(cancel)))
     return parse_json(found[-1][1].decode(), "answer")
 
 
-def tables_of(address: Address, cancel: CancelToken = NEVER, *, counted: bool = False) -> list[Found]:
+def tables_of(address: Address, cancel: CancelToken = NEVER, *, counted: bool = False, source: str = "") -> list[Found]:
     """Return the tables and views that may be read; with their rows, if these are to be ``counted``.
+
+    A person calls the database ``source``, if not by its address.
 
     Raises:
         InputError: the database cannot be reached, or refuses.
     """
-    found = _answer_of(address, "tables", cancel, counted=counted)
+    found = _answer_of(address, "tables", cancel, source, counted=counted)
     return [Found(str(name), bool(view), rows) for name, view, rows in found]
 
 
@@ -195,7 +198,7 @@ def _for_others(address: Address, source: str) -> str:
 
 
 def _only_table(address: Address, source: str, cancel: CancelToken) -> tuple[Address, str]:
-    found = tables_of(address, cancel)
+    found = tables_of(address, cancel, source=source)
     if len(found) == 1:
         return address.of(found[0].name), f"the table {found[0].name!r}, the only one of the database, was read"
     shown = source or address.shown
@@ -204,7 +207,8 @@ def _only_table(address: Address, source: str, cancel: CancelToken) -> tuple[Add
     listed = ", ".join(each.name for each in found[:12]) + (", …" if len(found) > 12 else "")
     example = address.of(found[0].name).shown
     what = f"the database has {len(found)} tables: {listed}"
-    raise InputError(what, shown, f"name one: {example}", code="several-tables")
+    hint = "download it, and name one: sqlite:///FILE?table=TABLE" if is_remote(source) else f"name one: {example}"
+    raise InputError(what, shown, hint, code="several-tables")
 
 
 def _read(

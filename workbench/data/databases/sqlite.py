@@ -47,7 +47,13 @@ class SQLite:
             )
         try:
             mode = "rwc" if write else "ro"
-            self._connection = sqlite3.connect(f"{file.as_uri()}?mode={mode}", uri=True, isolation_level=None)
+            fetched = not write and not file.resolve().exists()  # by its descriptor: it has no name
+            place = ":memory:" if fetched else f"{file.as_uri()}?mode={mode}"
+            self._connection = sqlite3.connect(place, uri=True, isolation_level=None)
+            if fetched:
+                content = bytearray(file.read_bytes())
+                content[18:20] = b"\1\1"  # a log that it was written with is not here
+                self._connection.deserialize(content)
             self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
             self._connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
             for setting in ("trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0"):
