@@ -8,6 +8,7 @@ import functools
 import gzip
 import http.server
 import importlib.util
+import shlex
 import sqlite3
 import sys
 import tempfile
@@ -187,34 +188,8 @@ def test_a_bucket_of_a_real_service(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ["sanitize", "{}", "--plan", "plan.toml", "-o", "out.csv"],
         ["statistics", "{}", "--plan", "plan.toml", "--epsilon", "1", "-o", "figures.csv"],
         ["synthesize", "{}", "--plan", "plan.toml", "--epsilon", "1", "-o", "made.csv"],
-        [
-            "fit",
-            "{}",
-            "--target",
-            "city",
-            "--model",
-            "naive-bayes",
-            "--epsilon",
-            "1",
-            "--bounds",
-            "plan.toml",
-            "-o",
-            "m",
-        ],
-        [
-            "curve",
-            "{}",
-            "--target",
-            "city",
-            "--bounds",
-            "plan.toml",
-            "--epsilons",
-            "1",
-            "--repeats",
-            "2",
-            "-o",
-            "c.csv",
-        ],
+        shlex.split("fit {} --target city --model naive-bayes --epsilon 1 --bounds plan.toml -o m"),
+        shlex.split("curve {} --target city --bounds plan.toml --epsilons 1 --repeats 2 -o c.csv"),
         ["rappor", "encode", "{}", "--column", "city", "--params", "params.csv", "-o", "reports.csv"],
     ],
     ids=lambda words: words[0],
