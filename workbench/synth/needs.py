@@ -27,7 +27,7 @@ _SECONDS_OF_A_CELL, _SECONDS_OF_A_FIT = 5e-8, 6e-5
 _SECONDS_OF_A_SCORE = 8e-6
 _SECONDS_OF_A_VALUE, _SECONDS_OF_A_DEALT = 4e-7, 8e-6
 _TRIES = 2
-_BYTES_OF_A_CELL, _BYTES_OF_A_CODE, _BYTES_OF_A_ROW = 80, 5, 48
+_BYTES_OF_A_CELL, _BYTES_OF_A_CODE, _BYTES_OF_A_ROW = 80, 5, 64
 """Of a value of the table that is coded, and of a drawn row beside its codes and their copy."""
 _MOST_CODED = 1 << 27
 """Bytes of the codes of a table that is in memory: of a larger one, which is read in parts, only counts are kept."""
