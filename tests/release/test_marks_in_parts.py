@@ -70,10 +70,12 @@ KINDS = st.lists(st.sampled_from(["running", "dates", "few", "names", "written",
     seed=st.integers(0, 10**6),
     many=st.booleans(),
     twice=st.booleans(),
+    matched=st.booleans(),
 )
 def test_marks_of_parts_are_those_of_the_whole(
-    kinds: list[str], rows: int, sizes: list[int], seed: int, many: bool, twice: bool
+    kinds: list[str], rows: int, sizes: list[int], seed: int, many: bool, twice: bool, matched: bool
 ) -> None:
+    """Also of parts whose cells somebody has matched with values, of which some do not occur and some are missing."""
     generator = np.random.default_rng(seed)
     frame = pl.DataFrame([pl.Series(str(k), column(kind, rows, generator), pl.String) for k, kind in enumerate(kinds)])
     frame = pl.concat([frame, frame]) if twice else frame
@@ -85,7 +87,15 @@ def test_marks_of_parts_are_those_of_the_whole(
             patch.setattr(sketch, "_AT_ONCE", 30)
             patch.setattr(sketch, "_ROWS", 32)
         whole = identity.identify(Table(frame, "one", digest=b"d" * 32), KEY)
-        parts = identity.identify(Table(InParts(frame, sizes), "one", digest=b"d" * 32), KEY)
+        table = Table(InParts(frame, sizes), "one", digest=b"d" * 32)
+        marking = identity.Marking(table, KEY)
+        for part in table.parts():
+            for cells in frame if matched else ():
+                some = cells.drop_nulls().unique(maintain_order=True)[::2]
+                part.places(cells.name, tuple(dict.fromkeys(("yes", "no", "never", *some))))
+            marking.take(marking.of_part(part))
+        marking.finish()
+        parts = identity.identify(table, KEY)
     assert shown(parts) == shown(whole)
 
 

@@ -197,7 +197,7 @@ class PartsOnWorkers(Sequence[_Part]):
         body, path, place = self._files[piece.file]
         texts: tuple[bytes, ...] = ()
         if place is None or number not in self._digests:
-            texts = tuple(body[start:stop].tobytes() for start, stop in piece.ranges)
+            texts = tuple(body.read(start, stop) for start, stop in piece.ranges)
             self._digests.setdefault(number, _digest(texts))
         part = _Part(number, piece.rows_before, None, piece.how, digest=self._digests[number])
         if place is None:
