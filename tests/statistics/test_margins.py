@@ -91,6 +91,14 @@ def test_gaussian_noise_has_the_least_error_there_is(
     assert least <= laplace.error <= Margins(load, False, (False,) * len(sizes), table).error
 
 
+@pytest.mark.parametrize(("ways", "published"), [(1, 1.744), (2, 2.035), (3, 2.048)])
+def test_published_errors_come_out(ways: int, published: float) -> None:
+    """Root mean squared errors that Xiao et al. 2023 state for the margins of the CPS table, n not public."""
+    load = Workload((100, 50, 7, 4, 2), (ways,), known=False)
+    error = Margins.of(load, 50_000, gaussian=True).error
+    assert math.sqrt(error / load.figures) == pytest.approx(published, abs=1e-3)
+
+
 @pytest.mark.parametrize("gaussian", [False, True])
 def test_the_released_table_is_the_nearest_that_could_be_one(gaussian: bool) -> None:
     """No step towards a possible table (all rows in one cell) comes nearer, as what is asked for measures it."""

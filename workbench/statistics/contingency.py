@@ -43,7 +43,7 @@ Floats = NDArray[np.float64]
 OfSets = NDArray[Any]
 """A number for each set of columns, (2, 2, …): at 1 along the columns that are in it."""
 
-_DESCENTS, _SETTLED = 200, 1e-9
+_DESCENTS = 50
 _SMALL = 0.02, 1e-3
 """Parts of the largest weight below which sets are left out, whichever is better."""
 
@@ -177,20 +177,18 @@ class Margins:
         """Return the question with weights at a minimum of the error.
 
         With shares of the precision of each part, the error is at most a sum over sets, which has its minimum in closed
-        form; shares and minimum in turn never let it rise. Where sets have nothing in common one turn is enough.
+        form; shares and minimum in turn never let it rise. With Gaussian noise sets have nothing in common: one turn is
+        enough.
         """
         weights, wanted = self.weights.astype(np.float64), self.workload.wanted
         power = 2 if self.gaussian else 1
         norms = np.sqrt(self._squares) ** power
-        for _ in range(_DESCENTS):
+        for _ in range(1 if self.gaussian else _DESCENTS):
             known = _along(weights**2, self._asked)
             pull = np.divide(wanted, known**2, where=wanted > 0, out=np.zeros_like(wanted))
             found = (weights**4 * _along(pull, [m.T for m in self._asked]) / norms) ** (1 / (2 + power))
-            found /= self._cost(found)
-            if float(np.abs(found - weights).max()) < _SETTLED * float(found.max()):
-                break
-            weights = found
-        return Margins(self.workload, self.gaussian, self.centred, found)
+            weights = found / self._cost(found)
+        return Margins(self.workload, self.gaussian, self.centred, weights)
 
     def whole(self, least: float = 0.0) -> Margins:
         """Return it with whole weights, without the sets whose weight is below this part of the largest."""
@@ -342,8 +340,9 @@ def _best(sizes: tuple[int, ...], ways: tuple[int, ...], known: bool, gaussian: 
         return Margins(load, gaussian, none, columns == 0)
     if gaussian:
         return Margins(load, True, (True,) * len(sizes), load.wanted > 0).fallen().whole()
-    starts = [columns <= size for size in range(max(ways), len(sizes) + 1)]
-    starts += [columns == size for size in sorted({max(ways), len(sizes)})]
+    most_ways, every = max(ways), len(sizes)
+    starts = [columns <= size for size in sorted({most_ways, min(most_ways + 1, every), every})]
+    starts += [columns == size for size in sorted({most_ways, every})]
     found = []
     for centred in dict.fromkeys((none, tuple(n == 2 for n in sizes))):
         for start in starts:
