@@ -8,6 +8,8 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import polars as pl
@@ -19,6 +21,7 @@ from workbench.cli.main import main
 from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.privacy.audit import epsilon_lower
+from workbench.privacy.central.central_noise import CentralNoise
 from workbench.privacy.central.exponential import clear_lead, noisy_max, noisy_max_weights
 from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
 from workbench.release.certificate import certificate_path
@@ -74,6 +77,14 @@ def test_draws_have_the_exact_chances() -> None:
     for count, chance in zip(counts, chances(scores, 0.5), strict=True):
         p = float(chance)
         assert abs(count / drawn - p) < 5.5 * math.sqrt(p * (1 - p) / drawn) + 1e-9
+
+
+@pytest.mark.parametrize(("word", "rest", "kept"), [(-1, 0, True), (0, -1, True), (0, 0, False), (1, -1, False)])
+def test_a_word_that_ties_with_the_chance_is_decided_by_what_is_left_of_it(word: int, rest: int, kept: bool) -> None:
+    weight, top = noisy_max_weights([2, 3], 1, 0.5)
+    tie, left = divmod(weight << 64, top)
+    draws = iter([tie + word, *([left + rest] if word == 0 else []), 0])
+    assert noisy_max([2, 3], 1, 0.5, cast("CentralNoise", SimpleNamespace(below=lambda total: next(draws)))) == 1 - kept
 
 
 @pytest.mark.parametrize(("choices", "epsilon"), [(2, 0.1), (3, 1.0), (6, 0.4), (6, 8.0)])
