@@ -143,8 +143,7 @@ def _strip(at: int, figure: Figure, along: Scale) -> mark.Mark:
     """Return the interval of a mean or a quantile as a line above the bars, with its name at the right or left."""
 
     def paint(on: mark.Canvas) -> None:
-        high = scaled(STRIP)
-        level = max(KEY, scaled(KEY)) + high * (at + 0.5)
+        level = max(KEY, scaled(KEY)) + scaled(STRIP) * (at + 0.5)
         low, middle, high = (
             on.box.left() + on.box.width() * min(max(along.share(v), 0.0), 1.0)
             for v in (figure.low, figure.estimate, figure.high)
