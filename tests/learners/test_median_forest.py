@@ -17,10 +17,16 @@ from regression_tables import boston, diabetes_progression
 from sklearn.base import clone
 
 from workbench.data.schema import Attribute
-from workbench.learners import MEDIAN_FOREST, MEDIAN_XGBOOST, Learner
+from workbench.learners import Learner
 from workbench.learners.checks import checked_numbers
 from workbench.learners.median_forest.blocks import MOST_ASKED, AskedRows, deal, expected_medians
-from workbench.learners.median_forest.estimator import AnsweredRows, Blocks, SampleAndAggregate
+from workbench.learners.median_forest.estimator import (
+    MEDIAN_FOREST,
+    MEDIAN_XGBOOST,
+    AnsweredRows,
+    Blocks,
+    SampleAndAggregate,
+)
 from workbench.params import BudgetRefusedError, InputError, ParameterError
 from workbench.params.errors import how_to_install
 from workbench.privacy.accounting.event import Cost

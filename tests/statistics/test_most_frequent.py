@@ -12,15 +12,12 @@ from types import SimpleNamespace
 from typing import cast
 
 import numpy as np
-import polars as pl
 import pytest
-from asks import ask_by, released_ask
+from asks import released_ask
 from statistics_cases import asks, people, plan_of
 
 from workbench.cli.main import main
-from workbench.data.table import Table
 from workbench.params import ParameterError
-from workbench.privacy.audit import epsilon_lower
 from workbench.privacy.central.central_noise import CentralNoise
 from workbench.privacy.central.exponential import clear_lead, noisy_max, noisy_max_weights
 from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
@@ -93,25 +90,6 @@ def test_a_lead_as_forecast_is_told_apart_with_95_percent_and_one_row_less_is_no
     assert float(chances((lead, *[0] * (choices - 1)), epsilon)[0]) >= 0.95
     assert float(chances((lead - 1, *[0] * (choices - 1)), epsilon)[0]) < 0.95
     assert clear_lead(1, epsilon) == 0
-
-
-def test_the_auditor_finds_no_more_than_epsilon_of_modes_by_groups() -> None:
-    plan = plan_of()
-    asked = asks({"statistic": "mode", "column": "city", "by": ("stars",)})
-    (query,) = queries_of(asked.checked(plan), plan, 1.0, 3)
-    noise = StudyNoise(np.random.default_rng(8))
-    sides = []
-    for city in ("Graz", None):
-        frame = pl.DataFrame(
-            {"age": ["1"] * 3, "stars": ["2"] * 3, "city": [city, "Linz", "Wien"], "pay": ["1"] * 3}
-        ).with_columns(born=pl.lit("1990-01-01"))
-        exact = query.answer(plan_of(invalid="replace").rows_of(Table(frame, "three.csv")))
-        sides.append(
-            np.array([query.noisy(ask_by(noise, [query.event]), exact)[1:2] for _ in range(3000)], dtype=np.float64)
-        )
-    found = epsilon_lower(*sides)
-    assert not found.refutes(1.0)
-    assert found.epsilon > 0.1
 
 
 def test_what_is_forecast_is_what_the_figure_says_and_groups_cost_one_share() -> None:
