@@ -95,5 +95,5 @@ def test_margins_beside_the_least_error() -> None:
     for ways, published in PUBLISHED.items():
         load = Workload((100, 50, 7, 4, 2), (ways,), known=False)
         own = math.sqrt(Margins.of(load, MOST, gaussian=True).error / load.figures)
-        lines.append(f"margins of {ways} columns {published}, here {own:.3f}.")
+        lines.append(f"{ways}-way margins {published}, here {own:.3f}.")
     RESULTS.write_text("\n".join([*lines, ""]), "utf-8")
