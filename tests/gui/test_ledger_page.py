@@ -60,7 +60,7 @@ def test_an_empty_ledger_says_so(window, visit):
 
 def test_every_release_and_cap_is_listed(ledger):
     (release,) = cells(ledger, "ledger_releases")
-    assert release[2:] == ["table", "1.2", "0", "✓ charged", "a.csv"]
+    assert release[2:] == ["noisy rows", "1.2", "0", "✓ charged", "a.csv"]
     (cap,) = cells(ledger, "ledger_caps")
     assert cap[1:] == ["2", "1.2", "0", "0.8", "–", "–", "1"]
     assert cap[0].startswith("people (open now)  ")
@@ -140,7 +140,7 @@ def test_selected_releases_are_copied(ledger, qtbot):
     qtbot.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     headings, line = QApplication.clipboard().text().splitlines()
     assert headings.split("\t")[2:5] == ["Work", "ε", "δ"]
-    assert line.split("\t")[2:5] == ["table", "1.2", "0"]
+    assert line.split("\t")[2:5] == ["noisy rows", "1.2", "0"]
 
 
 def test_a_whole_chain_is_verified_and_a_changed_one_is_told_of(ledger, finish):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import polars as pl
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.data.content.cell_hash import CellHash
+from workbench.data.content.row_choice import levels
 from workbench.data.rows_in_parts import Part, Rows
 from workbench.data.table import Table
 from workbench.release.ledger import column_marks, identity, sketch
@@ -124,3 +127,17 @@ def test_values_that_are_counted_first_have_the_marks_of_their_cells(texts: list
     assert marks[0].values.tolist() == marks[1].values.tolist()
     assert marks[0].counts.tolist() == marks[1].counts.tolist()
     assert marks[0].below == marks[1].below
+
+
+def test_millions_of_rows_of_a_second_pass_need_sixty_bytes_each() -> None:
+    count, draw = 600_000, np.random.default_rng(1)
+    kept = sketch._Kept((), sketch._ROWS, count, 0)
+    tracemalloc.start()
+    try:
+        for _ in range(0, count, 50_000):
+            rows = draw.integers(0, 1 << 63, 50_000, np.uint64)
+            kept.take(rows, levels(rows))
+        assert len(kept.sketch(bytes(32)).rows) >= sketch._ROWS // 2
+        assert tracemalloc.get_traced_memory()[1] < 75 * count
+    finally:
+        tracemalloc.stop()

@@ -11,6 +11,7 @@ from PySide6.QtCore import Qt, Signal
 
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr_number
+from workbench.gui.widgets.formatting import plain
 from workbench.gui.widgets.table_model import Cell, Column, Roles, TableModel
 from workbench.signals.cancel import CancelToken
 
@@ -149,6 +150,11 @@ class RowsModel(TableModel):
     def value_at(self, row: int, column: int) -> str | None:
         """Return the text of a cell; ``None`` of a missing one."""
         return self._piece(column, row // BLOCK)[row % BLOCK]
+
+    def shown(self, cell: str | None, column: int) -> str:
+        """Return the text of a cell for a person: of a figure beside the table four digits, its copy has them all."""
+        made = self.figures and cell and self.name_of(column) in self.figures
+        return plain(float(cell)) if made and cell else presented(cell)
 
     def name_of(self, column: int) -> str:
         """Return the name of a column; empty where there is none."""
