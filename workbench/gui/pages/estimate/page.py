@@ -143,8 +143,8 @@ def _strip(at: int, figure: Figure, along: Scale) -> mark.Mark:
     """Return the interval of a mean or a quantile as a line above the bars, with its name at the right or left."""
 
     def paint(on: mark.Canvas) -> None:
-        high = scaled(STRIP)
-        level = max(KEY, scaled(KEY)) + high * (at + 0.5)
+        tall = scaled(STRIP)
+        level = max(KEY, scaled(KEY)) + tall * (at + 0.5)
         low, middle, high = (
             on.box.left() + on.box.width() * min(max(along.share(v), 0.0), 1.0)
             for v in (figure.low, figure.estimate, figure.high)
@@ -159,7 +159,7 @@ def _strip(at: int, figure: Figure, along: Scale) -> mark.Mark:
         wide = on.letters(STRIPS_LETTERS, figure.called) + 2
         left = high + 8 if high + 8 + wide <= on.box.right() else low - 8 - wide
         if left >= on.box.left():
-            on.write(QRectF(left, level - high / 2, wide, high), figure.called)
+            on.write(QRectF(left, level - tall / 2, wide, tall), figure.called)
 
     return paint
 
