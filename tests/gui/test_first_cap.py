@@ -8,7 +8,7 @@ from decimal import Decimal
 from hands import when_asked
 from mishaps import PATIENCE, retype
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
 from workbench.gui.session.account_task import read_account
 from workbench.release.ledger.ledger import Ledger
@@ -100,16 +100,21 @@ def test_a_model_after_a_release_asks_for_a_higher_cap_where_it_is_refused(
     press(people, "tab_rows")
     idle(people)
     retype(people, qtbot, "release_target", tmp_path / "out.csv")
-    answer("yes")
+    said = answer("yes")
     press(people, "release_now")
     qtbot.waitUntil(lambda: len(people.session.released) == 1, timeout=PATIENCE)
     idle(people)
+    assert "To release a model of label as well, enter 2: it costs as much." in said[0]
     cost = people.session.account.cap
     assert people.session.account.remaining == 0
     press(people, "tab_train")
     idle(people)
     raised = people.findChild(QPushButton, "train_raise_cap")
     qtbot.waitUntil(raised.isVisible, timeout=PATIENCE)
+    assert people.rail.buttons["models"].state == "needs"
+    stated = people.findChild(QWidget, "note_train").accessibleName()
+    assert "raise the cap of ε" in stated
+    assert "spend less" not in stated, "nothing is left to spend"
     assert people.page.primary is raised
     told = typing(qtbot, [str(cost), str(cost * 3)], "confirm_yes")
     press(people, "train_raise_cap")
@@ -122,6 +127,7 @@ def test_a_model_after_a_release_asks_for_a_higher_cap_where_it_is_refused(
     qtbot.waitUntil(start.isEnabled, timeout=PATIENCE)
     assert people.page.primary is start
     assert not raised.isVisible()
+    assert people.rail.buttons["models"].state == "empty"
     answer("yes")
     press(people, "train_start")
     qtbot.waitUntil(lambda: len(people.session.released) == 2, timeout=PATIENCE)

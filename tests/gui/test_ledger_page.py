@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel
 
 from workbench.gui.widgets.table_view import LinesTable
 from workbench.privacy.accounting.event import Cost, PureDp
+from workbench.release.kinds import KINDS
 from workbench.release.ledger.ledger import Ledger
 
 
@@ -45,10 +46,17 @@ def test_an_empty_ledger_says_so(window, idle):
 
 def test_every_release_and_cap_is_listed(ledger):
     (release,) = cells(ledger, "ledger_releases")
-    assert release[2:] == ["table", "1.2", "0", "✓ charged", "a.csv"]
+    assert release[2:] == ["noisy rows", "1.2", "0", "✓ charged", "a.csv"]
     (cap,) = cells(ledger, "ledger_caps")
     assert cap[1:] == ["2", "1.2", "0", "0.8", "–", "–", "1"]
     assert cap[0].startswith("people (open now)  ")
+
+
+def test_no_release_is_called_by_a_name_of_the_ledger(window):
+    from workbench.gui.pages.ledger.page import _called
+
+    assert _called("values") == "values and bounds"
+    assert not [kind.name for kind in KINDS if _called(kind.name) == kind.name != "statistics"]
 
 
 def test_a_first_release_that_came_to_nothing_leaves_no_cap_anywhere(people, idle, qtbot, press):
@@ -132,7 +140,7 @@ def test_selected_releases_are_copied(ledger, qtbot):
     qtbot.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     headings, line = QApplication.clipboard().text().splitlines()
     assert headings.split("\t")[2:5] == ["Work", "ε", "δ"]
-    assert line.split("\t")[2:5] == ["table", "1.2", "0"]
+    assert line.split("\t")[2:5] == ["noisy rows", "1.2", "0"]
 
 
 def test_a_whole_chain_is_verified_and_a_changed_one_is_told_of(ledger, press, idle):
@@ -208,7 +216,7 @@ def test_the_words_of_a_release_stand_whole_at_1280(people, press, idle, qtbot):
     dataset = people.session.account.dataset
     with Ledger.open() as book:
         cost = Cost(Decimal(3), Decimal(0), PureDp(Decimal(3), "a table"))
-        release_id = book.reserve(dataset, cost, work="table", details={"output": "/home/people-released.csv"})
+        release_id = book.reserve(dataset, cost, work="values", details={"output": "/home/people-released.csv"})
         book.charge(release_id)
         book.certify(release_id, "checksum", "request")
     press(people, "tab_ledger")

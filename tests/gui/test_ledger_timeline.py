@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 from mishaps import retype
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from workbench.gui.pages.ledger.timeline import Timeline
 from workbench.gui.widgets.table_view import LinesTable
@@ -40,6 +40,17 @@ def test_the_picture_shows_what_every_account_has_spent_and_what_was_refused(pag
     lines = page.findChild(Timeline, "ledger_timeline").lines
     assert [(line.total, line.cap, len(line.refused)) for line in lines] == [(1.0, 2.0, 1), (0.5, 2.0, 0)]
     assert "ε = 1 of 2" in page.findChild(Timeline, "ledger_timeline").accessibleDescription()
+
+
+def test_a_low_page_shows_the_list_or_the_picture_and_a_high_one_both(page, window, press, qtbot):
+    table, picture = page.findChild(LinesTable, "ledger_releases"), page.findChild(Timeline, "ledger_timeline")
+    assert (table.isVisible(), picture.isVisible()) == (True, False)
+    assert table.viewport().height() >= 5 * table.rowHeight(0), "lines of a window of 1280 by 800"
+    press(page, "ledger_view_time")
+    assert (table.isVisible(), picture.isVisible()) == (False, True)
+    window.resize(1280, 1100)
+    qtbot.waitUntil(lambda: table.isVisible() and picture.isVisible())
+    assert not page.findChild(QWidget, "ledger_view_list").isVisible()
 
 
 def test_a_filter_leaves_the_releases_that_are_looked_for(page, qtbot, window, idle):

@@ -11,6 +11,7 @@ from PySide6.QtCore import Qt, Signal
 
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr_number
+from workbench.gui.widgets.formatting import plain
 from workbench.gui.widgets.table_model import Cell, Column, Roles, TableModel
 from workbench.signals.cancel import CancelToken
 
@@ -34,6 +35,14 @@ def presented(cell: str | None) -> str:
     if cell is None:
         return MISSING
     return cell if len(cell) <= LONGEST else cell[:LONGEST] + "…"
+
+
+def in_few_digits(cell: str | None) -> str | None:
+    """Return a number that was computed as a person reads it; the file has all of its digits."""
+    try:
+        return cell and plain(float(cell))
+    except ValueError:  # what comes of a row without a value
+        return cell
 
 
 Numbers = Callable[[], "pl.Series"]
@@ -134,6 +143,8 @@ class RowsModel(TableModel):
         """Return the texts of neighbouring cells of a column; ``None`` of a missing one."""
         first, last = rows.start // BLOCK, (rows.stop - 1) // BLOCK
         pieces = [text for block in range(first, last + 1) for text in self._piece(column, block)]
+        if self.columns[column].title in self.figures:
+            pieces = [in_few_digits(text) for text in pieces]
         return pieces[rows.start - first * BLOCK : rows.stop - first * BLOCK]
 
     def _piece(self, column: int, block: int) -> list[str | None]:
@@ -183,6 +194,8 @@ class RowsModel(TableModel):
 
     def _cell_at(self, column: int, row: int) -> Cell:
         value = self.value_at(row, column)
+        if value is not None and self.columns[column].title in self.figures:
+            return Cell(presented(in_few_digits(value)), tip=value, exact=value)
         return Cell(presented(value), "muted" if value is None else "")
 
 
