@@ -117,7 +117,7 @@ SIGNS = {
     "settled": tr_later("✓ settled"),
 }
 RELEASES = (
-    Column(tr_later("Time (UTC)"), width=150),
+    Column(tr_later("Time (UTC)"), width=158),
     Column(tr_later("Dataset"), width=116),
     Column(tr_later("Work"), width=110),
     Column("ε", width=60, right=True),

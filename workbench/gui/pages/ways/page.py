@@ -281,6 +281,20 @@ class WaysPage(PageFrame):
         found = next((each for each, way in below if way is not None and way.known and way.useful >= own.useful), None)
         return "" if found is None else f" {tr('ε = {epsilon} answers as many.', epsilon=entered(found))}"
 
+    def _answered_by_more(self) -> str:
+        """Return which way answers more at a larger ε that is offered, as a further sentence; empty where none does."""
+        here, most = self.session.plan.epsilon, self.session.questions.most
+        own = self._way_at(here)
+        for epsilon in BESIDE if own is not None and own.known else ():
+            found = self._marks.at(epsilon) if here < epsilon <= most else None
+            ways = [way for way in found.ways if way.known and way.name in WITH_FIGURES] if found is not None else []
+            best = max(ways, key=lambda way: way.useful, default=None)
+            if best is not None and own is not None and best.useful > own.useful:
+                count = tr("{useful} of {answers} ✓", useful=best.useful, answers=len(best.answers))
+                way, at = inside(best.name), entered(epsilon)
+                return f" {tr('At ε = {epsilon}: {way}, {count}.', epsilon=at, way=way, count=count)}"
+        return ""
+
     def _count_at(self, epsilon: Decimal) -> str:
         way = self._way_at(epsilon)
         if way is None:
@@ -293,7 +307,8 @@ class WaysPage(PageFrame):
         found, session = self._marks.ways, self.session
         refused = self._marks.problem
         stated = tr(WORKING) if refused is None else sentence(refused)
-        self._reason.setText(stated if found is None else f"{tr_sentence(found.reason)}{self._enough()}")
+        said = stated if found is None else f"{tr_sentence(found.reason)}{self._enough()}{self._answered_by_more()}"
+        self._reason.setText(said)
         look(self._reason, "" if found is not None else "problem" if refused is not None else "muted")
         say(self._offered, offered_words(session.questions, session.plan.epsilon))
 
