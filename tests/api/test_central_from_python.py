@@ -14,11 +14,7 @@ from workbench.release.table_formats import table_format
 from workbench.sanitize.plan import Column, Plan
 from workbench.sanitize.writing import PLAIN
 
-FACTS = {
-    "bounds": {"age": (0, 99), "income": (0.0, 9000.0)},
-    "domains": {"sex": ["female", "male"]},
-    "drop": ["name"],
-}
+FACTS = {"bounds": {"age": (0, 99), "income": (0.0, 9000.0)}, "domains": {"sex": ["female", "male"]}, "drop": ["name"]}
 
 
 def test_studies_say_so_and_charge_nothing(people: pd.DataFrame, folder: Path) -> None:

@@ -17,11 +17,7 @@ from workbench.cli import main
 from workbench.params import BudgetRefusedError, InputError, ParameterError
 from workbench.release.ledger.ledger import Ledger
 
-FACTS = {
-    "bounds": {"age": (0, 99), "income": (0.0, 9000.0)},
-    "domains": {"sex": ["female", "male"]},
-    "drop": ["name"],
-}
+FACTS = {"bounds": {"age": (0, 99), "income": (0.0, 9000.0)}, "domains": {"sex": ["female", "male"]}, "drop": ["name"]}
 
 
 def test_a_study_says_so_and_charges_nothing(people, folder: Path) -> None:

@@ -91,10 +91,7 @@ def test_categories_and_missing_values_pass_through_to_the_next_step() -> None:
     generator = np.random.default_rng(1)
     flag = generator.integers(0, 2, 300)
     frame = pd.DataFrame(
-        {
-            "flag": flag,
-            "size": np.where(generator.random(300) < 0.1, np.nan, generator.random(300) / 2 + flag / 2),
-        }
+        {"flag": flag, "size": np.where(generator.random(300) < 0.1, np.nan, generator.random(300) / 2 + flag / 2)}
     )
     scale = api.Standardize(
         epsilon=10, bounds={"size": (0, 2)}, domains={"flag": [0, 1]}, missing=["size"], random_state=0

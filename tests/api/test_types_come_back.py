@@ -232,8 +232,7 @@ def test_scalars_of_numpy_are_numbers_everywhere(people, three) -> None:
 
 
 @pytest.mark.parametrize(
-    "day",
-    [datetime.date, datetime.datetime, lambda *d: pd.Timestamp(*d), lambda *d: np.datetime64(datetime.date(*d))],
+    "day", [datetime.date, datetime.datetime, lambda *d: pd.Timestamp(*d), lambda *d: np.datetime64(datetime.date(*d))]
 )
 def test_dates_of_every_type_are_bounds(day) -> None:
     plan = api.plan(epsilon=1, bounds={"born": (day(1980, 1, 1), day(2010, 1, 1))})

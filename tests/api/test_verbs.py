@@ -239,3 +239,149 @@ def test_sentences_are_plain(people) -> None:
 def test_a_column_that_a_frame_without_columns_lacks_is_refused() -> None:
     with pytest.raises(ParameterError, match="no such column"):
         api.plan(pd.DataFrame(), epsilon=1.0, bounds={"age": (0, 99)})
+
+
+# -- ``api.plan(recipient=, need=, ask=, want=)``: the answers to the three questions, and the plan they lead to
+
+
+FRAME = pd.DataFrame({"id": ["a", "b"], "age": [30, 40], "sex": ["f", "m"], "income": [1.5, 2.5]})
+FACTS = {"bounds": {"age": (0, 120), "income": (0, 9)}, "domains": {"sex": ["f", "m"]}}
+
+
+def test_what_is_not_needed_is_dropped() -> None:
+    plan = api.plan(FRAME, epsilon=1, **FACTS, recipient="named", need=["age", "sex"], want=["mean(age) ± 2"])
+    assert {c.name: c.action for c in plan.columns} == {
+        "id": "drop",
+        "age": "protect",
+        "sex": "protect",
+        "income": "drop",
+    }
+    assert plan.questions is not None
+    assert (plan.questions.recipient, plan.questions.wishes) == ("named", ("mean(age) ± 2",))
+
+
+def test_a_model_names_the_target_and_rows_have_values() -> None:
+    assert api.plan(FRAME, epsilon=1, **FACTS, need=["age"], ask=["model:sex"]).column("sex").role == "target"
+    assert api.plan(FRAME, epsilon=1, **FACTS, need=["age"], ask="rows").column("age").purpose == "values"
+
+
+@pytest.mark.parametrize(
+    ("answers", "part"),
+    [
+        ({"need": ["agee"]}, "did you mean 'age'"),
+        ({"recipient": "anyone", "epsilon": 2}, "more than is offered"),
+        ({"ask": ["pair"]}, "did you mean 'pairs'"),
+        ({"want": ["mean(sex) ± 2"]}, "share"),
+        ({"ask": ["model:sex"], "target": "age"}, "ask names 'sex'"),
+    ],
+)
+def test_what_cannot_be_is_refused(answers: dict[str, object], part: str) -> None:
+    given = {"epsilon": 1, **FACTS, "drop": () if "need" in answers else ("id",), **answers}
+    with pytest.raises(ParameterError, match=part):
+        api.plan(FRAME, **given)
+
+
+def test_without_answers_a_plan_says_nothing_of_them() -> None:
+    assert api.plan(FRAME, epsilon=3, **FACTS, drop=["id"]).questions is None
+
+
+def test_wishes_are_solved_from_python_as_on_the_command_line() -> None:
+    frame = pd.DataFrame({"age": [30, 40, 50] * 200, "sex": ["f", "m", "f"] * 200})
+    plan = api.plan(frame, epsilon=1, bounds={"age": (0, 120)}, domains={"sex": ["f", "m"]})
+    found = api.solve(frame, ["mean(age) ± 2", "share(sex=f) <= 3 %"], plan=plan)
+    assert found["epsilon"] == api.solve(plan, ["mean(age) ± 2", "share(sex=f) <= 3 %"], rows=600)["epsilon"]
+    assert sum(found["split"].values()) == pytest.approx(found["epsilon"], rel=1e-12)
+    with pytest.warns(api.PrivateStudyWarning):
+        made = api.statistics(frame, plan, found["figures"], epsilon=found["epsilon"], seed=1)
+    mean = made[made["statistic"] == "mean"].iloc[0]
+    assert mean["high"] - mean["low"] <= 4.001
+    rows = api.solve(plan, ["mean(age) ± 8"], rows=600, way="rows")
+    assert rows["plan"].forecast().attrs["epsilon_total"] == rows["epsilon"]
+    assert api.solve(plan, ["mean(age) ± 2"], rows=600, epsilon_max=0.01)["impossible"][0]["needs"] > 0.01
+    for given, part in (
+        ({}, "rows="),
+        ({"rows": 600, "equal": True}, "give epsilon"),
+        ({"rows": 600, "delta": 0.1}, "δ|delta"),
+    ):
+        with pytest.raises(ParameterError, match=part):
+            api.solve(plan, ["mean(age) ± 2"], **given)
+    with pytest.raises(ParameterError, match="one plan"):
+        api.solve(frame, ["mean(age) ± 2"])
+
+
+# -- ``workbench.api.why``: steps and changes as a DataFrame ----------------------------------------------------------
+
+
+PLAN = api.plan(epsilon=1, bounds={"a": (0, 10)}, domains={"b": ["x", "y"], "c": ["n", "p"]})
+
+
+def test_generated_rows_are_explained_without_a_warning(recwarn):
+    told = api.why(None, PLAN, "c", rows=80, repeats=2)
+    assert list(told.columns) == ["part", "name", "title", "mean", "standard_error", "difference"]
+    assert list(told[told["part"] == "step"]["name"]) == ["ordinary", "exact", "private"]
+    assert "private" not in told.attrs
+    assert len(told.attrs["sentences"]) == 2
+    assert not [w for w in recwarn if issubclass(w.category, api.PrivateStudyWarning)]
+
+
+def test_a_frame_is_a_private_study():
+    frame = pd.DataFrame({"a": range(20), "b": ["x", "y"] * 10, "c": ["n", "n", "p", "p"] * 5})
+    with pytest.warns(api.PrivateStudyWarning):
+        told = api.why(frame, PLAN, "c", repeats=2)
+    assert told.attrs["private"]
+    with pytest.raises(ParameterError, match="twice, or not at all"):
+        api.why(frame, PLAN, "c", rows=5)
+
+
+# -- ``api.risk`` and ``api.anonymity``: the figures of the command, of a DataFrame, with those of each row
+
+
+RISK_FRAME = pd.DataFrame(
+    {"age": [30, 30, 40, 50], "town": list("HHDH"), "ill": ["flu", "cold", "flu", "flu"]}, index=list("pqrs")
+)
+
+
+def test_figures_are_those_of_the_command_and_noted_in_the_ledger(tmp_path: Path) -> None:
+    with pytest.warns(api.PrivateStudyWarning):
+        found = api.risk(RISK_FRAME, ["age", "town"], "ill", sample_fraction=0.5, study_ledger=tmp_path / "b.sqlite")
+    assert (found["k"], found["unique"], found["l_distinct"]) == (1, 2, 1)
+    assert found.rows.index.tolist() == list("pqrs")
+    assert found.rows["class_size"].tolist() == [2, 2, 1, 1]
+    assert found.rows["risk"].tolist() == [0.5, 0.5, 1, 1]
+    assert found.rows["score"].tolist() == [0, 0, 2, 1]
+    assert "k = 1" in repr(found)
+    assert "ℓ of ill" in found._repr_html_()
+    with Ledger.open(tmp_path / "b.sqlite") as ledger:
+        assert [one.study for one in ledger.figures()] == ["risk"]
+
+
+def test_anonymity_has_the_keys_of_the_contract(tmp_path: Path) -> None:
+    with pytest.warns(api.PrivateStudyWarning):
+        found = api.anonymity(RISK_FRAME, "age", "ill", study_ledger=tmp_path / "b.sqlite")
+    assert {"k", "l_distinct", "l_entropy", "t", "risk"} <= set(found)
+    assert "score" not in found.rows
+
+
+def test_values_are_as_far_apart_as_the_hierarchy_of_a_sensitive_column_says(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"town": list("HHDD"), "ill": ["flu", "cold", "ulcer", "ulcer"]})
+    groups = pd.DataFrame({"ill": ["flu", "cold", "ulcer"], "organ": ["lung", "lung", "stomach"], "all": "*"})
+    book = tmp_path / "b.sqlite"
+    for given in ({"ill": groups}, {"ill": "tree:groups=lung=flu|cold,stomach=ulcer"}):
+        with pytest.warns(api.PrivateStudyWarning):
+            found = api.risk(frame, "town", "ill", hierarchies=given, study_ledger=book)
+        assert found["closeness"][0]["distance"] == "hierarchical"
+        # In each town half of the weight has to go to the other organ, the whole height of the tree away.
+        assert found["t"] == pytest.approx(0.5)
+    (tmp_path / "ill.csv").write_text("flu;lung;*\ncold;lung;*\nulcer;stomach;*\n", "utf-8")
+    with pytest.warns(api.PrivateStudyWarning):
+        found = api.anonymity(frame, "town", "ill", hierarchies=tmp_path, distance="hierarchical", study_ledger=book)
+    assert found["t"] == pytest.approx(0.5)
+
+
+def test_what_cannot_be_measured_is_refused_before_anything_is_noted(tmp_path: Path) -> None:
+    book = tmp_path / "b.sqlite"
+    with pytest.raises(InputError, match="no column 'agee'"):
+        api.risk(RISK_FRAME, ["agee"], study_ledger=book)
+    with pytest.raises(ParameterError):
+        api.anonymity(RISK_FRAME, ["age"], ["ill"], threshold=0, study_ledger=book)
+    assert not book.exists()

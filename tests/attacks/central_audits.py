@@ -14,7 +14,6 @@ from asks import ask_by
 from audits import HALF, Audit, Fault, Told, accuracy_text, drawn_at, ignored
 
 from workbench.data.table import Table
-from workbench.privacy.central.exponential import exponential_choice
 from workbench.release.statistics.statistics_work import statistics_work
 from workbench.release.synthetic.synthesis_work import synthesis_work
 from workbench.sanitize.plan import Plan
@@ -24,7 +23,6 @@ from workbench.statistics.asked import Request, Statistic
 from workbench.statistics.release_file import decode
 from workbench.synth import mst, synthesis, tree_fit
 from workbench.synth.parameters import SynthesisParameters
-from workbench.work import ask
 from workbench.work.ask import Ask
 from workbench.work.work import Work
 
@@ -284,15 +282,8 @@ def synthetic(method: str, names: str, rows: Rows, drawn: int, *faults: Fault, *
                 patch.setattr(place, "fitted", lambda *a, **k: tree_fit.fitted(*a, **{**k, "rounds": 3}))
             return [{k: v for k, v in told.items() if k.startswith("/file")} for told in sound(gone, samples, fault)]
 
-    return Audit(
-        f"synthesize: {method}", ONE, claim_of(made(1.0)), 2_000 if method == "mst" else 800, outputs, faults, **keys
-    )
-
-
-def exact_choice(patch: pytest.MonkeyPatch) -> None:
-    """The pair that depends most is taken as it is."""
-    assert ask.exponential_choice is exponential_choice  # type: ignore[attr-defined]
-    patch.setattr(ask, "exponential_choice", lambda scores, sensitivity, epsilon, noise: int(np.argmax(scores)))
+    samples = {"marginals": 1_600, "mst": 2_000, "aim": 800}[method]
+    return Audit(f"synthesize: {method}", ONE, claim_of(made(1.0)), samples, outputs, faults, **keys)
 
 
 LONE = [("b", "b"), *[("a", "a")] * 3]

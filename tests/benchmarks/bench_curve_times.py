@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "curve_times.md"
 sys.path.append(str(HERE.parent / "studies"))
 
-from test_curve_diabetes import BOUNDS  # noqa: E402
+from test_curve_study import DIABETES_BOUNDS as BOUNDS  # noqa: E402
 
 pytestmark = pytest.mark.benchmark
 

@@ -32,7 +32,7 @@ AFTERWARDS = "Estimating from the preview"
 ROOT = Path(__file__).resolve().parents[2]
 FRESH = """
 import json, sys, time
-from window_tools import click, open_table, shown_window, until
+from window_tools import go, open_table, shown_window, until
 from PySide6.QtWidgets import QApplication
 out = {}
 with shown_window() as window:

@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 sys.path += [str(HERE.parent / "learners"), str(HERE.parent / "studies")]
 
 import classification_tables  # noqa: E402
-from test_curve_diabetes import BOUNDS  # noqa: E402
+from test_curve_study import DIABETES_BOUNDS as BOUNDS  # noqa: E402
 
 LARGE_ROWS = 50_000
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -57,17 +58,7 @@ def released(run: Run, *, keep: str = "") -> None:
 def test_every_attack_has_the_keys_and_the_bound_of_the_certificate(run: Run, name: str) -> None:
     released(run)
     more = ("--counts", "60") if name == "reconstruction" else ()
-    words = (
-        "out.csv",
-        "--original",
-        "people.csv",
-        "--control",
-        "others.csv",
-        "--attacks",
-        "60",
-        "--ledger",
-        "l.sqlite",
-    )
+    words = shlex.split("out.csv --original people.csv --control others.csv --attacks 60 --ledger l.sqlite")
     found = run("attack", name, *words, *more, "--seed", "3")
     assert found.keys() >= KEYS
     assert found["epsilon"] == 1.0
@@ -125,17 +116,7 @@ def test_rows_that_no_certificate_shows_to_be_released_are_noted(run: Run) -> No
 
 
 def test_a_seed_repeats_an_attack(run: Run) -> None:
-    words = (
-        "people.csv",
-        "--original",
-        "people.csv",
-        "--attacks",
-        "40",
-        "--ledger",
-        "l.sqlite",
-        "--mode",
-        "multivariate",
-    )
+    words = shlex.split("people.csv --original people.csv --attacks 40 --ledger l.sqlite --mode multivariate")
     assert run("attack", "singling-out", *words, "--seed", "5") == run("attack", "singling-out", *words, "--seed", "5")
 
 

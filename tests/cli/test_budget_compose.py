@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,11 @@ from command_cases import Run
 
 from workbench.params import ParameterError
 from workbench.privacy.accounting import run_curves
+from workbench.privacy.accounting.event import group
 from workbench.privacy.accounting.event_text import events_of, from_plain, to_plain
 from workbench.privacy.accounting.leaves import alternatives
+from workbench.privacy.explain.sections import sections
+from workbench.release.ledger.ledger import Ledger
 
 EVENTS = """
 delta = 1e-6
@@ -137,9 +141,7 @@ def test_the_calculators_give_the_golden_figures(golden_entries: list[dict[str, 
     assert seen == {*keys, "grr_p", "grr_nvar_f0", "laplace_var_range2", "group_privacy_eps"}
 
 
-def test_shuffling_never_costs_more_than_the_report_itself_and_less_with_more_reports(
-    run: Run,
-) -> None:
+def test_shuffling_never_costs_more_than_the_report_itself_and_less_with_more_reports(run: Run) -> None:
     few, many = (asked(run, "shuffle", "--epsilon", "1", "--delta", "1e-6", "--rows", rows) for rows in ("10", "10000"))
     assert few["closed_form"] is None
     assert many["epsilon"] < 0.1 < few["epsilon"] <= 1
@@ -149,20 +151,7 @@ def test_shuffling_never_costs_more_than_the_report_itself_and_less_with_more_re
 def test_the_curves_of_a_run_are_a_csv_file(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_curves, "POINTS", 3)
     monkeypatch.setattr(run_curves, "HEAT_POINTS", 2)
-    given = (
-        "--rows",
-        "600",
-        "--batch",
-        "60",
-        "--noise",
-        "2",
-        "--epochs",
-        "2",
-        "--delta",
-        "1e-4",
-        "--accountant",
-        "rdp",
-    )
+    given = shlex.split("--rows 600 --batch 60 --noise 2 --epochs 2 --delta 1e-4 --accountant rdp")
     target = tmp_path / "curves.csv"
     found = asked(run, "dpsgd", *given, "--curves", str(target))
     lines = list(csv.DictReader(target.read_text(encoding="utf-8").splitlines()))
@@ -173,3 +162,138 @@ def test_the_curves_of_a_run_are_a_csv_file(tmp_path: Path, run: Run, monkeypatc
     assert float(middle["epsilon"]) == pytest.approx(found["epsilon"], rel=0.05)
     sigmas = [float(line["epsilon"]) for line in here]
     assert sigmas == sorted(sigmas, reverse=True)
+
+
+# -- ``workbench budget`` to the letter of its contract ---------------------------------------------------------------
+
+
+MNIST = ["--rows", "60000", "--batch", "64", "--noise", "1", "--epochs", "15", "--delta", "1e-5"]
+
+
+@pytest.mark.parametrize(
+    ("accountant", "epsilon", "order", "tolerance"),
+    [("rdp-classic", 1.1663206747, 13, 1e-4), ("rdp", 0.8725321872, 13, 1e-3), ("pld", 0.6110918558, None, 2e-3)],
+)
+def test_the_published_run_costs_what_is_published(
+    run: Run, accountant: str, epsilon: float, order: float | None, tolerance: float
+) -> None:
+    result = run("budget", "dpsgd", *MNIST, "--accountant", accountant, "--json").done
+    assert result["epsilon"] == pytest.approx(epsilon, abs=tolerance)
+    assert result["epsilon"] >= epsilon - 1e-9
+    assert result["order"] == order
+    assert result["steps"] == 14_070
+    assert result["sample_rate"] == 64 / 60_000
+    assert result["replace_one"]["epsilon"] == 2 * result["epsilon"]
+
+
+def test_pld_is_the_default_and_the_text_rounds_up(run: Run) -> None:
+    result = run("budget", "dpsgd", *MNIST, "--json").done
+    assert result["accountant"] == "pld"
+    shown = float(run("budget", "dpsgd", *MNIST).shown.split()[3])
+    assert result["epsilon"] <= shown < result["epsilon"] + 1e-4
+
+
+def test_gaussian_gives_the_analytic_sigma(run: Run) -> None:
+    result = run("budget", "gaussian", "--epsilon", "1", "--delta", "1e-5", "--sensitivity", "1", "--json").done
+    assert result["sigma"] == pytest.approx(3.730631634815942, abs=1e-7)
+    assert "too small" in run("budget", "gaussian", "--epsilon", "10", "--delta", "1e-5", "--sensitivity", "1").shown
+
+
+def test_belief_gives_both_bounds_and_the_note(run: Run) -> None:
+    result = run("budget", "belief", "--epsilon", "0.5", "--prior", "0.1", "--json").done
+    assert result["high"] == pytest.approx(0.15482810, abs=1e-8)
+    assert result["low"] == pytest.approx(0.06313733, abs=1e-8)
+    assert "δ > 0" in result["note"]
+    assert "at most 0.1548" in run("budget", "belief", "--epsilon", "0.5", "--prior", "0.1").shown
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["dpsgd", *MNIST[:-2], "--delta", "0"], "--delta"),
+        (["dpsgd", *MNIST[:-2], "--delta", "nan"], "--delta"),
+        (["dpsgd", *MNIST[:-2]], "--delta"),
+        (["dpsgd", *MNIST, "--accountant", "pdl"], "did you mean 'pld'"),
+        (["dpsgd", *MNIST, "--batch", "60001"], "larger than the table"),
+        (["dpsgd", *MNIST, "--noise", "0"], "--noise"),
+        (["dpsgd", *MNIST, "--epochs", "1.5"], "--epochs"),
+        (["gaussian", "--epsilon", "1e999", "--delta", "1e-5", "--sensitivity", "1"], "--epsilon"),
+        (["gaussian", "--epsilon", "1", "--delta", "1", "--sensitivity", "1"], "--delta"),
+        (["belief", "--epsilon", "1", "--prior", "1.5"], "--prior"),
+        (["compose", "no-events.json"], "does not exist"),
+        (["solve", "--rows", "100", "--delta", "1e-5", "--noise", "1"], "of epsilon, sigma, epochs and batch are open"),
+        (["shuffle", "--epsilon", "1", "--rows", "0", "--delta", "1e-6"], "--rows"),
+        (["group", "--epsilon", "5", "--delta", "0.1", "--rows", "9"], "guarantees nothing"),
+        (["gaussien"], "gaussien"),
+        ([], "dpsgd|gaussian|belief"),
+    ],
+)
+def test_bad_usage_is_one_sentence_and_exit_2(run: Run, words: list[str], said: str) -> None:
+    assert said in run("budget", *words).error()
+
+
+def test_shuffling_can_be_simulated_beside_its_bound(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.studies.shuffled.COLLECTIONS", 50_000)
+    words = ["budget", "shuffle", "--epsilon", "3", "--rows", "1000", "--delta", "1e-6", "--simulate"]
+    result = run(*words, "--values", "3", "--repeats", "50", "--json").done
+    found = result["simulated"]
+    assert found["epsilon_lower"] <= found["epsilon_attack"] <= result["epsilon"]
+    errors = {model: of["mean"] for model, of in found["errors"]["shares"].items()}
+    assert errors["central"] < errors["shuffled"] < errors["local"]
+    assert "times smaller with shuffled reports" in run(*words, "--repeats", "50").shown
+    assert "simulated" not in run(*words[:-1], "--json").done
+
+
+# -- What the command says of an ε is what the sections say, for a whole person ---------------------------------------
+
+
+def test_epsilon_is_explained_for_a_person_with_several_rows(run: Run) -> None:
+    told = run("explain", "--epsilon", "0.5", "--delta", "1e-6", "--rows-per-person", "3", "--json").json
+    assert (told["epsilon"], told["delta"]) == group(0.5, 1e-6, 3)
+    assert [s["title"] for s in told["sections"]] == [s.title for s in sections(1.5, told["delta"])]
+    assert [s["text"] for s in told["sections"]] == [list(s.text) for s in sections(1.5, told["delta"])]
+
+
+def test_three_answers_lead_to_a_range_with_reasons_and_sources(run: Run) -> None:
+    words = ["explain", "--reader", "contract", "--knowledge", "some", "--purpose", "model"]
+    told = run(*words, "--json").json["advice"]
+    assert (told["low"], told["high"]) == (0.5, 3.0)
+    assert told["published"] == ["Wikimedia", "Google", "Google", "Apple", "Google"]
+    assert len(told["reasons"]) == 4
+    text = run(*words).out
+    assert "A range to begin with: ε = 0.5 to 3" in text
+    assert "arXiv 2002.05839" in text
+    assert max(map(len, text.splitlines())) < 200
+
+
+# -- ``ledger cap`` with one of its two caps alone --------------------------------------------------------------------
+
+
+CAP = ("ledger", "cap", "people.csv", "--ledger", "l.sqlite")
+
+
+def caps(run: Run) -> tuple[float | None, float | None]:
+    (account,) = run("ledger", "show", "--ledger", "l.sqlite", "--json").json["accounts"]
+    return account["cap_epsilon"], account["cap_delta"]
+
+
+def test_the_cap_of_delta_can_be_set_alone_and_that_of_epsilon_stays(folder: Path, run: Run) -> None:
+    assert run(*CAP, "--epsilon", "4.5").code == 0
+    assert run(*CAP, "--delta", "1e-5").code == 0
+    assert caps(run) == (4.5, 1e-5)
+    assert run(*CAP, "--delta", "2e-5").code == 0
+    assert run(*CAP, "--epsilon", "6").code == 0
+    assert caps(run) == (6.0, 2e-5)
+
+
+def test_a_cap_of_delta_alone_is_refused_where_none_of_epsilon_stands_and_nothing_is_recorded(
+    folder: Path, run: Run
+) -> None:
+    said = run(*CAP, "--delta", "1e-5").error()
+    assert "there is no cap of epsilon yet that could stay as it is (--delta); give --epsilon as well" in said
+    with Ledger.open(folder / "l.sqlite") as ledger:
+        assert list(ledger.entries()) == []
+
+
+def test_a_cap_without_a_number_is_refused(folder: Path, run: Run) -> None:
+    assert "no cap is named (ledger cap); give --epsilon, --delta or both" in run(*CAP).error()

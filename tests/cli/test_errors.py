@@ -254,10 +254,7 @@ WORDS: dict[str, tuple[list[str], str]] = {
         "the answer 'everyon' is not known, did you mean 'everyone'?",
     ),
     "an epsilon to explain": (["explain", "--epsilon", "0"], "--epsilon"),
-    "an unknown suffix": (
-        sanitize(output="out.xls"),
-        "the output's suffix '.xls' is not known (out.xls); use one of",
-    ),
+    "an unknown suffix": (sanitize(output="out.xls"), "the output's suffix '.xls' is not known (out.xls); use one of"),
     "a folder as output": (sanitize(output="."), "the output's suffix '' is not known"),
     "an output in a missing folder": (sanitize(output="no/out.csv"), "the folder of the output does not exist"),
     "an output under a file": (sanitize(output="plan.toml/out.csv"), "the folder of the output does not exist"),
@@ -270,22 +267,13 @@ WORDS: dict[str, tuple[list[str], str]] = {
     "a cap of zero": ([*CAP, "0"], "--epsilon = 0.0 is not a number above 0"),
     "a cap of nan": ([*CAP, "nan"], "--epsilon = 'nan' is not a number above 0"),
     "a negative cap": ([*CAP, "-1e-3"], "--epsilon = -0.001 is not a number"),
-    "a delta of one": (
-        [*CAP, "1", "--delta", "1"],
-        "--delta = 1.0 is not a number at least 0 and below 1",
-    ),
+    "a delta of one": ([*CAP, "1", "--delta", "1"], "--delta = 1.0 is not a number at least 0 and below 1"),
     "a version of an unknown table": (
         ["ledger", "version", "people.csv", "--of", "sample:iris"],
         "the older table is not in the ledger",
     ),
-    "a ledger that is not there": (
-        ["ledger", "verify", "--ledger", "no.sqlite"],
-        "there is no such file (no.sqlite)",
-    ),
-    "rows to forecast of nought": (
-        [*FORECAST, "0"],
-        "--rows = 0 is not a whole number",
-    ),
+    "a ledger that is not there": (["ledger", "verify", "--ledger", "no.sqlite"], "there is no such file (no.sqlite)"),
+    "rows to forecast of nought": ([*FORECAST, "0"], "--rows = 0 is not a whole number"),
     "half a row": ([*FORECAST, "1.5"], "--rows = '1.5' is not a whole number"),
     "a certificate that is not there": (["verify", "people.csv"], "the file has no certificate beside it"),
     "an estimate without a certificate": (["estimate", "people.csv"], "the file has no certificate beside it"),
@@ -302,10 +290,7 @@ WORDS: dict[str, tuple[list[str], str]] = {
         "the table has no column 'ages', did you mean 'age'?",
     ),
     "a plan over its table": ([*DRAFT, "people.csv"], "the output would replace"),
-    "a plan in a missing folder": (
-        [*DRAFT, "no/p.toml"],
-        "the folder of the output does not exist",
-    ),
+    "a plan in a missing folder": ([*DRAFT, "no/p.toml"], "the folder of the output does not exist"),
 }
 
 

@@ -7,6 +7,7 @@ import errno
 import hashlib
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -364,18 +365,7 @@ def test_models_about_a_population_need_and_read_its_table(folder: Path, run: Ru
     people = ["age,city", *(f"{20 + i % 40},{('Graz', 'Linz')[i % 2]}" for i in range(400))]
     Path("people.csv").write_text("\n".join(people) + "\n", "utf-8")
     Path("part.csv").write_text("\n".join([people[0], *people[1::5]]) + "\n", "utf-8")
-    words = (
-        "generalize",
-        "part.csv",
-        "--quasi",
-        "age,city",
-        "--hierarchies",
-        "own",
-        "--delimiter",
-        ",",
-        "--header",
-        "yes",
-    )
+    words = shlex.split("generalize part.csv --quasi age,city --hierarchies own --delimiter , --header yes")
     assert run("generalize", "people.csv", *words[2:], "--make").code == 0
     more = ("--k", "2", "--suppression", "0.1", "--ledger", "g.sqlite")
     assert "population" in run(*words, *more, "--k-map", "20", "-o", "a.csv").refused()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -64,22 +65,7 @@ GENERAL = ["--quasi", f"{AGE},{CITY}", "--hierarchies", "levels"]
 FIT = ["--target", CITY, "--model", "naive-bayes", "--bounds", "plan.toml"]
 MEDIAN = ["--target", AGE, "--model", "median-forest", "--bounds", "plan.toml"]
 SYNTHESIS = ["--plan", "plan.toml", "--epsilon", "1", "--ledger", "s.sqlite"]
-NETWORK = [
-    "--network",
-    "mlp",
-    "--epsilon",
-    "1",
-    "--delta",
-    "1e-5",
-    "--batch",
-    "8",
-    "--epochs",
-    "1",
-    "--lr",
-    "1",
-    "--clip",
-    "1",
-]
+NETWORK = shlex.split("--network mlp --epsilon 1 --delta 1e-5 --batch 8 --epochs 1 --lr 1 --clip 1")
 SWEEP = {"network": "logistic", "noise": 2.0, "delta": 1e-5, "batch": 8, "epochs": 1, "lr": 1, "clip": 1}
 STATISTICS = ["--plan", "plan.toml", "--epsilon", "1"]
 RAPPOR, LEDGER_R, BITS = ["--params", "r.csv"], ["--ledger", "r.sqlite"], ["--k=32", "--m=2"]

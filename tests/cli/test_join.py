@@ -17,7 +17,6 @@ FILLED = {
 LEDGER = ("--ledger", "l.sqlite")
 JOIN = "visits.csv --join patients.csv --on who=patient"
 RELEASE = "statistics visits.csv --join patients.csv --plan p --epsilon 4 --count sex -o s.csv"
-ALONE = "statistics patients.csv --plan q --epsilon 5 --count sex -o t.csv"
 OPEN = ('domain = "?"\n', 'lower = "?"\n', 'upper = "?"\n')
 
 
@@ -122,10 +121,7 @@ def test_what_cannot_be_joined_is_refused_in_a_sentence(clinic: Path, run: Run, 
 def test_where_each_table_has_a_cap_the_lower_one_counts_and_the_advice_makes_one_of_them(
     clinic: Path, run: Run
 ) -> None:
-    for words in (
-        "ledger cap visits.csv --epsilon 40",
-        "ledger cap patients.csv --epsilon 1",
-    ):
+    for words in ("ledger cap visits.csv --epsilon 40", "ledger cap patients.csv --epsilon 1"):
         assert run(*words.split(), *LEDGER).code == 0, words
     release = RELEASE.split()
     assert "ledger group visits.csv --with FILE --ledger l.sqlite" in run(*release, *LEDGER).error(3)

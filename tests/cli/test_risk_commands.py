@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 from pathlib import Path
 
 import pytest
-from command_cases import Run
+from command_cases import Run, cities
 
+from workbench.release.atomic import PartFile
 from workbench.release.ledger.ledger import Ledger
 from workbench.risk import measures
 from workbench.risk.measures import Line, Measure
@@ -133,3 +137,145 @@ def test_figures_of_a_generalised_table_are_public_as_well(folder: Path, run: Ru
     found = run("risk", "out.csv", "--quasi", "age,town", "--ledger", "book.sqlite", "--json").done
     assert (found["private"], found["k"] >= 2) == (False, True)
     assert "risk" not in noted(folder)
+
+
+# -- ``workbench quality``: a certified release and any other table beside the original; private and noted
+
+
+@pytest.fixture
+def quality_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to stand in, with a table and its plan."""
+    monkeypatch.chdir(tmp_path)
+    return cities(tmp_path)
+
+
+def test_synthetic_rows_are_scored_and_the_ledger_notes_it(quality_folder: Path, run: Run) -> None:
+    book = ("--ledger", "book.sqlite")
+    run("synthesize", "t.csv", "--plan", "plan.toml", "--epsilon", "3", "-o", "s.csv", *book)
+    words = ("quality", "s.csv", "--original", "t.csv", "--target", "city", *book)
+    found = run(*words, "--json").done
+    assert found["private"] is True
+    assert found["left_out"] == {}
+    assert [c["metric"] for c in found["columns"]] == ["KSComplement", "TVComplement"]
+    assert [p["columns"] for p in found["pairs"]] == [["age", "city"]]
+    assert set(found["scores"]) == {"column_shapes", "pair_trends", "two_way", "pmse", "training"}
+    for one in found["scores"].values():
+        assert {"value", "held_out", "share", "level"} <= set(one)
+        assert one["value"] <= 1
+    assert found["scores"]["pmse"]["ratio"] > 0
+    with Ledger.read(Path("book.sqlite")) as ledger:
+        assert [shown.study for shown in ledger.figures()] == ["quality"]
+    shown = run(*words).shown
+    assert "private – not for release" in shown
+    assert "Training a model" in shown
+    again = run(*words, "--json").done
+    assert again == found
+
+
+def test_any_table_and_a_control_set_will_do(quality_folder: Path, run: Run) -> None:
+    rows = Path("t.csv").read_text().splitlines()
+    Path("copy.csv").write_text("\n".join(rows[:9]) + "\n")
+    Path("others.csv").write_text("\n".join([rows[0], *rows[9:]]) + "\n")
+    words = ("quality", "copy.csv", "--original", "copy.csv", "--control", "others.csv", "--ledger", "b.sqlite")
+    found = run(*words, "--json").done
+    assert found["held_out"] == "control"
+    assert found["scores"]["column_shapes"]["value"] == 1
+
+
+def test_what_is_no_table_of_rows_is_refused(quality_folder: Path, run: Run) -> None:
+    book = ("--ledger", "book.sqlite")
+    run("statistics", "t.csv", "--plan", "plan.toml", "--epsilon", "1", "-o", "f.csv", *book)
+    assert "no rows of people" in run("quality", "f.csv", "--original", "t.csv", *book).refused()
+    run("sanitize", "t.csv", "--plan", "plan.toml", "-o", "n.csv", "--ledger", "other.sqlite")
+    Path("n.csv").write_text(Path("n.csv").read_text() + "1,Graz\n")
+    assert "not the file" in run("quality", "n.csv", "--original", "t.csv", *book).refused()
+    assert "no column 'age2'" in run("quality", "t.csv", "--original", "t.csv", "--target", "age2", *book).refused()
+
+
+def test_numbers_nearer_than_the_steps_of_a_double_are_scored(quality_folder: Path, run: Run) -> None:
+    lines = [f"{10**18 + i},{'xy'[i % 2]}" for i in range(60)]
+    Path("long.csv").write_text("\n".join(["n,c", *lines]) + "\n", "utf-8")
+    assert run("quality", "long.csv", "--original", "long.csv", "--json").done["overall"] is not None
+
+
+def test_the_original_is_no_control_set_and_rows_without_a_certificate_are_noted(
+    quality_folder: Path, run: Run
+) -> None:
+    book = ("--ledger", "book.sqlite")
+    assert run("quality", "t.csv", "--original", "t.csv", "--control", "t.csv", *book).code == 2
+    Path("other.csv").write_text("age,city\n" + "\n".join(f"{20 + i},x{i % 3}" for i in range(40)) + "\n", "utf-8")
+    run("quality", "other.csv", "--original", "t.csv", "--ledger", "two.sqlite")
+    with Ledger.read(Path("two.sqlite")) as ledger:
+        assert len({shown.dataset for shown in ledger.figures()}) == 2
+
+
+# -- ``workbench report``: PDF or HTML, readable by its owner alone, and in a bundle only where it is asked for
+
+
+COLUMNS = ("--quasi", "age", "--sensitive", "city", "--attacks", "50", "--ledger", "book.sqlite")
+
+
+@pytest.fixture
+def report_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to stand in, with a table, its plan and a release."""
+    monkeypatch.chdir(tmp_path)
+    return cities(tmp_path)
+
+
+def test_a_report_of_a_release_is_written_and_goes_into_a_bundle(report_folder: Path, run: Run) -> None:
+    run("sanitize", "t.csv", "--plan", "plan.toml", "-o", "n.csv", "--ledger", "book.sqlite")
+    words = ("report", "n.csv", "--original", "t.csv", *COLUMNS, "-o", "r.html", "--bundle", "b")
+    found = run(*words, "--json").done
+    assert found["private"] is True
+    assert found["epsilon"] > 0
+    assert found["released_risk"]["rows"] == 300
+    assert {one["attack"] for one in found["attacks"]} >= {"inference"}
+    assert "closest" in found["not_tried"]
+    assert found["quality"]["scores"]["column_shapes"]["value"] > 0
+    page = Path("r.html").read_text("utf-8")
+    assert "private – not for release" in page
+    assert "What ε allows" in page
+    assert stat.S_IMODE(Path("r.html").stat().st_mode) == 0o600
+    assert (report_folder / "b/private/risk-report.pdf").read_bytes().startswith(b"%PDF")
+    assert run("verify", "b", "--json").done["ok"] is True
+    (report_folder / "b/private/risk-report.html").write_text("changed")
+    assert run("verify", "b", "--json").code == 5
+    assert "exists" in run(*words).refused()
+
+
+def test_a_table_alone_is_reported_on(report_folder: Path, run: Run) -> None:
+    shown = run("report", "t.csv", *COLUMNS, "-o", "r.html").shown
+    assert "rows of the table are unique" in shown
+    assert "private – not for release" in shown
+    assert "--original" in run("report", "t.csv", *COLUMNS, "-o", "r.html", "--bundle", "b").refused()
+    assert ".pdf or .html" in run("report", "t.csv", *COLUMNS, "-o", "r.txt").refused()
+
+
+def test_a_model_is_attacked_as_models_are(report_folder: Path, run: Run) -> None:
+    run("fit", "t.csv", "--target", "city", "--model", "naive-bayes", "--epsilon", "1", "--bounds", "plan.toml",
+        "-o", "m", "--ledger", "book.sqlite")  # fmt: skip
+    lines = Path("t.csv").read_text("utf-8").splitlines()
+    Path("others.csv").write_text("\n".join([lines[0], *lines[1:200:2]]) + "\n", "utf-8")
+    words = ("report", "m", "--original", "t.csv", "--control", "others.csv", *COLUMNS, "-o", "r.html")
+    found = run(*words, "--json").done
+    assert [one["attack"] for one in found["attacks"]] == ["membership", "inversion"]
+    assert found["released_risk"] is None
+    assert found["quality"] is None
+    assert found["epsilon"] == 1
+
+
+@pytest.mark.parametrize("form", ["html", "pdf"])
+def test_a_full_disk_leaves_no_half_a_report_and_is_one_sentence(
+    form: str, report_folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(PartFile, "publish", full)
+    monkeypatch.setattr("workbench.release.documents.written_document.document_bytes", lambda *_: b"printed")
+    result = run("report", "t.csv", *COLUMNS, "-o", f"r.{form}")
+    assert result.code == 2
+    (said,) = [line for line in result.err.splitlines() if line.startswith("error: ")]
+    assert "space" in said
+    assert not list(Path().glob("*r.*.part*"))
+    assert not Path(f"r.{form}").exists()

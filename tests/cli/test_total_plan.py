@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -53,20 +54,7 @@ kind = "category"
 domain = ["yes", "no"]
 missing = "refuse"
 """
-STATED = [
-    "--encoding",
-    "utf-8",
-    "--delimiter",
-    ",",
-    "--quote",
-    '"',
-    "--escape",
-    "doubled",
-    "--decimal",
-    ".",
-    "--header",
-    "yes",
-]
+STATED = shlex.split("--encoding utf-8 --delimiter , --quote '\"' --escape doubled --decimal . --header yes")
 UNSTATED = [word for word in STATED if word not in ("--decimal", ".")]
 
 
@@ -153,23 +141,8 @@ def test_forecast_and_estimate_know_the_missing_cell(run: Run) -> None:
 @pytest.mark.parametrize("case", BAD)
 def test_fit_takes_every_row(run: Run, case: str) -> None:
     write(*GOOD, BAD[case], *GOOD)
-    fit = [
-        "fit",
-        "t.csv",
-        "--target",
-        "label",
-        "--model",
-        "naive-bayes",
-        "--epsilon",
-        "2",
-        "--bounds",
-        "plan.toml",
-        "-o",
-        "m",
-        "--ledger",
-        "l.sqlite",
-    ]
-    assert run(*fit, *UNSTATED).code == 0
+    fit = "fit t.csv --target label --model naive-bayes --epsilon 2 --bounds plan.toml -o m --ledger l.sqlite"
+    assert run(*fit.split(), *UNSTATED).code == 0
     card = json.loads(Path("m/card.json").read_text())
     assert card["rows"] == json.loads(Path("m/model.json").read_text())["rows"] == 81
     assert "an empty row, like any row without a valid class, contributes nothing" in card["guarantee"]["statement"]

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import struct
 import threading
 import time
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
-from workbench.data.images.image_set import ImageSet
+from workbench.data import isolated_child
+from workbench.data.images import image_set, packed
+from workbench.data.images.class_folders import is_loose, read_loose
+from workbench.data.images.image_set import EXAMPLES, MOST_CLASSES, ImageSet, ImageShape, overview, small
 from workbench.data.images.read import ImageOptions, is_image_set, of_class_folders, read_images
 from workbench.params import CancelledError, InputError
 from workbench.release.ledger.identity import identify
@@ -51,6 +57,13 @@ def png(image: np.ndarray) -> bytes:
     stream = io.BytesIO()
     Image.fromarray(image).save(stream, "PNG")
     return stream.getvalue()
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unpack in this process: the others show that it is done in one of its own, which takes a while to begin."""
+    monkeypatch.setattr(packed, "run_in_process", lambda work, *given: work(*given))
+    monkeypatch.setattr(isolated_child, "restrict", lambda *_: None)
 
 
 def archive(file: Path, images: np.ndarray, codes: np.ndarray, root: str = "") -> Path:
@@ -110,6 +123,7 @@ def test_cifar_takes_the_published_names_and_joins_the_batches(tmp_path: Path) -
         read_images(tmp_path / "data_batch_1.bin")
 
 
+@pytest.mark.usefixtures("here")
 def test_arrays_are_found_by_their_names_and_never_unpickled(tmp_path: Path) -> None:
     file, images, names = tmp_path / "a.npz", pixels((ROWS, 8, 8, 3)), np.array(["dog", "cat"])[labels(2)]
     np.savez_compressed(file, x_train=images, y_train=labels(2), x_test=images[:3], y_test=labels(2)[:3])
@@ -267,3 +281,273 @@ def test_a_reading_that_is_cancelled_ends_within_a_second(tmp_path: Path, form: 
         took = time.monotonic() - began - wait
         timer.join()
         assert took < 1, f"{wait} s"
+
+
+# -- Images without classes, the overview of a set with classes, and what of a folder tells that it has changed
+
+
+GREY, COLOUR = ImageShape(1, 8, 8), ImageShape(3, 8, 8)
+
+
+def picture(file: Path, grey: int, size: tuple[int, int] = (10, 6)) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(np.full((size[1], size[0], 3), grey, np.uint8)).save(file)
+    return file
+
+
+def test_files_of_several_folders_are_brought_to_one_shape(tmp_path: Path) -> None:
+    files = [picture(tmp_path / "a" / "one.png", 10), picture(tmp_path / "b" / "two.jpg", 200, (30, 40))]
+    found = read_loose([str(file) for file in files], GREY)
+    assert found.images.shape == (2, 1, 8, 8)
+    assert found.files == (os.path.join("a", "one.png"), os.path.join("b", "two.jpg"))
+    assert not found.labelled
+    assert found.rows == 2
+    assert abs(int(found.images[1].mean()) - 200) < 3
+    assert read_loose([str(files[0])], COLOUR).images.shape == (1, 3, 8, 8)
+
+
+def test_a_folder_gives_what_lies_in_it_alone(tmp_path: Path) -> None:
+    for name in ("b.png", "a.png", ".hidden.png", "below/c.png"):
+        picture(tmp_path / name, 50)
+    (tmp_path / "notes.txt").write_text("no image")
+    assert is_loose(tmp_path)
+    assert read_loose([str(tmp_path)], GREY).files == ("a.png", "b.png")
+    assert not is_loose(tmp_path / "notes.txt")
+    assert is_loose(tmp_path / "a.png")
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda folder: [], "there are no images"),
+        (lambda folder: [folder / "none.png"], "no such file"),
+        (lambda folder: [folder / "notes.txt"], "is not a PNG or JPEG image"),
+        (lambda folder: [folder / "bad.png"], "is not a PNG or JPEG image"),
+        (lambda folder: [folder / "link.png"], "is a link"),
+    ],
+)
+def test_what_cannot_be_read_is_one_sentence(tmp_path: Path, make, words) -> None:
+    (tmp_path / "notes.txt").write_text("no image")
+    (tmp_path / "bad.png").write_bytes(b"no image")
+    (tmp_path / "link.png").symlink_to(picture(tmp_path / "real" / "one.png", 3))
+    with pytest.raises(InputError, match=words):
+        read_loose([str(path) for path in make(tmp_path)], GREY)
+
+
+def test_every_class_is_counted_and_a_few_of_its_images_are_kept_small() -> None:
+    labels = np.array([0] * 100 + [2] * 3, np.int64)
+    images = ImageSet.of(np.zeros((103, 1, 200, 130), np.uint8), labels, ("a", "b", "c"), "made")
+    seen = overview(images)
+    assert [(one.name, one.images, len(one.examples)) for one in seen] == [
+        ("a", 100, EXAMPLES),
+        ("b", 0, 0),
+        ("c", 3, 3),
+    ]
+    assert max(seen[0].examples[0].shape[1:]) <= 128
+    many = ImageSet.of(np.zeros((60, 1, 4, 4), np.uint8), np.arange(60), [str(k) for k in range(60)], "made")
+    assert [len(one.examples) for one in overview(many)] == [1] * MOST_CLASSES + [0] * (60 - MOST_CLASSES)
+
+
+def test_a_small_image_stays_as_it_is() -> None:
+    image = np.arange(3 * 8 * 8, dtype=np.uint8).reshape(3, 8, 8)
+    assert np.array_equal(small(image), image)
+
+
+# -- What a small file unfolds into is compared with the free memory before it is taken, and refused in a sentence
+
+
+MIB = 1 << 20
+
+
+def header(shape: tuple[int, ...], kind: str = "|u1", columns_first: bool = False) -> bytes:
+    out = io.BytesIO()
+    np.lib.format.write_array_header_1_0(out, {"descr": kind, "fortran_order": columns_first, "shape": shape})
+    return out.getvalue()
+
+
+def zeros(file: Path, shape: tuple[int, ...], labels: np.ndarray | None = None) -> Path:
+    """Write an archive with an array of zeros and labels, a mebibyte at a time."""
+    count = int(np.prod(shape))
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as out:
+        with out.open("x.npy", "w", force_zip64=True) as stream:
+            stream.write(header(shape))
+            for at in range(0, count, MIB):
+                stream.write(bytes(min(MIB, count - at)))
+        with out.open("y.npy", "w") as stream:
+            np.save(stream, np.zeros(shape[0], np.uint8) if labels is None else labels)
+    return file
+
+
+def free(monkeypatch: pytest.MonkeyPatch, amount: int) -> None:
+    monkeypatch.setattr(image_set, "free_memory", lambda: amount)
+
+
+def peak(path: Path) -> int:
+    """Return the most memory that a refused reading takes."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match=r"of memory, and only .* is available"):
+            read_images(path)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_archive_that_does_not_fit_is_refused_before_memory_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = zeros(tmp_path / "a.npz", (64, 512, 512))  # 16 MiB of pixels, twice while they are read
+    assert file.stat().st_size < MIB
+    free(monkeypatch, 40 * MIB)
+    assert peak(file) < 4 * MIB
+    free(monkeypatch, 4096 * MIB)
+    assert read_images(file).images.shape == (64, 1, 512, 512)
+
+
+def test_labels_that_do_not_belong_to_the_images_are_refused_before_they_are_read(tmp_path: Path) -> None:
+    file = zeros(tmp_path / "a.npz", (4, 8, 8), np.zeros(32 * MIB, np.uint8))
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match="there are 4 images and labels of the shape"):
+            read_images(file)
+        assert tracemalloc.get_traced_memory()[1] < 4 * MIB
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_packed_file_that_does_not_fit_is_refused_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "train-images-idx3-ubyte.gz"
+    with gzip.open(file, "wb", compresslevel=1) as out:
+        out.write(struct.pack(">4I", 0x0803, 64, 1024, 1024) + bytes(64 * MIB))
+    (tmp_path / "train-labels-idx1-ubyte").write_bytes(struct.pack(">2I", 0x0801, 64) + bytes(64))
+    monkeypatch.setattr(packed, "_AT_ONCE", MIB)
+    free(monkeypatch, 8 * MIB)
+    assert peak(file) < 24 * MIB
+
+
+def test_a_table_of_too_many_images_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(image_set, "_MANY", 100)
+    file = zeros(tmp_path / "a.npz", (2_000, 1, 1))
+    free(monkeypatch, MIB)
+    with pytest.raises(InputError, match="the 2,000 images of the archive would take"):
+        read_images(file)
+    free(monkeypatch, 1000)
+    pixels, codes = np.zeros((101, 1, 2, 2), np.uint8), np.zeros(101, np.int64)
+    with pytest.raises(InputError, match="the table of 101 images would take"):
+        image_set.ImageSet.of(pixels, codes, ("a",), "made")
+
+
+@pytest.mark.parametrize("comment", [b"", b"packed by hand"])
+def test_the_list_of_an_archive_is_measured_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, comment: bytes
+) -> None:
+    file = tmp_path / "a.zip"
+    with zipfile.ZipFile(file, "w") as out:
+        out.comment = comment
+        for at in range(2_000):
+            out.writestr(f"class {at % 2}/{at}.png", b"")
+    with zipfile.ZipFile(file) as archive:
+        listed = file.stat().st_size - archive.start_dir - 22 - len(comment)
+    with file.open("rb") as stream:
+        assert image_set._size_of_list(stream) == listed
+    free(monkeypatch, MIB)
+    opened = []
+    monkeypatch.setattr(zipfile, "ZipFile", lambda *given: opened.append(given))
+    with pytest.raises(InputError, match="the list of the files in the archive would take"):
+        read_images(file)
+    assert not opened
+    file.write_bytes(b"PK\x05\x06")
+    with file.open("rb") as stream:
+        assert image_set._size_of_list(stream) == 0
+
+
+def test_the_list_of_a_large_archive_is_measured_in_its_own_record(tmp_path: Path) -> None:
+    end = b"PK\x05\x06" + struct.pack("<4H2LH", 0, 0, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0)
+    record = b"PK\x06\x06" + struct.pack("<Q2H2L4Q", 44, 45, 45, 0, 0, 7, 7, 5_000_000_000, 0)
+    locator = b"PK\x06\x07" + struct.pack("<LQL", 0, 0, 1)
+    (tmp_path / "a.zip").write_bytes(record + locator + end)
+    with (tmp_path / "a.zip").open("rb") as stream:
+        assert image_set._size_of_list(stream) == 5_000_000_000
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("kind", ["|V0", "<U0", "|i1"])
+def test_odd_types_and_shapes_are_damaged_arrays(tmp_path: Path, kind: str) -> None:
+    shape = (-2, -2) if kind == "|i1" else (4,)
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as out:
+        out.writestr("x.npy", header((4, 8, 8)) + bytes(256))
+        out.writestr("y.npy", header(shape, kind) + (bytes(4) if kind == "|i1" else b""))
+    with pytest.raises(InputError, match=r"y\.npy is damaged"):
+        read_images(tmp_path / "a.npz")
+
+
+@pytest.mark.usefixtures("here")
+def test_the_order_of_the_axes_and_the_checksum_are_kept(tmp_path: Path) -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (20, 3, 6, 5)).astype(np.uint8)
+    np.savez(tmp_path / "a.npz", x=np.asfortranarray(pixels), y=np.arange(20) % 10)
+    assert np.array_equal(read_images(tmp_path / "a.npz").images, pixels)
+    data = bytearray((tmp_path / "a.npz").read_bytes())
+    place = data.index(np.asfortranarray(pixels).tobytes("F")[:64])
+    data[place] ^= 1
+    (tmp_path / "a.npz").write_bytes(data)
+    with pytest.raises(InputError, match="damaged"):
+        read_images(tmp_path / "a.npz")
+
+
+def packed_idx(folder: Path, shape: tuple[int, int, int], follow: int, labels: int | None = None) -> Path:
+    """Write a packed IDX file whose header promises ``shape`` and that holds ``follow`` zeros, with its labels."""
+    file = folder / "train-images-idx3-ubyte.gz"
+    with gzip.open(file, "wb", compresslevel=6) as out:
+        out.write(struct.pack(">4I", 0x0803, *shape))
+        for _ in range(follow // MIB):
+            out.write(bytes(MIB))
+        out.write(bytes(follow % MIB))
+    count = shape[0] if labels is None else labels
+    (folder / "train-labels-idx1-ubyte").write_bytes(struct.pack(">2I", 0x0801, count) + bytes(count))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("shape", "follow", "labels", "said"),
+    [
+        ((1, 28, 28), 64 * MIB, None, "the header promises 784 bytes and more follow"),
+        ((80_000, 28, 28), 64 * MIB, 10, "80000 images and 10 labels"),
+        ((300_000, 28, 28), 784, None, "promises more than the file can hold"),
+        ((2, 28, 28), 784, None, "the header promises 1,568 bytes and 784 follow"),
+    ],
+)
+def test_a_header_is_judged_before_what_follows_it_is_unpacked(
+    tmp_path: Path, shape: tuple[int, int, int], follow: int, labels: int | None, said: str
+) -> None:
+    """A file of 6 MB unfolded into 4.35 GB before anybody looked at its header."""
+    file = packed_idx(tmp_path, shape, follow, labels)
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match=said):
+            read_images(file)
+        assert tracemalloc.get_traced_memory()[1] < 4 * MIB
+    finally:
+        tracemalloc.stop()
+
+
+def test_packed_images_are_read_as_the_plain_ones_are(tmp_path: Path) -> None:
+    file = packed_idx(tmp_path, (3, 512, 700), 3 * 512 * 700)
+    assert read_images(file).images.shape == (3, 1, 512, 700)
+    records = np.random.default_rng(1).integers(0, 10, (3, 3073), np.uint8)
+    (tmp_path / "data_batch_1.bin").write_bytes(records.tobytes())
+    with gzip.open(tmp_path / "data_batch_2.bin.gz", "wb") as out:
+        out.write(records.tobytes())
+    plain, unfolded = (read_images(tmp_path / f"data_batch_{name}").images for name in ("1.bin", "2.bin.gz"))
+    assert np.array_equal(plain, unfolded)
+
+
+def test_what_unpacks_can_die_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = packed_idx(tmp_path, (1, 28, 28), 784)
+    monkeypatch.setattr(packed, "_pieces", killed)
+    with pytest.raises(InputError, match="damaged or cut short"):
+        read_images(file)
+
+
+def killed(files: object, emit: object, cancel: object) -> None:
+    """End this process as a fault of a library would."""
+    os.kill(os.getpid(), 9)

@@ -6,6 +6,7 @@ import functools
 import gzip
 import http.server
 import importlib.util
+import shlex
 import sys
 import tempfile
 import threading
@@ -149,34 +150,8 @@ def _cells(_: Any, part: Any) -> pl.DataFrame:
         ["sanitize", "{}", "--plan", "plan.toml", "-o", "out.csv"],
         ["statistics", "{}", "--plan", "plan.toml", "--epsilon", "1", "-o", "figures.csv"],
         ["synthesize", "{}", "--plan", "plan.toml", "--epsilon", "1", "-o", "made.csv"],
-        [
-            "fit",
-            "{}",
-            "--target",
-            "city",
-            "--model",
-            "naive-bayes",
-            "--epsilon",
-            "1",
-            "--bounds",
-            "plan.toml",
-            "-o",
-            "m",
-        ],
-        [
-            "curve",
-            "{}",
-            "--target",
-            "city",
-            "--bounds",
-            "plan.toml",
-            "--epsilons",
-            "1",
-            "--repeats",
-            "2",
-            "-o",
-            "c.csv",
-        ],
+        shlex.split("fit {} --target city --model naive-bayes --epsilon 1 --bounds plan.toml -o m"),
+        shlex.split("curve {} --target city --bounds plan.toml --epsilons 1 --repeats 2 -o c.csv"),
         ["rappor", "encode", "{}", "--column", "city", "--params", "params.csv", "-o", "reports.csv"],
     ],
     ids=lambda words: words[0],

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -19,6 +20,7 @@ from workbench.deep.networks import network  # noqa: E402
 from workbench.deep.networks.scattered import DIRECTIONS, STROKES, public_directions  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.deep.preparation import engine_for  # noqa: E402
+from workbench.deep.scattering import CHANNELS, MOST_SLANT, scatter, straightened  # noqa: E402  # noqa: E402
 from workbench.deep.table_kernel import TableClippedSum  # noqa: E402
 from workbench.deep.trainer import train  # noqa: E402
 from workbench.paths import resources  # noqa: E402
@@ -100,3 +102,78 @@ def test_mnist_is_learned_at_a_small_epsilon(shared_data: Path) -> None:
     run = train(plan, data, Charged(lambda cost: None))
     assert float(run.cost.epsilon) <= 2.0
     assert TrainedModel.of(run).accuracy(held_out) > 0.96
+
+
+# -- Scattering coefficients against Kymatio 0.3.0 (NumPy 1, SciPy 1.11), computed once in an environment of its own
+
+
+GOLDEN = {
+    (0, 0, 0): 0.4886148,
+    (0, 3, 4): 1.3929063,
+    (1, 2, 2): 0.1151846,
+    (5, 3, 3): 0.0989294,
+    (8, 6, 0): 0.0514962,
+    (9, 0, 6): 0.0191715,
+    (16, 4, 1): 0.014661,
+    (17, 3, 3): 0.0054226,
+    (40, 2, 5): 0.0069965,
+    (80, 6, 6): 0.002043,
+}
+NORMS = {(0, 1): 4.9059448, (1, 17): 1.6866895, (17, 81): 0.3610341}
+
+
+def image() -> torch.Tensor:
+    y, x = np.mgrid[0:28, 0:28]
+    stripes = ((x * 7 + y * 13) % 29) / 29 + ((x - 14) ** 2 + (y - 9) ** 2 < 40)
+    return torch.from_numpy(stripes.astype(np.float32))[None, None]
+
+
+def test_coefficients_are_those_of_kymatio() -> None:
+    found = scatter(image())[0]
+    assert found.shape == (CHANNELS, 7, 7) == (81, 7, 7)
+    for place, value in GOLDEN.items():
+        assert float(found[place]) == pytest.approx(value, rel=2e-4)
+    for (low, high), norm in NORMS.items():
+        assert float(found[low:high].norm()) == pytest.approx(norm, rel=1e-4)
+
+
+def test_planes_are_transformed_one_by_one() -> None:
+    both = torch.cat([image(), image().flip(3)], dim=1)
+    together = scatter(both)[0]
+    for plane in range(2):
+        alone = scatter(both[:, plane : plane + 1])[0]
+        torch.testing.assert_close(together[81 * plane : 81 * (plane + 1)], alone, rtol=1e-5, atol=1e-6)
+
+
+# -- Characters set upright by their own moments: a slanted bar becomes the upright one, and no image sees another
+
+
+def bar(slant: float, shift: tuple[int, int] = (0, 0)) -> torch.Tensor:
+    """A bar 3 wide and 16 high whose column moves by ``slant`` for each line; soft edges, so that shearing is exact."""
+    y, x = torch.meshgrid(torch.arange(28.0) - 13.5 - shift[0], torch.arange(28.0) - 13.5 - shift[1], indexing="ij")
+    return (2 - (x - slant * y).abs()).clamp(0, 1) * (y.abs() < 8)
+
+
+@pytest.mark.parametrize("slant", [-0.5, 0.2, 0.5])
+@pytest.mark.parametrize("shift", [(0, 0), (3, -2)])
+def test_a_slanted_bar_anywhere_becomes_the_upright_one_in_the_middle(slant: float, shift: tuple[int, int]) -> None:
+    found = straightened(bar(slant, shift)[None])[0]
+    assert float((found - bar(0.0)).abs().mean()) < 0.01
+    assert float((bar(slant, shift) - bar(0.0)).abs().mean()) > 0.03
+
+
+def test_an_upright_image_in_the_middle_stays_and_one_without_ink_is_blank() -> None:
+    images = torch.stack([bar(0.0), torch.zeros(28, 28)])
+    torch.testing.assert_close(straightened(images), images, rtol=0, atol=1e-5)
+
+
+def test_slant_is_taken_out_up_to_a_limit() -> None:
+    once = straightened(bar(MOST_SLANT + 0.3)[None])
+    assert float((once[0] - bar(0.3)).abs().mean()) < 0.02
+
+
+def test_no_image_sees_another() -> None:
+    images = torch.rand(5, 28, 28, generator=torch.Generator().manual_seed(1))
+    together = straightened(images)
+    for i in range(5):
+        torch.testing.assert_close(together[i : i + 1], straightened(images[i : i + 1]), rtol=1e-5, atol=1e-6)

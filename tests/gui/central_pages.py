@@ -6,7 +6,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
-from mishaps import PATIENCE, statuses, text_of
+from mishaps import statuses, text_of
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QWidget
@@ -63,7 +63,7 @@ def locked_by_the_budget(
     assert "needs ε = 1, but only 0.25 remain" in release.toolTip()
     asked = answer("yes")
     press(window, "release_onward")
-    qtbot.waitUntil(lambda: window.session.account.cap == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: window.session.account.cap == 1)
     assert "it needs a cap of ε = 1 or more" in asked[0]
     assert window.page.objectName() == "page_release"
     idle(window)

@@ -21,7 +21,7 @@ import pytest
 
 pytest.importorskip("PySide6.QtWidgets", reason="the window needs Qt and the libraries it draws with")
 
-from hands import Hands, choose_model, go_to, when_asked
+from hands import Hands, choose_model, go_to, show, when_asked
 from leaks import Leaks
 from mishaps import PATIENCE, Standstill, retype, statuses
 from PySide6.QtCore import QEvent, QEventLoop, Qt, QTimer
@@ -235,16 +235,51 @@ def idle(qtbot: QtBot) -> Callable[[MainWindow], None]:
     """Wait until no job runs."""
 
     def idle(window: MainWindow) -> None:
-        qtbot.waitUntil(lambda: not window.jobs.running, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: not window.jobs.running)
 
     return idle
+
+
+@pytest.fixture
+def finish(
+    press: Callable[[QWidget, str], None], idle: Callable[[MainWindow], None]
+) -> Callable[[MainWindow, str], None]:
+    """Click, and wait until what that started is finished."""
+
+    def finish(window: MainWindow, name: str) -> None:
+        press(window, name)
+        idle(window)
+
+    return finish
+
+
+@pytest.fixture
+def load(idle: Callable[[MainWindow], None]) -> Callable[[MainWindow, object], None]:
+    """Open a table or a project, and wait until it is open."""
+
+    def load(window: MainWindow, source: object) -> None:
+        window.open(str(source))
+        idle(window)
+
+    return load
+
+
+@pytest.fixture
+def visit(idle: Callable[[MainWindow], None]) -> Callable[[MainWindow, str], None]:
+    """Show a page without a click, and wait until it is complete."""
+
+    def visit(window: MainWindow, page: str) -> None:
+        window.show_page(page)
+        idle(window)
+
+    return visit
 
 
 @pytest.fixture
 def people(
     window: MainWindow,
     press: Callable[[QWidget, str], None],
-    idle: Callable[[MainWindow], None],
+    finish: Callable[[MainWindow, str], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> MainWindow:
     """A window with the columns of the people sample, opened by clicks; planned as one's own table: evenly, ε = 1.
@@ -254,8 +289,7 @@ def people(
     monkeypatch.setattr(opening, "with_first_plan", lambda plan, described: evenly(plan))
     with monkeypatch.context() as opened:
         opened.setattr(window.session, "go", lambda page: None)
-        press(window, "sample_people")
-        idle(window)
+        finish(window, "sample_people")
     assert window.session.opened is not None
     press(window, "tab_data")
     return window
@@ -289,22 +323,49 @@ def answer(qtbot: QtBot) -> Callable[[str], list[str]]:
 
 
 @pytest.fixture
+def at_release(window: MainWindow, idle: Any, qtbot: QtBot) -> Callable[..., None]:
+    """Show what is released as rows, and name the file where one is given."""
+
+    def at_release(target: object = None) -> None:
+        show(window, "rows")
+        idle(window)
+        if target is not None:
+            retype(window, qtbot, "release_target", target)
+
+    return at_release
+
+
+@pytest.fixture
+def release(
+    window: MainWindow, press: Any, idle: Any, answer: Callable[[str], list[str]], qtbot: QtBot
+) -> Callable[..., list[str]]:
+    """Press Release, answer the question and wait for the end; return what was asked."""
+
+    def release(name: str = "yes") -> list[str]:
+        told = answer(name)
+        before = len(told)
+        press(window, "release_now")
+        qtbot.waitUntil(lambda: len(told) > before)
+        idle(window)
+        return told
+
+    return release
+
+
+@pytest.fixture
 def releasing(
     people: MainWindow,
     press: Callable[[QWidget, str], None],
-    idle: Callable[[MainWindow], None],
+    at_release: Callable[..., None],
     answer: Callable[[str], list[str]],
     qtbot: QtBot,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[tuple[MainWindow, Path, ExitStack]]:
     """A window whose release has drawn and waits for its turn to name its files; closing the stack is its turn."""
-    people.session.choose_way("rows")
-    people.show_page("release")
-    idle(people)
     target = tmp_path / "out" / "released.csv"
     target.parent.mkdir()
-    retype(people, qtbot, "release_target", target)
+    at_release(target)
     with ExitStack() as turn:
         its_turn, publish = threading.Event(), export.publish_table
 
@@ -322,7 +383,7 @@ def releasing(
             said = [job.latest for job in people.jobs.running if job.title.startswith("Releasing")]
             return any(progress is not None and progress.label == "certified" for progress in said)
 
-        qtbot.waitUntil(certified, timeout=PATIENCE)
+        qtbot.waitUntil(certified)
         assert any(p.stat().st_size for p in target.parent.glob("*.part"))
         assert statuses() == ["charged"]
         yield people, target, turn
@@ -335,27 +396,22 @@ def hands(window: MainWindow, qtbot: QtBot) -> Hands:
 
 
 @pytest.fixture
-def listed(people: MainWindow, press: Any, idle: Any, answer: Any, qtbot: QtBot, tmp_path: Path) -> MainWindow:
+def listed(
+    people: MainWindow, at_release: Any, release: Any, finish: Any, idle: Any, qtbot: QtBot, tmp_path: Path
+) -> MainWindow:
     """The page after a release of noisy rows by clicks."""
-    people.session.choose_way("rows")
-    people.show_page("release")
-    idle(people)
-    retype(people, qtbot, "release_target", tmp_path / "released.csv")
-    answer("yes")
-    press(people, "release_now")
-    idle(people)
+    at_release(tmp_path / "released.csv")
+    release()
     qtbot.waitUntil(lambda: statuses() == ["charged"])
     idle(people)
-    press(people, "tab_released")
-    idle(people)
+    finish(people, "tab_released")
     return people
 
 
 @pytest.fixture
 def trained(hands: Hands, tmp_path: Path) -> Hands:
     """A window in which a model of the sample of irises was released by clicks."""
-    hands.click("sample_iris")
-    hands.idle()
+    hands.finish("sample_iris")
     hands.click("tab_train")
     hands.type_into("train_folder", str(tmp_path / "model"))
     hands.until(lambda: hands.window.page.primary.isEnabled())

@@ -28,7 +28,6 @@ from workbench.gui.shell.main_window import MainWindow
 
 LEFT, NO_KEY = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
-PATIENCE = 30_000
 FIRST_NAMES = ("Zoé", "Noël", "Ana", "Bob", "Jürgen", "Li", "Mia", "Omar")
 HEADER = ("id", "name", "age", "sex", "zip", "income", "label")
 
@@ -104,6 +103,18 @@ def _click_seen(window: MainWindow, name: str) -> None:
     QTest.mouseClick(seen[0], LEFT)
 
 
+def drop_on(target: QWidget, *paths: Path, held: Callable[[], object] = lambda: None) -> None:
+    """Drop files on the middle of a widget; ``held`` is called while they are over it."""
+    mime = QMimeData()
+    mime.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    place = target.rect().center()
+    enter = QDragEnterEvent(place, Qt.DropAction.CopyAction, mime, LEFT, NO_KEY)
+    QApplication.sendEvent(target, enter)
+    assert enter.isAccepted()
+    held()
+    QApplication.sendEvent(target, QDropEvent(QPointF(place), Qt.DropAction.CopyAction, mime, LEFT, NO_KEY))
+
+
 class Hands:
     """Clicks, keys and drops; every widget is found by its name and must be visible and enabled.
 
@@ -116,11 +127,11 @@ class Hands:
 
     def idle(self) -> None:
         """Wait until no job runs."""
-        self.qtbot.waitUntil(lambda: not self.window.jobs.running, timeout=PATIENCE)
+        self.qtbot.waitUntil(lambda: not self.window.jobs.running)
 
     def until(self, condition: Callable[[], bool]) -> None:
         """Wait for what must come."""
-        self.qtbot.waitUntil(condition, timeout=PATIENCE)
+        self.qtbot.waitUntil(condition)
 
     # -- what is seen ---------------------------------------------------------------------------------------------
 
@@ -170,15 +181,14 @@ class Hands:
             return
         self.qtbot.mouseClick(self.see(name), LEFT)
 
+    def finish(self, name: str) -> None:
+        """Click, and wait until what that started is finished."""
+        self.click(name)
+        self.idle()
+
     def drop(self, path: Path) -> None:
         """Drop a file on the middle of the window."""
-        mime = QMimeData()
-        mime.setUrls([QUrl.fromLocalFile(str(path))])
-        place = self.window.rect().center()
-        enter = QDragEnterEvent(place, Qt.DropAction.CopyAction, mime, LEFT, NO_KEY)
-        QApplication.sendEvent(self.window, enter)
-        assert enter.isAccepted()
-        QApplication.sendEvent(self.window, QDropEvent(QPointF(place), Qt.DropAction.CopyAction, mime, LEFT, NO_KEY))
+        drop_on(self.window, path)
         self.idle()
 
     def click_cell(self, table: str, attribute: str, heading: str, *, double: bool = False) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
 from workbench.gui.shell.main_window import MainWindow
@@ -16,6 +18,9 @@ from workbench.signals.events import Event
 
 PATIENCE = 600_000
 """Milliseconds within which something must come true, on a machine that is busy with other things too."""
+
+
+needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="networks need PyTorch")
 
 
 def statuses() -> list[str]:

@@ -16,8 +16,6 @@ from workbench.gui.session.account_task import account_of, read_account
 from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.release.ledger.ledger import Ledger
 
-PATIENCE = 600_000
-
 
 def seen(window, kind: type[QWidget], name: str):
     widget = window.findChild(kind, name)
@@ -56,7 +54,7 @@ def test_a_version_is_told_shares_the_budget_and_may_be_denied(people, idle, qtb
 
 
 def test_a_later_table_is_taken_as_a_version_until_the_steward_says_otherwise(
-    people, idle, qtbot, answer, monkeypatch
+    people, at_release, idle, qtbot, answer, monkeypatch
 ) -> None:
     import dataclasses
 
@@ -65,9 +63,7 @@ def test_a_later_table_is_taken_as_a_version_until_the_steward_says_otherwise(
     later = dataclasses.replace(opened, table=one_cell_edited(opened.table))
     people.session.open(later, people.session.plan)
     read_account(people.session, people.jobs)
-    people.session.choose_way("rows")
-    people.show_page("release")
-    idle(people)
+    at_release()
     assert people.session.account.spent == 3
     told = seen(people, QLabel, "release_version_told").text()
     assert "looks like a version of a table you released on 20" in told
@@ -75,7 +71,7 @@ def test_a_later_table_is_taken_as_a_version_until_the_steward_says_otherwise(
     asked = answer("yes")
     press(people, qtbot, "release_another_table")
     idle(people)
-    qtbot.waitUntil(lambda: people.session.account.spent == 0, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: people.session.account.spent == 0)
     assert "a budget of its own" in asked[0]
     assert not people.findChild(QWidget, "release_version").isVisible()
     assert account_of(opened.table).spent == 3
@@ -84,7 +80,9 @@ def test_a_later_table_is_taken_as_a_version_until_the_steward_says_otherwise(
         assert book.verify() == []
 
 
-def test_a_table_in_doubt_names_both_ways_out_and_each_decides_it(people, idle, qtbot, answer, monkeypatch) -> None:
+def test_a_table_in_doubt_names_both_ways_out_and_each_decides_it(
+    people, at_release, idle, qtbot, answer, monkeypatch
+) -> None:
     import dataclasses
 
     opened = people.session.opened
@@ -92,9 +90,7 @@ def test_a_table_in_doubt_names_both_ways_out_and_each_decides_it(people, idle, 
     part = Table(opened.table.frame.select("age", "zip", "income"), "part.csv")
     people.session.open(dataclasses.replace(opened, table=part), people.session.plan)
     read_account(people.session, people.jobs)
-    people.session.choose_way("rows")
-    people.show_page("release")
-    idle(people)
+    at_release()
     told = seen(people, QLabel, "release_version_told").text()
     assert "it is not certain who pays" in told
     ways = seen(people, QLabel, "release_who_pays")
@@ -126,22 +122,21 @@ def test_a_table_in_doubt_names_both_ways_out_and_each_decides_it(people, idle, 
     answer("yes")
     press(people, qtbot, "release_another_table")
     idle(people)
-    qtbot.waitUntil(lambda: not people.session.account.problem, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not people.session.account.problem)
     assert people.session.account.spent == 0
     with Ledger.open() as book:
         assert len(list(book.entries("separate"))) == 1
 
 
 def test_the_public_name_is_typed_given_and_told_on_the_certificate(
-    people, idle, qtbot, answer, tmp_path: Path
+    people, visit, idle, qtbot, answer, tmp_path: Path
 ) -> None:
     charge(people.session.opened.table)
     with Ledger.open() as book:
         book.set_cap(book.find(book.identify(people.session.opened.table)).account, Decimal(9))
     read_account(people.session, people.jobs)
     people.session.choose_way("rows")
-    people.show_page("release")
-    idle(people)
+    visit(people, "release")
     name = seen(people, QLineEdit, "release_account")
     assert not people.findChild(QPushButton, "release_name_account").isVisible()
     qtbot.mouseClick(name, Qt.MouseButton.LeftButton)
@@ -151,7 +146,7 @@ def test_the_public_name_is_typed_given_and_told_on_the_certificate(
     asked = answer("yes")
     press(people, qtbot, "release_name_account")
     idle(people)
-    qtbot.waitUntil(lambda: people.session.account.name == "people 2026", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: people.session.account.name == "people 2026")
     assert "ε = 3 so far" in asked[0]
     target = tmp_path / "out.csv"
     field = seen(people, QLineEdit, "release_target")
@@ -159,22 +154,19 @@ def test_the_public_name_is_typed_given_and_told_on_the_certificate(
     qtbot.keyClicks(field, str(target))
     answer("yes")
     press(people, qtbot, "release_now")
-    qtbot.waitUntil(target.exists, timeout=PATIENCE)
+    qtbot.waitUntil(target.exists)
     idle(people)
     document = json.loads(target.with_name("out.csv.certificate.json").read_text("utf-8"))
     assert (document["account"]["name"], document["account"]["spent_before"]) == ("people 2026", "3")
-    people.show_page("ledger")
-    idle(people)
+    visit(people, "ledger")
     assert "people 2026" in people.findChild(QWidget, "ledger_releases").model().index(0, 1).data()
 
 
-def test_a_table_of_a_named_account_takes_its_name_into_the_plan(people, idle, qtbot) -> None:
+def test_a_table_of_a_named_account_takes_its_name_into_the_plan(people, at_release, qtbot) -> None:
     with Ledger.open() as book:
         book.set_name(book.identify(people.session.opened.table), "people 2026")
     read_account(people.session, people.jobs)
-    people.session.choose_way("rows")
-    people.show_page("release")
-    idle(people)
+    at_release()
     assert people.session.plan.account == "people 2026"
     assert seen(people, QLineEdit, "release_account").text() == "people 2026"
     assert people.session.plan.plan().account == "people 2026"

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from mishaps import retype, text_of
-from PySide6.QtWidgets import QLabel, QTableView, QWidget
+from PySide6.QtWidgets import QFileDialog, QLabel, QTableView, QWidget
 
 from workbench.cli import main
 from workbench.data.samples.sample_tables import sample_table
 from workbench.gui.widgets.basic import PRIVATE
 from workbench.gui.widgets.path_field import PathField
+from workbench.params import InputError
+from workbench.release.attacked import hold_out
 from workbench.risk import attacks
 
 PLAN = """version = 1
@@ -52,11 +56,10 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def people(window, idle, press, released):
+def people(window, idle, finish, released):
     window.session.open_asked.emit(str(released / "people.csv"))
     idle(window)
-    press(window, "tab_attack")
-    idle(window)
+    finish(window, "tab_attack")
     return window
 
 
@@ -65,15 +68,14 @@ def choose(window: QWidget, name: str) -> None:
     page.attack.setCurrentIndex(page.attack.findData(name))
 
 
-def test_an_attack_is_said_drawn_and_kept(people, press, idle, released):
+def test_an_attack_is_said_drawn_and_kept(people, finish, released):
     page = people.page
     choose(people, "inference")
     assert not page.primary.isEnabled()
     page.form.choose(released / "out.csv")
     page.findChild(PathField, "attack_inference_control").choose(str(released / "others.csv"))
     assert page.primary.isEnabled()
-    press(people, "attack_run")
-    idle(people)
+    finish(people, "attack_run")
     assert "ε = 3 allows at most" in text_of(people, "attack_said")
     assert "not released" in text_of(people, "attack_words")
     assert any(badge.isVisible() for badge in page.findChildren(QLabel) if badge.text() == PRIVATE)
@@ -86,7 +88,7 @@ def test_an_attack_is_said_drawn_and_kept(people, press, idle, released):
     assert people.session.account.seen
 
 
-def test_two_files_are_linked_by_a_noisy_release(people, press, idle, released, qtbot):
+def test_two_files_are_linked_by_a_noisy_release(people, finish, released, qtbot):
     page = people.page
     choose(people, "linkability")
     page.form.choose(released / "out.csv")
@@ -94,8 +96,7 @@ def test_two_files_are_linked_by_a_noisy_release(people, press, idle, released, 
     retype(people, qtbot, "attack_form_linkability_known", "age")
     retype(people, qtbot, "attack_form_linkability_others", "income,label")
     retype(people, qtbot, "attack_form_linkability_attacks", "500")
-    press(people, "attack_run")
-    idle(people)
+    finish(people, "attack_run")
     view = page.findChild(QTableView, "attack_outcomes").model()
     cells = [str(view.index(0, at).data()) for at in range(view.columnCount())]
     assert cells[:2] == ["Linkability", "out.csv"]
@@ -106,31 +107,27 @@ def test_two_files_are_linked_by_a_noisy_release(people, press, idle, released, 
     assert "ε = 3 allows at most" in text_of(people, "attack_said")
 
 
-def test_a_copy_has_no_bound_and_says_why(people, press, idle, released):
+def test_a_copy_has_no_bound_and_says_why(people, finish, released):
     page = people.page
     choose(people, "singling-out")
     page.form.choose(released / "people.csv")
-    press(people, "attack_run")
-    idle(people)
+    finish(people, "attack_run")
     assert "with the release 100.0 %" in text_of(people, "attack_said")
     assert "no certificate" in text_of(people, "attack_words")
     assert "not corrected" in text_of(people, "attack_words")
     assert "allowed" not in page.chart.accessibleName()
 
 
-def test_a_generated_sample_needs_no_table_and_is_not_private(window, press, idle):
-    press(window, "tab_attack")
-    idle(window)
+def test_a_generated_sample_needs_no_table_and_is_not_private(window, finish):
+    finish(window, "tab_attack")
     choose(window, "traces")
-    press(window, "attack_run")
-    idle(window)
+    finish(window, "attack_run")
     assert "4 points of a trace" in text_of(window, "attack_said")
     assert not window.page._badge.isVisible()
 
 
-def test_what_is_missing_is_said(window, press, idle):
-    press(window, "tab_attack")
-    idle(window)
+def test_what_is_missing_is_said(window, finish):
+    finish(window, "tab_attack")
     for known in attacks.ATTACKS:
         choose(window, known.name)
         assert window.page.primary.isEnabled() is not any(needed.required for needed in known.given), known.name
@@ -155,7 +152,7 @@ def test_every_attack_has_a_form(people):
         assert people.page.form.value() is not None or known.name == "link"
 
 
-def test_releases_of_the_ledger_are_listed(window, press, idle, tmp_path):
+def test_releases_of_the_ledger_are_listed(window, finish, tmp_path):
     pl.DataFrame({"label": ["no", "yes"] * 20}).write_csv(tmp_path / "t.csv")
     plan = 'version = 1\nepsilon = 1\n[[column]]\nname = "label"\nkind = "category"\ndomain = ["no", "yes"]\n'
     (tmp_path / "p.toml").write_text(f'{plan}mechanism = "grr"\n', "utf-8")
@@ -165,8 +162,7 @@ def test_releases_of_the_ledger_are_listed(window, press, idle, tmp_path):
         )
         == 0
     )
-    press(window, "tab_attack")
-    idle(window)
+    finish(window, "tab_attack")
     assert window.page.form.target == "mine.csv"
 
 
@@ -194,3 +190,101 @@ def test_a_short_form_is_not_scrolled(people, qtbot):
     choose(people, "membership")
     area = people.page.findChild(QWidget, "attack_setup")
     qtbot.waitUntil(lambda: area.verticalScrollBar().maximum() == 0)
+
+
+# -- A released model is attacked by clicks: from the list of releases to what an attacker knows of its members
+
+
+def held_out_by_clicks(hands, monkeypatch, kept):
+    hands.click("tab_attack")
+    page = hands.window.page
+    page.attack.setCurrentIndex(page.attack.findData("membership"))
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(kept), ""))
+    hands.answer("20")
+    hands.finish("attack_hold_out")
+    return page
+
+
+def test_a_project_names_the_rows_that_were_held_out_and_no_other_table_has_them(hands, tmp_path, monkeypatch):
+    kept, held, project = (tmp_path / name for name in ("kept.csv", "kept-held-out.csv", "kept.workbench.toml"))
+    hands.finish("sample_iris")
+    page, window = held_out_by_clicks(hands, monkeypatch, kept), hands.window
+    assert page.form.given()["nonmembers"] == held
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(project), ""))
+    window.project.save()
+    hands.idle()
+    assert tomllib.loads(project.read_text("utf-8"))["held_out"] == "kept-held-out.csv"
+    window.open("sample:clinic")
+    hands.idle()
+    assert window.session.held_out == ""
+    assert "nonmembers" not in page.form.given()
+    window.open(str(project))
+    hands.idle()
+    assert window.session.held_out == str(held)
+    assert page.form.given()["nonmembers"] == held
+    assert not window.project.unsaved
+
+
+def test_rows_are_held_out_and_a_model_of_the_rest_is_attacked_with_them(hands, tmp_path, monkeypatch):
+    kept, held = tmp_path / "kept.csv", tmp_path / "kept-held-out.csv"
+    hands.finish("sample_iris")
+    hands.window.session.edit_column("species", "Role", role="target")
+    declared = hands.window.session.plan.columns
+    page = held_out_by_clicks(hands, monkeypatch, kept)
+    parts = [pl.read_csv(path, infer_schema=False) for path in (kept, held)]
+    assert [part.height for part in parts] == [120, 30]
+    assert pl.concat(parts).sort(pl.all()).equals(sample_table("iris").frame.sort(pl.all()))
+    session = hands.window.session
+    assert session.opened.source == str(kept)
+    assert session.plan.columns == declared, "the plan stays"
+    hands.click("tab_train")
+    hands.type_into("train_folder", str(tmp_path / "model"))
+    hands.until(lambda: hands.window.page.primary.isEnabled())
+    hands.answer("yes")
+    hands.click("train_start")
+    hands.until(lambda: bool(session.released))
+    hands.idle()
+    hands.finish("tab_attack")
+    assert page.form.given()["nonmembers"] == held
+    page.form.choose(tmp_path / "model")
+    hands.until(lambda: page.primary.isEnabled())
+    hands.click("attack_run")
+    hands.until(lambda: page.outcomes.lines.height() == 1)
+    hands.idle()
+    figures = session.runs[-1].result.outcome.figures
+    assert figures["epsilon_lower"] <= float(session.released[-1].epsilon)
+    assert figures["auc_low"] < figures["allowed_figures"]["auc"]
+
+
+def test_too_few_rows_are_not_divided(tmp_path):
+    with pytest.raises(InputError, match="too few"):
+        hold_out(sample_table("clinic"), 10, tmp_path / "a.csv", tmp_path / "b.csv", np.random.default_rng(0))
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "b.csv").write_text("of another day", "utf-8")
+    with pytest.raises(InputError, match="exists"):
+        hold_out(sample_table("iris"), 10, tmp_path / "a.csv", tmp_path / "b.csv", np.random.default_rng(0))
+
+
+def test_a_listed_model_leads_to_its_attack_with_the_open_table_as_members(trained, tmp_path):
+    hands = trained
+    hands.finish("tab_released")
+    hands.finish("shown_release_attack")
+    page = hands.window.page
+    assert page.objectName() == "page_attack"
+    assert page.attack.currentData() == "membership"
+    assert page.form.target == "model"
+    assert page.form.missing() == (
+        "Choose rows of other people, who were not used; or hold out a part of the open table, and train on the rest "
+        "or release it."
+    )
+    others = tmp_path / "others.csv"
+    sample_table("iris").frame.write_csv(others)  # the members themselves: an attacker finds nothing
+    hands.type_into("attack_membership_nonmembers", str(others))
+    hands.until(lambda: page.primary.isEnabled())
+    hands.click("attack_run")
+    hands.until(lambda: page.outcomes.lines.height() == 1)
+    hands.idle()
+    assert "lower bound on ε" in hands.text("attack_words")
+    done = hands.window.session.runs[-1].result.outcome
+    assert "whether somebody was used is right 50.0 %" in done.words()[0]
+    assert done.figures["epsilon_lower"] == 0

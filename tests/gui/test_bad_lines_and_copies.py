@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QItemSelection, QItemSelectionModel, QPoint, Qt
-from PySide6.QtGui import QContextMenuEvent
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu, QTableView, QWidget
+from hands import Hands, go_to
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QContextMenuEvent, QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QMenu, QTableView, QWidget
 
 from workbench.gui.pages.data.dialect import lines_near
+from workbench.gui.shell.main_window import MainWindow
 from workbench.gui.widgets.basic import PRIVATE
 from workbench.params import InputError
 from workbench.params.remedies import STATE_OPTION, Remedy
@@ -17,11 +19,10 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 RAGGED = "nom;âge;ville\nRené;30;Orléans\nZoé;31;Paris;trop\nAnne;32;Lyon\nLuc;33;Nice\nLéa;34;Pau\n"
 
 
-def test_a_ragged_semicolon_latin_1_file_is_mended_and_loads(window, tmp_path, idle, press, qtbot):
+def test_a_ragged_semicolon_latin_1_file_is_mended_and_loads(window, tmp_path, load, finish, press, qtbot):
     path = tmp_path / "ragged.csv"
     path.write_bytes(RAGGED.encode("latin-1"))
-    window.open(str(path))
-    idle(window)
+    load(window, path)
     assert "Row 2 has 4 cells" in window.findChild(QLabel, "banner_text").text()
     assert "--" not in window.findChild(QLabel, "banner_text").text()
     bad = window.findChild(QLabel, "bad_line_3")
@@ -30,8 +31,7 @@ def test_a_ragged_semicolon_latin_1_file_is_mended_and_loads(window, tmp_path, i
     assert "the one that is wrong" in bad.accessibleName()
     assert window.findChild(QLabel, "bad_line_5").text() == "Luc;33;Nice"
     path.write_bytes(RAGGED.replace(";trop", "").encode("latin-1"))
-    press(window, "dialect_read_again")
-    idle(window)
+    finish(window, "dialect_read_again")
     assert window.session.opened.table.names == ("nom", "âge", "ville")
     assert window.session.opened.table.rows == 5
     press(window, "tab_data")
@@ -39,34 +39,30 @@ def test_a_ragged_semicolon_latin_1_file_is_mended_and_loads(window, tmp_path, i
     assert not window.findChild(QWidget, "bad_lines").isVisible()
 
 
-def test_what_was_stated_stays_in_the_form_when_it_does_not_fit(window, tmp_path, idle, press, qtbot):
+def test_what_was_stated_stays_in_the_form_when_it_does_not_fit(window, tmp_path, load, finish, qtbot):
     path = tmp_path / "latin.csv"
     path.write_bytes(RAGGED.encode("latin-1"))
-    window.open(str(path))
-    idle(window)
+    load(window, path)
     field = window.findChild(QLineEdit, "dialect_encoding")
     qtbot.keyClicks(field, "utf-8")
-    press(window, "dialect_read_again")
-    idle(window)
+    finish(window, "dialect_read_again")
     assert field.text() == "utf-8"
     assert "not written in utf-8" in window.findChild(QLabel, "banner_text").text()
     assert window.findChild(QLabel, "bad_line_1").isVisible()
 
 
-def test_leaving_the_form_without_a_table_goes_back_to_the_start(window, tmp_path, idle, press):
+def test_leaving_the_form_without_a_table_goes_back_to_the_start(window, tmp_path, load, press):
     path = tmp_path / "ragged.csv"
     path.write_text("a,b\n1,2\n3,4,5\n", "utf-8")
-    window.open(str(path))
-    idle(window)
+    load(window, path)
     press(window, "dialect_leave")
     assert window.findChild(QWidget, "data_start").isVisible()
 
 
-def test_the_page_with_the_bad_lines_needs_no_larger_window(window, tmp_path, idle):
+def test_the_page_with_the_bad_lines_needs_no_larger_window(window, tmp_path, load):
     path = tmp_path / "ragged.csv"
     path.write_text("a,b\n1,2\n" + "3,4\n" * 5 + "3,4,5" + "x" * 900 + "\n", "utf-8")
-    window.open(str(path))
-    idle(window)
+    load(window, path)
     QApplication.processEvents()
     assert (window.width(), window.height()) == (1280, 800)
 
@@ -139,3 +135,205 @@ def test_the_attributes_are_copied_from_the_menu(people, qtbot):
     table.setFocus()
     qtbot.keyClick(table, Qt.Key.Key_C, CTRL)
     assert len(QApplication.clipboard().text().splitlines()) == 3
+
+
+# -- How the file is read: each doubt shows the cells under its candidates, and a click chooses one -------------------
+
+
+@pytest.fixture
+def hands(window, qtbot):
+    return Hands(window, qtbot)
+
+
+def open_file(window, tmp_path, idle, content, encoding="utf-8"):
+    path = tmp_path / "town.csv"
+    path.write_bytes(content.encode(encoding))
+    window.open(str(path))
+    idle(window)
+    go_to(window, "data")
+
+
+def test_each_candidate_shows_the_cells_and_a_click_chooses_one(window, hands, tmp_path, idle):
+    open_file(window, tmp_path, idle, "id;size\n1;'25 m²'\n2;'30 €'\n", "cp1252")
+    hands.click("data_onward")
+    assert hands.text("cells_encoding_cp1252") == "25 m²   ·   30 €"
+    assert "25 m˛" in hands.text("cells_encoding_cp1250")
+    assert hands.text("cells_quote_none").startswith("'25 m²'")
+    hands.finish("candidate_encoding_cp1250")
+    opened = window.session.opened
+    assert opened.options.encoding == "cp1250"
+    assert opened.table.frame["size"][0] == "25 m˛"
+    assert [doubt.name for doubt in opened.table.doubts] == ["quote"]
+    hands.click("data_onward")
+    assert not hands.sees("cells_encoding_cp1252")
+    hands.finish("candidate_quote_none")
+    assert not window.session.opened.table.doubts
+    assert window.session.opened.table.frame["size"][0] == "'25 m˛'"
+    hands.click("view_dialect")
+    assert not hands.sees("reading_candidates")
+
+
+def test_a_candidate_that_cannot_read_the_file_cannot_be_chosen(window, hands, tmp_path, idle):
+    open_file(window, tmp_path, idle, 'a,b\n"x \\"y\\"",1\n')
+    hands.click("data_onward")
+    assert hands.text("cells_escape_doubled") == "cannot read the file"
+    assert not window.findChild(QWidget, "candidate_escape_doubled").isEnabled()
+    hands.finish("candidate_escape_backslash")
+    assert not window.session.opened.table.doubts
+
+
+def test_lines_blanks_comments_and_names_are_stated_by_clicks(window, hands, tmp_path, idle, qtbot):
+    open_file(window, tmp_path, idle, "made by x\n1 , 31\n# two\n2 , 47\n")
+    hands.click("view_dialect")
+    field = window.findChild(QLineEdit, "dialect_skip_lines")
+    field.selectAll()
+    qtbot.keyClicks(field, "1")
+    qtbot.keyClicks(window.findChild(QLineEdit, "dialect_comment"), "#")
+    qtbot.keyClicks(window.findChild(QLineEdit, "dialect_names"), "id, age")
+    hands.click("dialect_trim")
+    hands.finish("dialect_read_again")
+    table = window.session.opened.table
+    assert table.names == ("id", "age")
+    assert table.frame.rows() == [("1", "31"), ("2", "47")]
+    assert "trimmed" in window.findChild(QWidget, "data_summary").accessibleName()
+
+
+def test_the_form_fits_into_the_smallest_window(window, hands, tmp_path, idle):
+    open_file(window, tmp_path, idle, "id;size\n1;'25 m²'\n2;'1,5'\n3;'2,5'\n", "cp1252")
+    window.resize(1280, 800)
+    hands.click("data_onward")
+    assert hands.see("dialect_form").sizeHint().height() < 640
+    for name in ("dialect_encoding", "dialect_names", "dialect_comment", "dialect_skip_lines"):
+        assert hands.see(name).width() > 150
+
+
+def test_a_refusal_names_the_field_in_place_of_the_option(window, tmp_path, idle):
+    open_file(window, tmp_path, idle, "a,b\n# remark\n1,2\n3,4\n")
+    told = window.findChild(QLabel, "banner_text").text()
+    assert "--" not in told
+    assert "set comment to # under “How it is read” if lines that begin with #" in told
+
+
+# -- Recent files on the start page, and what is said while something is held over the window -------------------------
+
+
+LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+CSV = "age,town\n" + "\n".join(f"{20 + i % 9},{'AB'[i % 2]}" for i in range(30)) + "\n"
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A small table."""
+    path = tmp_path / "town & co.csv"
+    path.write_text(CSV, "utf-8")
+    return path
+
+
+@pytest.fixture
+def recents(window, idle, file, tmp_path):
+    """A window that knows two recent files, of which one is gone."""
+    window.session.recent.add(str(tmp_path / "gone.csv"))
+    window.session.recent.add(str(file))
+    idle(window)
+    return window
+
+
+def held(*paths: str, text: str = "") -> QMimeData:
+    """Return what is dragged."""
+    data = QMimeData()
+    if paths:
+        data.setUrls([QUrl.fromLocalFile(p) for p in paths])
+    else:
+        data.setText(text)
+    return data
+
+
+def enter(window: MainWindow, data: QMimeData) -> str:
+    """Hold something over the window; return what is said."""
+    event = QDragEnterEvent(QPoint(300, 300), Qt.DropAction.CopyAction, data, LEFT, NONE)
+    QApplication.sendEvent(window, event)
+    veil = window.findChild(QWidget, "drop_veil")
+    assert veil.isVisible()
+    assert not veil.grab().isNull()
+    return veil.accessibleName()
+
+
+def welcome(window: MainWindow, data: QMimeData) -> bool:
+    """Move what is held; return whether it could be dropped here."""
+    event = QDragMoveEvent(QPoint(310, 300), Qt.DropAction.CopyAction, data, LEFT, NONE)
+    QApplication.sendEvent(window, event)
+    return event.isAccepted()
+
+
+def drop(window: MainWindow, data: QMimeData) -> None:
+    """Let go of it."""
+    event = QDropEvent(QPointF(300, 300), Qt.DropAction.CopyAction, data, LEFT, NONE)
+    QApplication.sendEvent(window, event)
+
+
+def test_a_recent_file_opens_by_a_click(recents, finish, file):
+    assert recents.findChild(QAbstractButton, "recent_0").accessibleName() == f"Open {file}"
+    finish(recents, "recent_0")
+    assert recents.session.opened.title == file.name
+
+
+def test_a_recent_file_that_is_gone_says_so_and_is_forgotten(recents, press):
+    assert not recents.findChild(QAbstractButton, "recent_1").isEnabled()
+    assert "is not there any more" in recents.findChild(QLabel, "recent_place_1").accessibleName()
+    press(recents, "recent_forget_1")
+    assert len(recents.session.recent.paths) == 1
+    assert recents.findChild(QAbstractButton, "recent_0").isEnabled()
+
+
+def test_without_recent_files_there_is_no_list(recents, press, qtbot):
+    for _ in range(2):
+        qtbot.waitUntil(recents.findChild(QAbstractButton, "recent_forget_0").isVisible)
+        press(recents, "recent_forget_0")
+    assert not recents.findChild(QWidget, "recent_list").isVisible()
+
+
+def test_an_opened_file_comes_first_the_next_time(window, load, file, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_text(CSV, "utf-8")
+    for path in (file, other, file):
+        load(window, path)
+    assert window.session.recent.paths == [str(file), str(other)]
+
+
+def test_a_table_held_over_the_window_is_welcome(window, idle, file):
+    assert enter(window, held(str(file))) == f"Drop to open {file.name}"
+    assert welcome(window, held(str(file)))
+    drop(window, held(str(file)))
+    assert not window.findChild(QWidget, "drop_veil").isVisible()
+    idle(window)
+    assert window.session.opened.title == file.name
+
+
+def test_a_text_file_of_any_name_is_welcome(window):
+    assert enter(window, held("/tmp/adult.data")) == "Drop to open adult.data"
+    QApplication.sendEvent(window, QDragLeaveEvent())
+
+
+def test_the_veil_goes_with_what_is_held(window, file):
+    enter(window, held(str(file)))
+    QApplication.sendEvent(window, QDragLeaveEvent())
+    assert not window.findChild(QWidget, "drop_veil").isVisible()
+    assert window.session.opened is None
+
+
+@pytest.mark.parametrize(
+    ("paths", "said"),
+    [
+        (("/tmp/photo.png",), "photo.png is not a table"),
+        (("/tmp/Book.NUMBERS",), "is not a table that can be read"),
+        (("/tmp/a.csv", "/tmp/b.csv"), "2 files are held"),
+        ((), "Only files can be dropped"),
+    ],
+)
+def test_what_cannot_be_opened_is_told_while_it_is_held_and_once_more_when_it_is_dropped(window, paths, said):
+    assert said in enter(window, held(*paths, text="some words"))
+    assert not welcome(window, held(*paths, text="some words"))
+    drop(window, held(*paths, text="some words"))
+    assert said in window.findChild(QLabel, "banner_text").text()
+    assert not window.findChild(QWidget, "drop_veil").isVisible()
+    assert not window.jobs.running

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from decimal import Decimal
+
 import pytest
-from PySide6.QtCore import QEvent, QPoint
-from PySide6.QtGui import QColor, QHelpEvent
-from PySide6.QtWidgets import QApplication, QToolTip
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QColor, QHelpEvent, QImage
+from PySide6.QtWidgets import QApplication, QLineEdit, QSlider, QToolTip, QVBoxLayout, QWidget
 
 from workbench.data.columns.profile import Bin
 from workbench.gui.pages.data.attribute_table import Histogram
+from workbench.gui.pages.train.run_card import RunCard, StepChart
+from workbench.gui.session.account_view import AccountView
 from workbench.gui.session.session import Session
+from workbench.gui.style.stylesheet import stylesheet
 from workbench.gui.widgets.chart import SCALE, in_short
+from workbench.jobs import network
+from workbench.params import InputError
+from workbench.render.palette import DARK, LIGHT, Theme
+from workbench.signals.events import Budget, Cancelled
 
 BARS = [Bin("0 – 9", 3), Bin("10 – 19", 1), Bin("20 – 29", 0), Bin("30 – 39", 6)]
 
@@ -83,3 +93,162 @@ def test_bars_take_the_colours_of_the_theme(histogram, session):
     light = bar()
     session.set_theme(DARK)
     assert bar() != light
+
+
+# -- ε against the steps of a run: its target, and what the cap of the account leaves for it --------------------------
+
+
+WIDTH, HEIGHT = 360, 220
+
+
+def drawn(target, cap):
+    """Return the chart and the lines, counted from above, that are drawn through its whole width in the limits' red."""
+    session = Session()
+    chart = StepChart(session, "train_epsilon", "ε so far, at most", style="third", rising=True)
+    chart.resize(WIDTH, HEIGHT)
+    chart.begin(100, target, cap)
+    chart.add(10, 0.3)
+    image = chart.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
+    scale = image.width() / WIDTH
+    red = QColor(session.theme.danger)
+
+    def reddish(x, y):
+        pixel = image.pixelColor(x, y)
+        return abs(pixel.red() - red.red()) + abs(pixel.green() - red.green()) + abs(pixel.blue() - red.blue()) < 90
+
+    columns = range(int(60 * scale), int((WIDTH - 20) * scale))
+    shares = [sum(reddish(x, y) for x in columns) / len(columns) for y in range(image.height())]
+    whole = [y / scale for y, share in enumerate(shares) if share > 0.9]
+    dashed = [y / scale for y, share in enumerate(shares) if 0.5 < share < 0.85]
+    return chart, whole, dashed
+
+
+def test_target_and_cap_are_two_lines_and_the_cap_is_above(qapp):
+    chart, whole, dashed = drawn(1.0, 2.0)
+    assert whole
+    assert dashed
+    assert max(whole) < min(dashed)
+    assert chart.limits == (("target ε", 1.0, True), ("cap leaves ε", 2.0, True))
+    assert chart.accessibleName().endswith("at step 10, target ε 1, cap leaves ε 2")
+
+
+def test_a_target_that_takes_all_that_is_left_is_one_line_that_says_so(qapp):
+    chart, whole, dashed = drawn(1.0, 1.0)
+    assert not whole
+    assert dashed
+    assert "target = cap" in chart.accessibleName()
+
+
+def test_a_cap_far_above_is_named_and_does_not_flatten_the_line(qapp):
+    chart, whole, dashed = drawn(1.0, 40.0)
+    assert not whole
+    assert chart.limits[1] == ("cap leaves ε", 40.0, False)
+    assert dashed[0] == pytest.approx(drawn(1.0, None)[2][0], abs=2)
+
+
+@pytest.mark.parametrize(
+    ("account", "more", "room"),
+    [
+        (AccountView(), {}, "1"),
+        (AccountView(), {"first": Decimal(4)}, "4"),
+        (AccountView(cap=Decimal(3), spent=Decimal("0.5")), {}, "2.5"),
+        (AccountView(cap=Decimal(3), spent=Decimal("0.5"), reserved=Decimal(1)), {"reserved": True}, "2.5"),
+    ],
+)
+def test_the_room_under_the_cap(account, more, room):
+    assert account.room(Decimal(1), **more) == Decimal(room)
+
+
+def test_the_run_draws_what_the_cap_leaves(window, finish, press, tmp_path, qtbot, answer, monkeypatch):
+    pytest.importorskip("torch")
+
+    def refuse(*given):
+        raise InputError("it does not begin", hint="wait")
+
+    monkeypatch.setattr(network, "train_network", refuse)
+    finish(window, "sample_iris")
+    press(window, "tab_train")
+    press(window, "train_model_logistic")
+    for key, text in (("train_logistic_epochs", "2"), ("train_logistic_batch", "30"), ("train_folder", "net")):
+        field = window.findChild(QLineEdit, key)
+        field.selectAll()
+        qtbot.keyClicks(field, str(tmp_path / text) if key == "train_folder" else text)
+    qtbot.waitUntil(lambda: window.page.primary.isEnabled())
+    window.page.session._account = AccountView(cap=Decimal(5), spent=Decimal(3))
+    window.page.refresh()
+    begun = []
+    monkeypatch.setattr(window.page.going.epsilon, "begin", lambda *given: begun.append(given))
+    answer("yes")
+    finish(window, "train_start")
+    (given,) = [g for g in begun if g[0]]
+    assert given[2] == 2.0
+
+
+def test_a_paused_run_has_one_epsilon_for_its_last_step(qtbot):
+    """On the way a bound is drawn, that of a later step; a paused run's ε is known exactly and takes its place."""
+    card = RunCard(Session())
+    card.steps = 1000
+    card.epsilon.begin(1000, 3.0)
+    for step, bound in ((0, 0.0), (90, 0.3312), (100, 0.4012)):
+        card._take_budget(Budget(bound, 1e-6, 3.0, step, 1000))
+    card.settle(100, 0.3643)
+    assert card.epsilon.points[-1] == (100, 0.4012), "it was not paused"
+    card.report_end(Cancelled("paused"), paused=True)
+    card.settle(100, 0.3643)
+    card.settle(100, 0.3643)
+    assert card.epsilon.points == ((0, 0.0), (90, 0.3312), (100, 0.3643))
+
+
+# -- The style sheet's slider: a thin groove whose taken part is filled, a ring where the keyboard is -----------------
+
+
+@pytest.fixture(params=[LIGHT, DARK], ids=["light", "dark"])
+def theme(request) -> Theme:
+    return request.param
+
+
+@pytest.fixture
+def sliders(qtbot, theme) -> Iterator[tuple[QSlider, QSlider]]:
+    """Two sliders at their middles, the second one with the keyboard."""
+    around = QWidget()
+    around.setStyleSheet(stylesheet(theme))
+    layout = QVBoxLayout(around)
+    made = QSlider(Qt.Orientation.Horizontal), QSlider(Qt.Orientation.Horizontal)
+    for slider in made:
+        slider.setRange(0, 100)
+        slider.setValue(50)
+        layout.addWidget(slider)
+    qtbot.addWidget(around)
+    around.resize(240, 90)
+    around.show()
+    qtbot.waitExposed(around)
+    around.activateWindow()
+    made[1].setFocus(Qt.FocusReason.TabFocusReason)
+    qtbot.waitUntil(made[1].hasFocus)
+    yield made
+    around.close()
+
+
+def picture(slider: QSlider) -> QImage:
+    return slider.window().grab(slider.geometry()).toImage()
+
+
+def test_the_groove_is_thin_and_filled_up_to_the_handle(sliders, theme):
+    image = picture(sliders[0])
+    for x, colour in ((30, theme.accent), (image.width() - 30, theme.line)):
+        column = [image.pixelColor(x, y) for y in range(image.height())]
+        assert column.count(QColor(colour)) == 4
+
+
+def test_the_slider_with_the_keyboard_shows_a_ring(sliders, theme):
+    plain, focused = map(picture, sliders)
+    middle = plain.rect().center()
+    assert plain.pixelColor(middle) == QColor(theme.accent)
+    assert focused.pixelColor(middle) == QColor(theme.surface)
+
+
+def test_a_slider_that_cannot_be_moved_is_not_filled(sliders, theme):
+    sliders[0].setEnabled(False)
+    image = picture(sliders[0])
+    colours = {image.pixelColor(x, y).name() for x in range(image.width()) for y in range(image.height())}
+    assert QColor(theme.accent).name() not in colours

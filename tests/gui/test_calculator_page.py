@@ -22,9 +22,8 @@ def coarse(monkeypatch):
 
 
 @pytest.fixture
-def page(window, press, idle, coarse):
-    press(window, "tab_calculator")
-    idle(window)
+def page(window, finish, coarse):
+    finish(window, "tab_calculator")
     return window.page
 
 
@@ -81,11 +80,10 @@ def test_a_drag_stays_live(page, qtbot, qapp):
     assert page.charts["sigma"].curves["rdp"].x
 
 
-def test_the_values_go_to_train(page, window, press, idle, qtbot):
+def test_the_values_go_to_train(page, window, finish, press, idle, qtbot):
     assert not page.findChild(QPushButton, "calculator_to_train").isEnabled()
     press(window, "tab_data")
-    press(window, "sample_iris")
-    idle(window)
+    finish(window, "sample_iris")
     press(window, "tab_calculator")
     assert page.run_as_set().rows == window.session.opened.table.rows
     page.sliders["epochs"].set_value(7)

@@ -22,9 +22,11 @@ from comparisons import (
 )
 from mishaps import banner
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QPushButton, QTableView, QWidget
+from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel, QLineEdit, QPushButton, QTableView, QWidget
 
+from workbench.deep.plan import DpSgdPlan
 from workbench.release.certificate import checksum
+from workbench.studies.grid.runs_file import FIGURES, header, row_of
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 
@@ -38,9 +40,8 @@ def compare(window, press, idle):
 # -- what is listed ---------------------------------------------------------------------------------------------------
 
 
-def test_an_empty_page_says_what_will_be_here_and_leads_to_where_it_comes_from(window, press, idle):
-    press(window, "tab_compare")
-    idle(window)
+def test_an_empty_page_says_what_will_be_here_and_leads_to_where_it_comes_from(window, finish, press):
+    finish(window, "tab_compare")
     assert "are listed here" in window.findChild(QLabel, "compare_nothing_why").text()
     assert window.rail.pages["compare"].state(window.session) == "empty"
     press(window, "compare_nothing_go_train")
@@ -50,18 +51,15 @@ def test_an_empty_page_says_what_will_be_here_and_leads_to_where_it_comes_from(w
     assert window.page.objectName() == "page_utility"
 
 
-def test_a_study_that_was_run_on_utility_is_listed_and_drawn_at_once(window, press, idle, qtbot):
-    press(window, "sample_iris")
-    idle(window)
+def test_a_study_that_was_run_on_utility_is_listed_and_drawn_at_once(window, finish, press, qtbot):
+    finish(window, "sample_iris")
     press(window, "tab_utility")
     for name, text in (("curve_epsilons", "1, 10"), ("curve_repeats", "2")):
         field = window.findChild(QLineEdit, name)
         field.selectAll()
         qtbot.keyClicks(field, text)
-    press(window, "curve_run")
-    idle(window)
-    press(window, "tab_compare")
-    idle(window)
+    finish(window, "curve_run")
+    finish(window, "tab_compare")
     assert shown(window, "Way of training") == ["no privacy", "sanitised: as planned", "private model"]
     assert shown(window, "Dataset") == ["iris"] * 3
     assert shown(window, "ε") == ["any", "1–10", "1–10"]
@@ -87,13 +85,12 @@ def test_each_line_has_its_mean_and_standard_error_at_the_chosen_epsilon(compare
     )
 
 
-def test_released_models_stand_beside_the_studies_with_what_is_public_of_them(compare, press, idle, tmp_path):
+def test_released_models_stand_beside_the_studies_with_what_is_public_of_them(compare, finish, press, tmp_path):
     charged(tmp_path / "plain", card())
     charged(tmp_path / "measured", card(0.875), epsilon="2.5", work="dpsgd")
     charged(tmp_path / "gone")
     press(compare, "tab_data")
-    press(compare, "tab_compare")
-    idle(compare)
+    finish(compare, "tab_compare")
     rows = slice(3, 6)
     assert shown(compare, "Way of training")[rows] == ["released model"] * 3
     assert shown(compare, "ε")[rows] == ["0.5", "2.5", "0.5"]
@@ -108,14 +105,13 @@ def test_released_models_stand_beside_the_studies_with_what_is_public_of_them(co
     assert "1 study, 3 released models" in compare.findChild(QWidget, "note_compare").accessibleName()
 
 
-def test_a_card_that_was_changed_after_its_release_is_not_believed(compare, press, idle, tmp_path):
+def test_a_card_that_was_changed_after_its_release_is_not_believed(compare, finish, press, tmp_path):
     charged(tmp_path / "measured", card(0.875), work="dpsgd")
     path = tmp_path / "measured" / "card.json"
     told = json.loads(path.read_text("utf-8").replace("0.875", "0.999"))
     path.write_text(json.dumps({**told, "checksum": checksum(told)}), "utf-8")
     press(compare, "tab_data")
-    press(compare, "tab_compare")
-    idle(compare)
+    finish(compare, "tab_compare")
     assert shown(compare, "Accuracy")[-1] == "–"
 
 
@@ -212,11 +208,10 @@ def test_only_lines_of_the_chosen_metric_are_drawn(compare, qtbot):
     assert compare.findChild(QLabel, "compare_hint").text() == "No pinned line is measured by RMSE."
 
 
-def test_a_released_model_is_drawn_as_a_public_point_or_says_why_not(window, press, idle, qtbot, tmp_path):
+def test_a_released_model_is_drawn_as_a_public_point_or_says_why_not(window, finish, qtbot, tmp_path):
     charged(tmp_path / "plain", card())
     charged(tmp_path / "measured", card(0.875), epsilon="2.5", work="dpsgd")
-    press(window, "tab_compare")
-    idle(window)
+    finish(window, "tab_compare")
     assert window.page.figure is None
     click_cell(window, qtbot, 0)
     (series,) = window.page.figure.series
@@ -230,13 +225,12 @@ def test_a_released_model_is_drawn_as_a_public_point_or_says_why_not(window, pre
 # -- the attack -------------------------------------------------------------------------------------------------------
 
 
-def test_a_line_is_attacked_on_request_and_only_then(compare, press, idle, qtbot):
+def test_a_line_is_attacked_on_request_and_only_then(compare, finish, qtbot):
     table, button = compare.findChild(QTableView, TABLE), compare.findChild(QPushButton, "compare_attack")
     assert table.isColumnHidden(column(compare, "Membership"))
     assert not button.isEnabled()
     click_cell(compare, qtbot, 2, at=1)
-    press(compare, "compare_attack")
-    idle(compare)
+    finish(compare, "compare_attack")
     assert compare.session.account.seen, "the ledger has noted it"
     assert not table.isColumnHidden(column(compare, "Membership"))
     first, second, third = shown(compare, "Membership")
@@ -252,8 +246,7 @@ def test_a_line_is_attacked_on_request_and_only_then(compare, press, idle, qtbot
     qtbot.keyClick(choose, Qt.Key.Key_Down)
     assert shown(compare, "Membership") == ["–"] * 3, "it was attacked at ε = 1"
     click_cell(compare, qtbot, 0, at=1)
-    press(compare, "compare_attack")
-    idle(compare)
+    finish(compare, "compare_attack")
     assert shown(compare, "Membership")[0] != "–", "without privacy it is the same at every ε"
     assert "without privacy" in compare.page.runs.index(0, 5).data(Qt.ItemDataRole.ToolTipRole)
 
@@ -287,3 +280,59 @@ def test_what_cannot_be_trained_again_is_not_attacked(compare, idle, qtbot, tmp_
     click_cell(compare, qtbot, 3, at=1)
     assert not compare.findChild(QPushButton, "compare_attack").isEnabled()
     assert "the table that it was trained on" in compare.page._note.text()
+
+
+# -- A sweep of DP-SGD on the Compare page: opened by a click, listed and drawn, one line for each setting
+
+
+@pytest.fixture
+def sweep(tmp_path):
+    """The CSV of a sweep with made-up figures: a better learning rate, and ε that helps."""
+    lines = [",".join(header()) + "\n"]
+    for at, lr in enumerate((0.1, 1.0)):
+        for step, epsilon in enumerate((1.0, 3.0)):
+            setting = DpSgdPlan(network="mlp", epsilon=epsilon, delta=1e-5, batch=50, epochs=3, lr=lr, clip=1.0)
+            for repeat in range(3):
+                values = (0.6 + 0.1 * at + 0.05 * step + 0.01 * repeat, 0.5, epsilon - 1e-4, 2.0, 30, 1.0, 1e6)
+                figures = dict(zip(FIGURES, values, strict=True))
+                lines.append(row_of(f"0123abcd-{at}{step}{repeat}", setting, repeat, figures))
+    path = tmp_path / "trial.csv"
+    path.write_text("".join(lines), "utf-8")
+    return path
+
+
+def test_a_sweep_is_opened_listed_and_drawn(window, finish, monkeypatch, sweep):
+    finish(window, "tab_compare")
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(sweep), ""))
+    finish(window, "compare_sweep")
+    assert shown(window, "Way of training") == ["DP-SGD, lr=1", "DP-SGD, lr=0.1"]
+    assert shown(window, "ε") == ["1–3", "1–3"]
+    assert shown(window, "Repeats") == ["3", "3"]
+    assert shown(window, "Dataset") == ["trial", "trial"]
+    figure = window.page.figure
+    assert [series.x for series in figure.series] == [(1.0, 3.0)] * 2
+    assert figure.series[0].mean == pytest.approx((0.71, 0.76))
+    assert [line.value for line in figure.baselines] == [0.5]
+    assert figure.badge == "private – not for release"
+
+
+def test_a_sweep_stands_beside_a_study_and_is_saved_with_it(window, finish, press, idle, monkeypatch, sweep, tmp_path):
+    with_one_study(window, press, idle)
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(sweep), ""))
+    finish(window, "compare_sweep")
+    assert len(shown(window, "Model")) == 5
+    out = tmp_path / "lines.csv"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(out), ""))
+    finish(window, "compare_save")
+    told = out.read_text("utf-8").splitlines()
+    assert "private – not for release" in told[0]
+    assert sum(line.startswith("trial,mlp,DP-SGD; lr=1,") for line in told) == 6
+
+
+def test_a_file_that_is_no_sweep_is_refused(window, finish, monkeypatch, tmp_path):
+    finish(window, "tab_compare")
+    path = tmp_path / "table.csv"
+    path.write_text("a,b\n1,2\n", "utf-8")
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
+    finish(window, "compare_sweep")
+    assert "not the CSV of a sweep" in banner(window)

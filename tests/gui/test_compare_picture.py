@@ -86,7 +86,7 @@ def test_keys_go_from_point_to_point_and_take_one(compare, qtbot, window):
     assert compare.session.plan.epsilon == Decimal("0.1")
 
 
-def test_selected_lines_are_copied_as_text_with_the_badge_and_all_digits(compare, qtbot, press, idle, tmp_path):
+def test_selected_lines_are_copied_as_text_with_the_badge_and_all_digits(compare, qtbot, finish, press, tmp_path):
     table = compare.findChild(QTableView, TABLE)
     click_cell(compare, qtbot, 1, at=1)
     qtbot.keyClick(table, Qt.Key.Key_C, CTRL)
@@ -98,8 +98,7 @@ def test_selected_lines_are_copied_as_text_with_the_badge_and_all_digits(compare
     assert len(line.split("\t")[4]) > 20
     charged(tmp_path / "plain", card())
     press(compare, "tab_data")
-    press(compare, "tab_compare")
-    idle(compare)
+    finish(compare, "tab_compare")
     click_cell(compare, qtbot, 3, at=1)
     qtbot.keyClick(table, Qt.Key.Key_C, CTRL)
     assert PRIVATE not in QGuiApplication.clipboard().text(), "what the ledger charged is no private figure"
@@ -120,8 +119,7 @@ def test_what_is_drawn_is_saved_for_its_owner_alone_with_the_badge(compare, wind
     path = tmp_path / f"comparison.{suffix}"
     hands = Hands(window, qtbot)
     hands.name_file(path)
-    hands.click("compare_save")
-    hands.idle()
+    hands.finish("compare_save")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     if suffix != "png":
         text = path.read_text("utf-8")
@@ -140,7 +138,7 @@ def test_what_is_drawn_is_saved_for_its_owner_alone_with_the_badge(compare, wind
         }
 
 
-def test_there_is_one_badge_and_no_line_of_a_table_that_has_gone(compare, press, idle, qtbot):
+def test_there_is_one_badge_and_no_line_of_a_table_that_has_gone(compare, finish, press, qtbot):
     badges = [w for w in compare.page.findChildren(QLabel) if w.property("look") == "badge"]
     assert not any(w.isVisible() for w in badges), "the picture has it"
     for row in (0, 1, 2):
@@ -150,8 +148,7 @@ def test_there_is_one_badge_and_no_line_of_a_table_that_has_gone(compare, press,
     assert "Tick lines" in compare.findChild(QLabel, "compare_hint").text()
     press(compare, "tab_data")
     compare.session.open(compare.session.opened, compare.session.plan)
-    press(compare, "tab_compare")
-    idle(compare)
+    finish(compare, "tab_compare")
     assert compare.findChild(QWidget, "compare_nothing").isVisible()
 
 

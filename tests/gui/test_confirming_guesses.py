@@ -92,8 +92,7 @@ def test_the_confirmation_is_undone_and_redone(hands):
 def test_release_is_refused_with_the_sentence_of_the_rule(hands, tmp_path):
     session = hands.window.session
     sentence = refusal(plan(hands).guesses()).what.replace("missing", "missing values").replace("action", "dropping")
-    hands.click("tab_rows")
-    hands.idle()
+    hands.finish("tab_rows")
     told = hands.text("release_problem")
     assert told.lower().startswith(sentence.lower())
     assert told.endswith("confirm them in Data, Columns.")
@@ -104,15 +103,13 @@ def test_release_is_refused_with_the_sentence_of_the_rule(hands, tmp_path):
         assert list(ledger.releases()) == []
     hands.click("tab_data")
     hands.click("data_onward")
-    hands.click("tab_rows")
-    hands.idle()
+    hands.finish("tab_rows")
     assert hands.see("release_now").isEnabled()
 
 
 def test_training_leads_to_the_confirmation(hands):
     hands.window.session.set_target("town")
-    hands.click("tab_train")
-    hands.idle()
+    hands.finish("tab_train")
     assert "guesses from the rows that nobody has confirmed" in hands.see("note_train").accessibleName()
     assert hands.see("train_start").text() == "Data →"
     hands.click("train_start")
@@ -123,8 +120,7 @@ def test_previews_and_studies_take_a_guess(hands):
     hands.window.session.set_target("town")
     hands.click("tab_utility")
     hands.until(lambda: hands.window.page.primary.isEnabled())
-    hands.click("tab_preview")
-    hands.idle()
+    hands.finish("tab_preview")
     assert hands.sees("preview_distribution")
 
 

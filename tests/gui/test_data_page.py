@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hands import go_to
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from hands import drop_on, go_to
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QTableView, QWidget
 
 from workbench.data.csv.options import ReadOptions
@@ -154,25 +153,18 @@ def test_another_target_replaces_the_former(people, press):
 def test_a_file_is_opened_by_a_drop(window, tmp_path, idle):
     path = tmp_path / "town.csv"
     path.write_text(CSV, "utf-8")
-    mime = QMimeData()
-    mime.setUrls([QUrl.fromLocalFile(str(path))])
-    left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    enter = QDragEnterEvent(QPoint(400, 300), Qt.DropAction.CopyAction, mime, left, none)
-    QApplication.sendEvent(window, enter)
-    assert enter.isAccepted()
-    QApplication.sendEvent(window, QDropEvent(QPointF(400, 300), Qt.DropAction.CopyAction, mime, left, none))
+    drop_on(window, path)
     idle(window)
     assert window.session.opened.title == "town.csv"
     assert "separated by semicolon" in window.findChild(QWidget, "data_summary").accessibleName()
 
 
-def test_a_wrong_dialect_is_corrected_and_what_was_declared_stays(opened, press, qtbot, idle):
+def test_a_wrong_dialect_is_corrected_and_what_was_declared_stays(opened, finish, press, qtbot):
     opened.session.edit_column("age", "bounds", lower=0.0, upper=120.0)
     press(opened, "view_dialect")
     field = opened.findChild(QLineEdit, "dialect_encoding")
     qtbot.keyClicks(field, "cp1252")
-    press(opened, "dialect_read_again")
-    idle(opened)
+    finish(opened, "dialect_read_again")
     assert opened.session.opened.table.dialect.encoding == "cp1252"
     assert opened.session.plan.column("age").upper == 120
 

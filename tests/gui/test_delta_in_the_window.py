@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from mishaps import PATIENCE, retype
+from mishaps import needs_torch, retype
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
 from workbench.gui.gauges import cap_entry
@@ -16,20 +16,15 @@ from workbench.release.ledger.ledger import Ledger
 
 SPENT = Decimal("1e-5")
 
-needs_torch = pytest.mark.skipif(
-    __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"
-)
-
 
 def said(window, name):
     return window.findChild(QLabel, name).text().replace("\u00a0", " ")
 
 
 @pytest.fixture
-def trained_once(window, press, idle):
+def trained_once(window, finish, idle):
     """The iris sample after a training that has spent all of the δ that it capped itself."""
-    press(window, "sample_iris")
-    idle(window)
+    finish(window, "sample_iris")
     with Ledger.open() as book:
         dataset = window.session.account.dataset
         book.set_cap(dataset, Decimal(100))
@@ -52,7 +47,7 @@ def test_a_second_training_waits_for_a_higher_cap_of_delta_and_then_starts(
     retype(window, qtbot, "train_logistic_batch", "30")
     retype(window, qtbot, "train_folder", str(tmp_path / "net"))
     raise_cap = window.findChild(QPushButton, "train_raise_cap")
-    qtbot.waitUntil(raise_cap.isVisible, timeout=PATIENCE)
+    qtbot.waitUntil(raise_cap.isVisible)
     assert not window.findChild(QPushButton, "train_start").isEnabled()
     note = window.page.findChild(QWidget, "note_train").accessibleName().replace("\u00a0", " ")
     assert "needs δ = 1e-5 of which 0 remain" in note
@@ -61,37 +56,35 @@ def test_a_second_training_waits_for_a_higher_cap_of_delta_and_then_starts(
     idle(window)
     assert "Cap δ = 1e-5, of which 0 remain." in said(window, "ledger_cap_title")
     press(window, "tab_train")
-    qtbot.waitUntil(raise_cap.isVisible, timeout=PATIENCE)
+    qtbot.waitUntil(raise_cap.isVisible)
     asked = answer("yes")
     press(window, "train_raise_cap")
-    qtbot.waitUntil(lambda: window.session.account.delta_cap == Decimal("2e-5"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: window.session.account.delta_cap == Decimal("2e-5"))
     assert "it needs a cap of δ = 2e-5 or more" in asked[0].replace("\u00a0", " ")
     press(window, "tab_ledger")
     retype(window, qtbot, "ledger_delta", "3e-5")
     answer("yes")
     press(window, "ledger_set_cap")
-    qtbot.waitUntil(lambda: window.session.account.delta_cap == Decimal("3e-5"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: window.session.account.delta_cap == Decimal("3e-5"))
     assert window.session.account.cap == 100
     assert said(window, "fact_delta") == "2e-5 of 3e-5"
     press(window, "tab_train")
-    qtbot.waitUntil(window.findChild(QPushButton, "train_start").isEnabled, timeout=PATIENCE)
+    qtbot.waitUntil(window.findChild(QPushButton, "train_start").isEnabled)
     answer("yes")
     press(window, "train_start")
-    qtbot.waitUntil(lambda: len(window.session.released) == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(window.session.released) == 1)
     idle(window)
     assert said(window, "fact_delta") == "1e-5 of 3e-5"
 
 
-def test_the_ledger_page_shows_cap_and_rest_of_delta(trained_once, press, idle):
-    press(trained_once, "tab_ledger")
-    idle(trained_once)
+def test_the_ledger_page_shows_cap_and_rest_of_delta(trained_once, finish):
+    finish(trained_once, "tab_ledger")
     lines = trained_once.findChild(LinesTable, "ledger_caps").lines
     assert [lines.index(0, column).data() for column in (5, 6)] == ["1e-5", "0"]
 
 
-def test_a_cap_of_delta_that_is_none_is_marked_and_not_set(trained_once, press, idle, qtbot):
-    press(trained_once, "tab_ledger")
-    idle(trained_once)
+def test_a_cap_of_delta_that_is_none_is_marked_and_not_set(trained_once, finish, press, idle, qtbot):
+    finish(trained_once, "tab_ledger")
     retype(trained_once, qtbot, "ledger_delta", "1.5")
     press(trained_once, "ledger_set_cap")
     assert trained_once.findChild(QLineEdit, "ledger_delta").property("wrong")
@@ -112,6 +105,6 @@ def test_a_raised_cap_of_delta_leaves_that_of_epsilon_as_it_is_by_then(trained_o
 
     monkeypatch.setattr(cap_entry, "choose", meanwhile)
     cap_entry.raise_cap(window, window.session, window.jobs, refused)
-    qtbot.waitUntil(lambda: window.session.account.delta_cap == Decimal("2e-5"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: window.session.account.delta_cap == Decimal("2e-5"))
     idle(window)
     assert window.session.account.cap == 2

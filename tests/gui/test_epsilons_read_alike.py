@@ -21,17 +21,16 @@ THIRD = "0.3334"
 
 
 @pytest.fixture
-def thirds(people, press, idle):
+def thirds(people, finish):
     """A plan of ε = 1 over three columns, seen on Protect."""
     for name in ("zip", "income"):
         people.session.edit_column(name, f"drop {name}", action="drop")
     people.session.set_epsilon(Decimal(1))
-    press(people, "tab_protect")
-    idle(people)
+    finish(people, "tab_protect")
     return people
 
 
-def test_a_share_reads_the_same_on_protect_and_release_and_in_its_explanation(thirds, press, idle):
+def test_a_share_reads_the_same_on_protect_and_release_and_in_its_explanation(thirds, finish, press):
     table, shares = thirds.page.table, thirds.page.shares
     protected = [at for at in range(shares.rowCount()) if shares.column_at(at).protected]
     shown = [shares.index(at, SHARE) for at in protected]
@@ -45,16 +44,14 @@ def test_a_share_reads_the_same_on_protect_and_release_and_in_its_explanation(th
     press(thirds, "share_explain")
     titles = [t.text() for t in thirds.explain_panel.findChildren(QLabel)]
     assert any(t.startswith(f"ε = {THIRD}") for t in titles), titles
-    press(thirds, "tab_rows")
-    idle(thirds)
+    finish(thirds, "tab_rows")
     published = thirds.findChild(QWidget, "pane_rows")
     assert [t.text() for t in published.findChildren(QLabel) if t.text().startswith("ε ")] == [f"ε {THIRD}"] * 3
 
 
-def test_the_longest_share_fits_its_column(people, press, idle):
+def test_the_longest_share_fits_its_column(people, finish):
     people.session.set_epsilon(Decimal("0.0000617284"))
-    press(people, "tab_protect")
-    idle(people)
+    finish(people, "tab_protect")
     index = people.page.shares.index(2, SHARE)
     assert index.data() == "1.235e-5"
     assert people.page.table.sizeHintForIndex(index).width() <= people.page.table.columnWidth(SHARE)
@@ -77,21 +74,18 @@ def test_a_sum_below_epsilon_never_reads_like_it(people, press, idle):
     assert told.text().endswith("together ε = 1.2345678, less than ε = 1.23456789: free a lock to use the rest")
 
 
-def test_a_cap_is_never_shown_as_more_than_it_allows(people, press, idle):
-    press(people, "tab_ledger")
-    idle(people)
+def test_a_cap_is_never_shown_as_more_than_it_allows(people, finish):
+    finish(people, "tab_ledger")
     people.session.set_account(AccountView(dataset=DATASET, cap=Decimal("2.99999999")))
     assert "cap ε = 2.999, of which 2.999 remain" in people.findChild(QLabel, "ledger_cap_title").text()
     assert people.findChild(QLabel, "fact_cap").text() == "ε 2.999"
-    press(people, "tab_rows")
-    idle(people)
+    finish(people, "tab_rows")
     cost = people.findChild(QWidget, "release_cost")
     assert cost.findChild(QLabel, "fact_cap_left").accessibleName() == "remains of ε 2.999: 2.999"
 
 
-def test_no_tooltip_outlives_its_figure(people, press, idle):
-    press(people, "tab_ledger")
-    idle(people)
+def test_no_tooltip_outlives_its_figure(people, finish):
+    finish(people, "tab_ledger")
     title, figure = people.findChild(QLabel, "ledger_cap_title"), people.findChild(QLabel, "budget_figure")
     spent = AccountView(dataset=DATASET, cap=Decimal("5.5"), spent=Decimal("6.123456789"), releases=1)
     people.session.set_account(spent)
@@ -106,7 +100,7 @@ def test_no_tooltip_outlives_its_figure(people, press, idle):
     assert (title.toolTip(), figure.text(), figure.toolTip()) == ("", "?", "")
 
 
-def test_the_ledger_shows_figures_short_and_copies_them_whole(people, press, idle, qtbot):
+def test_the_ledger_shows_figures_short_and_copies_them_whole(people, finish, qtbot):
     dataset = people.session.account.dataset
     with Ledger.open() as book:
         book.set_cap(dataset, Decimal("7.99999999"))
@@ -114,8 +108,7 @@ def test_the_ledger_shows_figures_short_and_copies_them_whole(people, press, idl
         release_id = book.reserve(dataset, cost, work="sanitize", details={"output": "/x/a.csv"})
         book.charge(release_id)
         book.certify(release_id, "checksum", "request")
-    press(people, "tab_ledger")
-    idle(people)
+    finish(people, "tab_ledger")
     for name, columns, shown, copied in (
         ("ledger_releases", (3,), ["2.999"], ["2.998721314"]),
         ("ledger_caps", (1, 2, 4), ["7.999", "2.999", "5.001"], ["7.99999999", "2.998721314", "5.001278676"]),
@@ -128,10 +121,9 @@ def test_the_ledger_shows_figures_short_and_copies_them_whole(people, press, idl
         assert [cells[c] for c in columns] == copied
 
 
-def test_a_second_draw_is_offered_at_its_exact_price(people, press, idle, answer, qtbot, tmp_path):
+def test_a_second_draw_is_offered_at_its_exact_price(people, release, finish, press, idle, answer, qtbot, tmp_path):
     people.session.set_epsilon(Decimal("1.23456789"))
-    press(people, "tab_rows")
-    idle(people)
+    finish(people, "tab_rows")
     retype(people, qtbot, "release_target", tmp_path / "first.csv")
     answer("yes")
     press(people, "release_now")
@@ -140,17 +132,13 @@ def test_a_second_draw_is_offered_at_its_exact_price(people, press, idle, answer
     idle(people)
     qtbot.waitUntil(people.findChild(QPushButton, "release_now").isEnabled)
     retype(people, qtbot, "release_target", tmp_path / "second.csv")
-    told = answer("no")
-    press(people, "release_now")
-    qtbot.waitUntil(lambda: len(told) == 2)
-    idle(people)
+    told = release("no")
     assert "charges ε = 1.235 (exactly 1.23456789) again" in told[1]
 
 
 @pytest.mark.parametrize(("taken", "told"), [(2.5, "2.5"), (1.23456789, "1.235")])
-def test_an_epsilon_that_is_taken_from_the_curve_reads_as_everywhere(people, press, idle, qtbot, taken, told):
-    press(people, "tab_utility")
-    idle(people)
+def test_an_epsilon_that_is_taken_from_the_curve_reads_as_everywhere(people, finish, qtbot, taken, told):
+    finish(people, "tab_utility")
     panel = people.page.panel
     panel.show_point(PointFacts("sanitised", taken, "accuracy 0.700"), QPointF(10, 10))
     assert f"ε = {told}:" in panel.accessibleName()

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 from fits import misfits
+from hands import drop_on
 from mishaps import retype, statuses, text_of
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
-from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QPushButton, QTableView, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel, QPushButton, QTableView, QWidget
 
 from workbench.cli import main
 from workbench.gui.pages.estimate.figures import Figure, as_csv, stated
@@ -79,11 +80,10 @@ def page(window, press):
 
 
 @pytest.fixture
-def estimated(page, press, idle, qtbot, release):
+def estimated(page, finish, qtbot, release):
     """The page with the figures of the release."""
     retype(page, qtbot, "estimate_release", release)
-    press(page, "estimate_run")
-    idle(page)
+    finish(page, "estimate_run")
     return page
 
 
@@ -144,12 +144,11 @@ def test_the_chosen_column_is_drawn_and_told_by_the_picture(estimated, qtbot):
         assert len(colours) > 1, mode
 
 
-def test_a_pair_of_numbers_has_a_correlation_and_names_have_none(estimated, press, idle, qtbot):
+def test_a_pair_of_numbers_has_a_correlation_and_names_have_none(estimated, finish, press, qtbot):
     press(estimated, "estimate_view_pairs")
     assert "how often two values occur together" in text_of(estimated, "estimate_pair_said")
     assert estimated.findChild(QComboBox, "estimate_pair_first").currentText() == "sepal_length"
-    press(estimated, "estimate_pair")
-    idle(estimated)
+    finish(estimated, "estimate_pair")
     ((of, estimate, low, high, _note),) = lines(estimated, "estimate_pair_table")
     assert of == "correlation"
     # The interval is of 95 %: five halves of it leave no doubt.
@@ -158,8 +157,7 @@ def test_a_pair_of_numbers_has_a_correlation_and_names_have_none(estimated, pres
     assert estimate in text_of(estimated, "estimate_pair_said")
     choose(estimated, qtbot, "estimate_pair_second", "species")
     assert not estimated.findChild(QTableView, "estimate_pair_table").isVisible()
-    press(estimated, "estimate_pair")
-    idle(estimated)
+    finish(estimated, "estimate_pair")
     assert "no correlation with numbers" in text_of(estimated, "estimate_pair_said")
     choose(estimated, qtbot, "estimate_pair_first", "species")
     assert text_of(estimated, "estimate_pair_said") == "Choose two different columns."
@@ -193,14 +191,12 @@ def test_a_copy_has_all_digits_and_no_badge(estimated, qtbot):
     assert PRIVATE not in head
 
 
-def test_every_figure_is_exported_and_never_over_the_release(estimated, press, idle, release, tmp_path, monkeypatch):
+def test_every_figure_is_exported_and_never_over_the_release(estimated, finish, press, release, tmp_path, monkeypatch):
     press(estimated, "estimate_view_pairs")
-    press(estimated, "estimate_pair")
-    idle(estimated)
+    finish(estimated, "estimate_pair")
     target = tmp_path / "figures.csv"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *given: (str(target), ""))
-    press(estimated, "estimate_export")
-    idle(estimated)
+    finish(estimated, "estimate_export")
     with target.open(encoding="utf-8", newline="") as stream:
         head, *rows = csv.reader(stream)
     assert head == ["column", "of", "estimate", "low", "high", "biased", "hidden_by_noise"]
@@ -209,16 +205,14 @@ def test_every_figure_is_exported_and_never_over_the_release(estimated, press, i
     assert all(float(row[3]) <= float(row[2]) <= float(row[4]) for row in rows)
     before = release.read_bytes()
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *given: (str(release), ""))
-    press(estimated, "estimate_export")
-    idle(estimated)
+    finish(estimated, "estimate_export")
     assert release.read_bytes() == before
     assert sorted(p.name for p in release.parent.iterdir()) == [release.name, certificate_of(release).name]
 
 
-def test_a_tampered_file_is_refused_and_shows_nothing(estimated, press, idle, release):
+def test_a_tampered_file_is_refused_and_shows_nothing(estimated, finish, release):
     release.write_text(release.read_text("utf-8").replace("setosa", "virginica", 1), "utf-8")
-    press(estimated, "estimate_run")
-    idle(estimated)
+    finish(estimated, "estimate_run")
     assert "The release is not what its certificate says" in text_of(estimated, "estimate_said")
     assert estimated.findChild(QLabel, "estimate_empty").isVisible()
     assert not estimated.findChild(QPushButton, "estimate_export").isVisible()
@@ -227,19 +221,13 @@ def test_a_tampered_file_is_refused_and_shows_nothing(estimated, press, idle, re
 def test_a_file_is_dropped_with_a_certificate_from_elsewhere(page, idle, release, tmp_path):
     elsewhere = tmp_path / "paper.certificate.json"
     certificate_of(release).rename(elsewhere)
-    data = QMimeData()
-    data.setUrls([QUrl.fromLocalFile(str(path)) for path in (elsewhere, release)])
-    left, none, copy = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, Qt.DropAction.CopyAction
-    enter = QDragEnterEvent(QPoint(200, 300), copy, data, left, none)
-    QApplication.sendEvent(page.page, enter)
-    assert enter.isAccepted()
-    QApplication.sendEvent(page.page, QDropEvent(QPointF(200, 300), copy, data, left, none))
+    drop_on(page.page, elsewhere, release)
     idle(page)
     assert text_of(page, "estimate_said").startswith("✓")
     assert page.findChild(QWidget, "estimate_certificate").text() == str(elsewhere)
 
 
-def test_it_is_cancelled_by_its_button_and_begun_anew(page, press, idle, qtbot, release, standstill):
+def test_it_is_cancelled_by_its_button_and_begun_anew(page, finish, press, idle, qtbot, release, standstill):
     retype(page, qtbot, "estimate_release", release)
     press(page, "estimate_run")
     qtbot.waitUntil(page.findChild(QPushButton, "estimate_cancel").isVisible)
@@ -248,27 +236,21 @@ def test_it_is_cancelled_by_its_button_and_begun_anew(page, press, idle, qtbot, 
     idle(page)
     assert text_of(page, "estimate_said") == "Cancelled."
     assert page.findChild(QLabel, "estimate_empty").isVisible()
-    press(page, "estimate_run")
-    idle(page)
+    finish(page, "estimate_run")
     assert text_of(page, "estimate_said").startswith("✓")
 
 
-def test_the_release_page_leads_there(people, press, idle, qtbot, answer, tmp_path):
-    people.session.choose_way("rows")
-    people.show_page("release")
-    idle(people)
+def test_the_release_page_leads_there(people, at_release, finish, qtbot, answer, tmp_path):
+    at_release()
     target = tmp_path / "people-released.csv"
     retype(people, qtbot, "release_target", target)
     answer("yes")
-    press(people, "release_now")
-    idle(people)
-    press(people, "tab_released")
-    idle(people)
+    finish(people, "release_now")
+    finish(people, "tab_released")
     # Sentences came with the release: their lines are laid out a turn of the event loop later.
     qtbot.waitUntil(lambda: [fault for fault in misfits(people) if "gauge_budget" not in fault] == [])
     charged = statuses()
-    press(people, "shown_release_estimate")
-    idle(people)
+    finish(people, "shown_release_estimate")
     assert people.findChild(QWidget, "page_estimate").isVisible()
     assert text_of(people, "estimate_said").startswith("✓ File and certificate agree: 2,000 rows, ε = 1, ")
     columns = {line[0]: line for line in lines(people, "estimate_columns")}

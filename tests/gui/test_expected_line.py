@@ -48,14 +48,13 @@ def said(window):
 
 
 @pytest.fixture
-def network_page(window, press, idle, tmp_path, qtbot, monkeypatch):
+def network_page(window, press, load, tmp_path, qtbot, monkeypatch):
     """The Train page with a small network, on a file that is gone by then; simulations run in this process."""
     monkeypatch.setattr(network, "expect_accuracy", network.expect_here)
     source = tmp_path / "towns.csv"
     lines = [f"{i % 90},{'yes' if i % 3 else 'no'}" for i in range(300)]
     source.write_text("\n".join(["age,label", *lines]) + "\n", "utf-8")
-    window.open(str(source))
-    idle(window)
+    load(window, source)
     session = window.session
     session.edit_column("age", "declare age", lower=0.0, upper=100.0)
     session.edit_column("label", "declare label", domain=("no", "yes"))
@@ -88,7 +87,7 @@ def test_a_click_simulates_without_the_file_and_an_edit_takes_the_answer_away(ne
     assert said(network_page) == ""
 
 
-def test_it_is_stopped_and_a_refusal_is_one_sentence(network_page, press, idle, qtbot, monkeypatch):
+def test_it_is_stopped_and_a_refusal_is_one_sentence(network_page, finish, press, qtbot, monkeypatch):
     def slow(task, emit, cancel):
         while not cancel.cancelled:
             time.sleep(0.01)
@@ -97,16 +96,14 @@ def test_it_is_stopped_and_a_refusal_is_one_sentence(network_page, press, idle, 
     monkeypatch.setattr(network, "expect_accuracy", slow)
     press(network_page, "train_expect")
     assert "made-up rows…" in said(network_page)
-    press(network_page, "train_expect")
-    idle(network_page)
+    finish(network_page, "train_expect")
     assert said(network_page) == ""
 
     def refuse(task, emit, cancel):
         raise InputError("no expected accuracy can be given: too slow", hint="train")
 
     monkeypatch.setattr(network, "expect_accuracy", refuse)
-    press(network_page, "train_expect")
-    idle(network_page)
+    finish(network_page, "train_expect")
     assert "No expected accuracy can be given: too slow" in said(network_page)
     press(network_page, "train_model_naive-bayes")
     assert not network_page.findChild(QPushButton, "train_expect").isVisible()

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from mishaps import retype, text_of
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QPushButton, QWidget
+from mishaps import needs_torch, retype, text_of
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
 from workbench.gui.widgets.table_view import LinesTable
 from workbench.processes import executor
@@ -15,11 +14,6 @@ from workbench.release.ledger.figures import STUDIES
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.statements import CHOSEN
 from workbench.studies import ways_draw
-
-needs_torch = pytest.mark.skipif(
-    __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"
-)
-PATIENT = 600_000
 
 
 def noted() -> list[str]:
@@ -43,23 +37,9 @@ def few_trials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def iris(window, press, idle):
-    press(window, "sample_iris")
-    idle(window)
+def iris(window, finish):
+    finish(window, "sample_iris")
     return window
-
-
-def agree_later() -> None:
-    """Press Yes in the question that is going to stand there."""
-
-    def agree() -> None:
-        for box in QApplication.topLevelWidgets():
-            if isinstance(box, QMessageBox) and box.isVisible():
-                box.findChild(QPushButton, "confirm_yes").click()
-                return
-        QTimer.singleShot(50, agree)
-
-    QTimer.singleShot(50, agree)
 
 
 def a_curve(window, qtbot, press, idle):
@@ -105,13 +85,12 @@ def synthetic(window, qtbot, press, idle):
     [(a_curve, "curve"), (why, "why"), (ways, "ways"), (a_preview, "preview"), (synthetic, "synthetic")],
     ids=["curve", "why", "ways", "preview", "synthetic"],
 )
-def test_a_study_is_noted_once_and_listed_on_the_ledger_page(iris, qtbot, press, idle, study, kind):
+def test_a_study_is_noted_once_and_listed_on_the_ledger_page(iris, qtbot, finish, press, idle, study, kind):
     assert noted() == []
     study(iris, qtbot, press, idle)
     study(iris, qtbot, press, idle)
     assert noted() == [kind]
-    press(iris, "tab_ledger")
-    idle(iris)
+    finish(iris, "tab_ledger")
     press(iris, "ledger_show_figures")
     ((time, dataset, words),) = lines(iris, "ledger_figures")
     assert words == STUDIES[kind]
@@ -123,39 +102,35 @@ def test_a_study_is_noted_once_and_listed_on_the_ledger_page(iris, qtbot, press,
     assert iris.findChild(LinesTable, "ledger_caps").isVisible()
 
 
-def test_generated_rows_are_not_noted_and_without_notes_there_is_no_list(iris, qtbot, press, idle):
+def test_generated_rows_are_not_noted_and_without_notes_there_is_no_list(iris, qtbot, finish, press):
     press(iris, "tab_why")
     retype(iris, qtbot, "why_repeats", "2")
     press(iris, "why_generated")
-    press(iris, "why_run")
-    idle(iris)
+    finish(iris, "why_run")
     assert noted() == []
-    press(iris, "tab_ledger")
-    idle(iris)
+    finish(iris, "tab_ledger")
     assert not iris.findChild(QWidget, "ledger_show_figures").isVisible()
     assert iris.findChild(LinesTable, "ledger_caps").isVisible()
 
 
-def test_the_card_of_the_next_model_says_so(iris, qtbot, press, idle, tmp_path):
+def test_the_card_of_the_next_model_says_so(iris, qtbot, finish, press, idle, answer, tmp_path):
     a_curve(iris, qtbot, press, idle)
     press(iris, "tab_train")
     press(iris, "train_model_naive-bayes")
     retype(iris, qtbot, "train_folder", str(tmp_path / "model"))
-    qtbot.waitUntil(lambda: iris.page.primary.isEnabled(), timeout=PATIENT)
-    agree_later()
-    press(iris, "train_start")
-    idle(iris)
+    qtbot.waitUntil(lambda: iris.page.primary.isEnabled())
+    answer("yes")
+    finish(iris, "train_start")
     assert CHOSEN in json.loads((tmp_path / "model" / "card.json").read_text("utf-8"))["outside_guarantee"]
 
 
-def test_a_ledger_that_cannot_note_it_shows_no_figure(iris, qtbot, press, idle, tmp_path):
+def test_a_ledger_that_cannot_note_it_shows_no_figure(iris, qtbot, finish, press, tmp_path):
     press(iris, "tab_utility")
     retype(iris, qtbot, "curve_epsilons", "1, 10")
     retype(iris, qtbot, "curve_repeats", "2")
     with Ledger.open() as book:
         book.move(tmp_path / "moved.sqlite")
-    press(iris, "curve_run")
-    idle(iris)
+    finish(iris, "curve_run")
     assert iris.page.figure is None
     assert not iris.session.runs
     assert any("moved" in part.text() for part in iris.findChildren(QLabel) if part.isVisible())
@@ -175,7 +150,7 @@ def to_train(window, qtbot, press):
     press(window, "train_model_logistic")
     for key, text in (("epsilon", "3"), ("delta", "1e-4"), ("batch", "30"), ("epochs", "2")):
         retype(window, qtbot, "train_epsilon" if key == "epsilon" else f"train_logistic_{key}", text)
-    qtbot.waitUntil(lambda: window.page.primary.isEnabled(), timeout=PATIENT)
+    qtbot.waitUntil(lambda: window.page.primary.isEnabled())
 
 
 @needs_torch
@@ -183,14 +158,14 @@ def to_train(window, qtbot, press):
 def test_where_the_accuracy_went_is_noted(iris, qtbot, press, idle):
     to_train(iris, qtbot, press)
     press(iris, "train_where")
-    qtbot.waitUntil(lambda: bool(iris.page.going.where.stages), timeout=PATIENT)
+    qtbot.waitUntil(lambda: bool(iris.page.going.where.stages))
     idle(iris)
     assert noted() == ["accuracy"]
 
 
 @needs_torch
 @pytest.mark.slow
-def test_a_watched_training_is_noted_and_only_the_next_card_says_so(iris, qtbot, press, idle, tmp_path):
+def test_a_watched_training_is_noted_and_only_the_next_card_says_so(iris, qtbot, finish, press, answer, tmp_path):
     from workbench.release.verify import verify_release
 
     with Ledger.open() as book:
@@ -201,10 +176,9 @@ def test_a_watched_training_is_noted_and_only_the_next_card_says_so(iris, qtbot,
         to_train(iris, qtbot, press)
         retype(iris, qtbot, "train_folder", str(tmp_path / name))
         start = iris.findChild(QPushButton, "train_start")  # a model that is released has another button beside it
-        qtbot.waitUntil(start.isEnabled, timeout=PATIENT)
-        agree_later()
-        press(iris, "train_start")
-        idle(iris)
+        qtbot.waitUntil(start.isEnabled)
+        answer("yes")
+        finish(iris, "train_start")
         card = json.loads((tmp_path / name / "card.json").read_text("utf-8"))
         assert (CHOSEN in card["outside_guarantee"]) == told, name
         assert verify_release(tmp_path / name) == []

@@ -175,10 +175,9 @@ def test_dates_are_sorted_as_the_plan_says_that_they_are_written(window, table, 
     assert numbers_of(table) == ["3", "1", "2", "4"]
 
 
-def test_both_sides_of_a_preview_show_the_same_rows(people, press, idle, qtbot):
+def test_both_sides_of_a_preview_show_the_same_rows(people, finish, idle, qtbot):
     """Either side sorts by its own cells, a word is looked for on both, and no figure of private rows is told."""
-    press(people, "tab_preview")
-    idle(people)
+    finish(people, "tab_preview")
     sides = people.page.sides
     qtbot.waitUntil(lambda: sides.right.model().columnCount() > 0)
     column = next(c for c in range(sides.right.model().columnCount()) if sides.right.model().is_number(c))
@@ -196,8 +195,7 @@ def test_both_sides_of_a_preview_show_the_same_rows(people, press, idle, qtbot):
     idle(people)
     assert len(sides.left.in_sight()) == len(sides.right.in_sight()) == 0
     assert people.findChild(QLabel, "preview_original_count").text() == ""
-    press(people, "another_draw")
-    idle(people)
+    finish(people, "another_draw")
     assert len(sides.right.in_sight()) == 0, "another draw is filtered, too"
 
 

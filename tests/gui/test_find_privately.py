@@ -6,7 +6,6 @@ from decimal import Decimal
 
 import pytest
 from hands import go_to, when_asked
-from mishaps import PATIENCE
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QLineEdit, QPushButton
 
@@ -75,8 +74,8 @@ def find(window, press, question, qtbot, typed, *, tick=False):
     before, plan = len(window.session.released), window.session.plan
     press(window, "find_privately")
     last = question("confirm_yes")
-    qtbot.waitUntil(lambda: len(window.session.released) == before + 1, timeout=PATIENCE)
-    qtbot.waitUntil(lambda: window.session.plan != plan, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(window.session.released) == before + 1)
+    qtbot.waitUntil(lambda: window.session.plan != plan)
     return asked, last
 
 
@@ -128,7 +127,7 @@ def test_what_was_found_and_undone_is_taken_again_at_no_cost(towns, press, quest
     question("confirm_yes", [("found_output", str(tmp_path / "again.csv")), *typed])
     press(towns, "find_privately")
     last = question("confirm_copy")
-    qtbot.waitUntil(lambda: towns.session.plan == found, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: towns.session.plan == found)
     idle(towns)
     assert "is free" in last[0][0]
     assert not (tmp_path / "again.csv").exists()
@@ -136,7 +135,7 @@ def test_what_was_found_and_undone_is_taken_again_at_no_cost(towns, press, quest
         assert book.account(towns.session.account.dataset).used == (Decimal(2), Decimal("0.000001"))
 
 
-def test_a_question_about_a_table_that_is_replaced_goes_away(towns, press, idle, qtbot, tmp_path):
+def test_a_question_about_a_table_that_is_replaced_goes_away(towns, finish, qtbot, tmp_path):
     """Else what was asked of one table would be looked at, and charged, in another one of the same columns."""
     (tmp_path / "other.csv").write_text("who,town,age\n" + "q,Rome,5\n" * 300, "utf-8")
     select(towns, "age")
@@ -156,8 +155,7 @@ def test_a_question_about_a_table_that_is_replaced_goes_away(towns, press, idle,
             asked.append("had to be closed")
 
     QTimer.singleShot(0, replace)
-    press(towns, "find_privately")
-    idle(towns)
+    finish(towns, "find_privately")
     assert asked[1:] == ["gone"]
     assert towns.session.opened.title == "other.csv"
 
@@ -171,7 +169,7 @@ def test_a_refusal_offers_a_higher_cap_and_charges_nothing(towns, press, questio
     question("confirm_yes", [("found_epsilon", "2")])
     press(towns, "find_privately")
     raised = question("confirm_no")
-    qtbot.waitUntil(lambda: bool(raised), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(raised))
     idle(towns)
     assert "needs a cap of ε = 2 or more" in raised[0][0].replace("\u00a0", " ")
     assert towns.session.plan.column("age").lower is None
@@ -203,7 +201,7 @@ def test_a_second_press_while_the_release_is_checked_asks_nothing(towns, press, 
     assert "Checking the release" in [job.title for job in towns.jobs.running]
     last = question("confirm_no")
     press(towns, "find_privately")
-    qtbot.waitUntil(lambda: len(last) == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(last) == 1)
     idle(towns)
     assert "This charges ε = 2" in last[0][0].replace("\u00a0", " "), "the last word about the first press"
     assert QApplication.activeModalWidget() is None

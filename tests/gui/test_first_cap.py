@@ -5,13 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 
+import pytest
 from hands import when_asked
-from mishaps import PATIENCE, retype
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
+from mishaps import retype
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QLabel, QLineEdit, QMessageBox, QPushButton, QWidget
 
+from workbench.gui.gauges.cap_entry import FirstCap
+from workbench.gui.pages.train.run_card import RunCard
 from workbench.gui.session.account_task import read_account
+from workbench.gui.session.account_view import AccountView
+from workbench.gui.session.session import Session
+from workbench.gui.widgets.dialogs import choose
 from workbench.release.ledger.ledger import Ledger
+from workbench.signals.events import Spread
 
 
 def typing(qtbot, entries, then, read=""):
@@ -42,7 +49,7 @@ def test_the_question_of_a_first_release_sets_the_cap_that_is_typed_there(people
     cost = people.session.plan.cost()
     told = typing(qtbot, ["many", str(cost / 2), str(cost * 4)], "confirm_yes")
     press(people, "release_now")
-    qtbot.waitUntil(lambda: len(people.session.released) == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(people.session.released) == 1)
     idle(people)
     assert [enabled for _, enabled in told] == [False, False, True]
     assert "is not a number" in told[0][0]
@@ -54,22 +61,20 @@ def test_the_question_of_a_first_release_sets_the_cap_that_is_typed_there(people
     assert (Decimal(entry["epsilon"]), entry["origin"]) == (cost * 4, "steward")
 
 
-def test_a_cap_of_many_digits_is_shown_in_four_and_kept_whole(people, press, idle, qtbot, tmp_path):
+def test_a_cap_of_many_digits_is_shown_in_four_and_kept_whole(people, finish, press, idle, qtbot, tmp_path):
     cost = Decimal("0.9992841")
     people.session.edit("epsilon", replace(people.session.plan, epsilon=cost))
     idle(people)
     assert people.session.plan.cost() == cost
-    press(people, "tab_rows")
-    idle(people)
+    finish(people, "tab_rows")
     retype(people, qtbot, "release_target", tmp_path / "out.csv")
     shown = typing(qtbot, [], "confirm_yes", "cap_epsilon")
     press(people, "release_now")
-    qtbot.waitUntil(lambda: len(people.session.released) == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(people.session.released) == 1)
     idle(people)
     assert shown == [("0.9993", "Cap of all releases of this table, ε (exactly 0.9992841)")]
     assert people.session.account.cap == cost
-    press(people, "tab_ledger")
-    idle(people)
+    finish(people, "tab_ledger")
     field = people.findChild(QLineEdit, "ledger_cap_field")
     assert field.text() == "0.9993"
     assert "exactly 0.9992841" in field.toolTip()
@@ -77,40 +82,37 @@ def test_a_cap_of_many_digits_is_shown_in_four_and_kept_whole(people, press, idl
     retype(people, qtbot, "ledger_delta", "1e-6")  # of δ alone: the cap of ε stays as it is, to its last digit
     typing(qtbot, [], "confirm_yes")
     press(people, "ledger_set_cap")
-    qtbot.waitUntil(lambda: people.session.account.delta_cap is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: people.session.account.delta_cap is not None)
     idle(people)
     assert people.session.account.cap == cost
 
 
-def test_a_question_that_is_declined_sets_no_cap(people, press, idle, qtbot, tmp_path):
-    press(people, "tab_rows")
-    idle(people)
+def test_a_question_that_is_declined_sets_no_cap(people, finish, press, idle, qtbot, tmp_path):
+    finish(people, "tab_rows")
     retype(people, qtbot, "release_target", tmp_path / "out.csv")
     told = typing(qtbot, ["50"], "confirm_no")
     press(people, "release_now")
-    qtbot.waitUntil(lambda: len(told) == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(told) == 1)
     idle(people)
     with Ledger.open() as book:
         assert book.account(people.session.account.dataset).cap is None
 
 
 def test_a_model_after_a_release_asks_for_a_higher_cap_where_it_is_refused(
-    people, press, idle, qtbot, answer, tmp_path
+    people, finish, press, idle, qtbot, answer, tmp_path
 ):
-    press(people, "tab_rows")
-    idle(people)
+    finish(people, "tab_rows")
     retype(people, qtbot, "release_target", tmp_path / "out.csv")
     said = answer("yes")
     press(people, "release_now")
-    qtbot.waitUntil(lambda: len(people.session.released) == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(people.session.released) == 1)
     idle(people)
     assert "To release a model of label as well, enter 2: it costs as much." in said[0]
     cost = people.session.account.cap
     assert people.session.account.remaining == 0
-    press(people, "tab_train")
-    idle(people)
+    finish(people, "tab_train")
     raised = people.findChild(QPushButton, "train_raise_cap")
-    qtbot.waitUntil(raised.isVisible, timeout=PATIENCE)
+    qtbot.waitUntil(raised.isVisible)
     assert people.rail.buttons["models"].state == "needs"
     stated = people.findChild(QWidget, "note_train").accessibleName()
     assert "raise the cap of ε" in stated
@@ -118,41 +120,80 @@ def test_a_model_after_a_release_asks_for_a_higher_cap_where_it_is_refused(
     assert people.page.primary is raised
     told = typing(qtbot, [str(cost), str(cost * 3)], "confirm_yes")
     press(people, "train_raise_cap")
-    qtbot.waitUntil(lambda: people.session.account.cap == cost * 3, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: people.session.account.cap == cost * 3)
     idle(people)
     assert [enabled for _, enabled in told] == [False, True]
     assert "It needs 2 or more." in told[0][0]
     assert people.page.objectName() == "page_train"
     start = people.findChild(QPushButton, "train_start")
-    qtbot.waitUntil(start.isEnabled, timeout=PATIENCE)
+    qtbot.waitUntil(start.isEnabled)
     assert people.page.primary is start
     assert not raised.isVisible()
     assert people.rail.buttons["models"].state == "empty"
     answer("yes")
     press(people, "train_start")
-    qtbot.waitUntil(lambda: len(people.session.released) == 2, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(people.session.released) == 2)
     idle(people)
     assert people.session.account.spent == cost * 2
 
 
-def test_a_second_release_raises_the_cap_by_what_it_costs(people, press, idle, qtbot, answer, tmp_path):
+def test_a_second_release_raises_the_cap_by_what_it_costs(people, finish, press, idle, qtbot, answer, tmp_path):
     with Ledger.open() as book:
         book.set_cap(people.session.account.dataset, Decimal("0.5"))
     read_account(people.session, people.jobs)
     idle(people)
-    press(people, "tab_rows")
-    idle(people)
+    finish(people, "tab_rows")
     retype(people, qtbot, "release_target", tmp_path / "out.csv")
     assert people.page.primary.objectName() == "release_onward"
     assert people.page.primary.text() == "Raise the cap…"
     said = answer("yes")
     press(people, "release_onward")
-    qtbot.waitUntil(lambda: people.session.account.cap == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: people.session.account.cap == 1)
     idle(people)
     assert "may cost ε = 0.5, of which 0.5 remain. This one costs ε = 1, so it needs a cap of ε = 1 or more" in said[0]
     assert people.page.primary.objectName() == "release_now"
     answer("yes")
     press(people, "release_now")
-    qtbot.waitUntil(lambda: len(people.session.released) == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(people.session.released) == 1)
     idle(people)
     assert people.session.account.remaining == 0
+
+
+# -- What is filled in within a question stands below its words, not to the left of them ------------------------------
+
+
+def test_the_field_of_the_first_cap_begins_where_the_words_begin(qtbot, window) -> None:
+    begins: dict[str, int] = {}
+
+    def look(box: QMessageBox) -> None:
+        parts = {"words": box.findChild(QLabel, "qt_msgbox_label"), "entry": box.findChild(FirstCap)}
+        for name, part in parts.items():
+            begins[name] = part.mapTo(box, QPoint(0, 0)).x()
+        box.reject()
+
+    when_asked(look)
+    assert (
+        choose(
+            window, "Release this?", "It costs ε = 1.", {"yes": "Release"}, entry=FirstCap(AccountView(), Decimal(1))
+        )
+        == ""
+    )
+    assert begins["entry"] == begins["words"] > 0
+
+
+# -- Who chooses settings by private figures is told what that gives away ---------------------------------------------
+
+
+@pytest.mark.parametrize("clipped", [100, 50, 1])
+def test_a_remark_or_a_study_says_what_choosing_by_it_costs(qapp, clipped):
+    card = RunCard(Session())
+    words = card.findChild(QWidget, "train_choosing")
+    assert not words.isVisibleTo(card)
+    card._take_spread(Spread("norms", 3, (1.0,), (100 - clipped, clipped)))
+    assert words.isVisibleTo(card) == card.findChild(QWidget, "train_clipped").isVisibleTo(card) == (clipped != 50)
+    assert "more of the rows than ε says" in words.text()
+    assert "The ledger notes that private figures were shown" in words.text()
+    card.clear()
+    assert not words.isVisibleTo(card)
+    card.show_stages((("no privacy", 0.9, 30), ("clipped", 0.8, 30), ("clipped and noisy", 0.7, 30)))
+    assert words.isVisibleTo(card)

@@ -6,17 +6,13 @@ import json
 
 import pytest
 from hands import show
-from mishaps import PATIENCE, retype, text_of
+from mishaps import needs_torch, retype, text_of
 from PySide6.QtWidgets import QApplication, QCheckBox, QMessageBox, QWidget
 
 from workbench.jobs import network
 from workbench.processes import executor
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.statements import CHOSEN
-
-needs_torch = pytest.mark.skipif(
-    __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"
-)
 
 SAYS = "certificate or card of every later release of these rows says"
 
@@ -33,9 +29,8 @@ def noted() -> list[str]:
 
 
 @pytest.fixture
-def iris(window, press, idle):
-    press(window, "sample_iris")
-    idle(window)
+def iris(window, finish):
+    finish(window, "sample_iris")
     return window
 
 
@@ -47,7 +42,7 @@ def utility(iris, qtbot, press):
     return iris
 
 
-def test_run_says_it_beside_the_button_and_asks_once(utility, press, idle, answer):
+def test_run_says_it_beside_the_button_and_asks_once(utility, finish, press, idle, answer):
     assert SAYS in text_of(utility, "curve_empty")
     assert "Later certificates will say so" in utility.findChild(QWidget, "note_utility").accessibleName()
     told = answer("no")
@@ -58,8 +53,7 @@ def test_run_says_it_beside_the_button_and_asks_once(utility, press, idle, answe
     idle(utility)
     assert noted() == []
     answer("shown")
-    press(utility, "curve_run")
-    idle(utility)
+    finish(utility, "curve_run")
     assert noted() == ["curve"]
     assert "Later certificates" not in utility.findChild(QWidget, "note_utility").accessibleName()
     press(utility, "curve_standard")  # asks nothing any more
@@ -75,7 +69,7 @@ def test_a_training_that_is_watched_says_it_first_and_offers_a_quiet_one(
     press(iris, "tab_train")
     press(iris, "train_model_logistic")
     retype(iris, qtbot, "train_folder", tmp_path / "net")
-    qtbot.waitUntil(iris.page.primary.isEnabled, timeout=PATIENCE)
+    qtbot.waitUntil(iris.page.primary.isEnabled)
     assert "Later certificates will say so." in text_of(iris, "train_quiet_words")
     told = answer("no")
     press(iris, "train_start")
@@ -96,10 +90,9 @@ def test_a_training_that_is_watched_says_it_first_and_offers_a_quiet_one(
     assert noted() == []
 
 
-def test_made_up_rows_are_the_other_way_and_leave_no_note(utility, press, idle, answer):
+def test_made_up_rows_are_the_other_way_and_leave_no_note(utility, finish, press, answer):
     answer("made_up")
-    press(utility, "curve_run")
-    idle(utility)
+    finish(utility, "curve_run")
     assert utility.findChild(QCheckBox, "curve_made_up").isChecked()
     assert utility.page.figure is not None
     assert text_of(utility, "curve_words").startswith("On made-up rows, which contain no real data.")
@@ -108,32 +101,26 @@ def test_made_up_rows_are_the_other_way_and_leave_no_note(utility, press, idle, 
     assert "made-up rows" in run.title
     press(utility, "tab_why")
     answer("made_up")
-    press(utility, "why_run")
-    idle(utility)
+    finish(utility, "why_run")
     assert noted() == []
 
 
-def test_preview_draws_nothing_before_it_is_asked_for(people, press, idle, qtbot):
-    press(people, "tab_preview")
-    idle(people)
+def test_preview_draws_nothing_before_it_is_asked_for(people, finish, load, qtbot):
+    finish(people, "tab_preview")
     assert noted() == []
     assert SAYS in text_of(people, "preview_before")
     assert people.page.primary.isVisible(), "the way leads on without it"
-    press(people, "preview_show")
-    idle(people)
+    finish(people, "preview_show")
     assert noted() == ["preview"]
     assert people.page.sides.drawn.text() == "draw 1"
-    people.open("sample:people")
-    idle(people)
-    press(people, "tab_preview")
-    idle(people)
+    load(people, "sample:people")
+    finish(people, "tab_preview")
     assert people.page.sides.drawn.text() == "draw 1", "the ledger remembers it"
 
 
-def test_the_highlighted_path_leaves_no_note_that_was_not_agreed_to(people, press, idle, qtbot, answer):
+def test_the_highlighted_path_leaves_no_note_that_was_not_agreed_to(people, finish, idle, qtbot, answer):
     for page in ("protect", "preview"):
-        press(people, f"tab_{page}")
-        idle(people)
+        finish(people, f"tab_{page}")
     people.page.run()
     idle(people)
     assert people.page.objectName() == "page_ways"
@@ -144,27 +131,24 @@ def ask_and_refuse(window, press, idle, answer, qtbot, button):
     told = answer("no")
     before = len(told)
     press(window, button)
-    qtbot.waitUntil(lambda: len(told) > before, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(told) > before)
     idle(window)
     return told[-1]
 
 
-def test_the_questions_that_spend_epsilon_say_what_was_shown(people, press, idle, qtbot, answer, tmp_path):
+def test_the_questions_that_spend_epsilon_say_what_was_shown(people, at_release, press, idle, qtbot, answer, tmp_path):
     def questions():
-        people.session.choose_way("rows")
-        people.show_page("release")
-        idle(people)
-        retype(people, qtbot, "release_target", tmp_path / "released.csv")
+        at_release(tmp_path / "released.csv")
         yield ask_and_refuse(people, press, idle, answer, qtbot, "release_now")
         show(people, "synthetic")
         idle(people)
         retype(people, qtbot, "release_target", tmp_path / "synthetic.csv")
-        qtbot.waitUntil(lambda: people.page.primary.isEnabled(), timeout=PATIENCE)
+        qtbot.waitUntil(lambda: people.page.primary.isEnabled())
         yield ask_and_refuse(people, press, idle, answer, qtbot, "release_now")
         people.show_page("train")
         press(people, "train_model_naive-bayes")
         retype(people, qtbot, "train_folder", tmp_path / "model")
-        qtbot.waitUntil(lambda: people.page.primary.isEnabled(), timeout=PATIENCE)
+        qtbot.waitUntil(lambda: people.page.primary.isEnabled())
         yield ask_and_refuse(people, press, idle, answer, qtbot, "train_start")
 
     before = list(questions())
@@ -177,31 +161,24 @@ def test_the_questions_that_spend_epsilon_say_what_was_shown(people, press, idle
         assert "Private figures of these rows were shown before (a draw that was not released)" in text
         assert "will say so" in text
     answer("yes")
-    people.session.choose_way("rows")
-    people.show_page("release")
-    idle(people)
+    at_release()
     press(people, "release_now")
-    qtbot.waitUntil(lambda: bool(people.session.released), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(people.session.released))
     idle(people)
     certificate = json.loads((tmp_path / "released.csv.certificate.json").read_text("utf-8"))
     assert CHOSEN in certificate["outside_guarantee"]
 
 
-def test_a_preview_of_made_up_rows_notes_nothing_and_leads_back(iris, press, idle):
-    press(iris, "tab_preview")
-    idle(iris)
-    press(iris, "preview_made_up")
-    idle(iris)
+def test_a_preview_of_made_up_rows_notes_nothing_and_leads_back(iris, finish, press):
+    finish(iris, "tab_preview")
+    finish(iris, "preview_made_up")
     assert "no real data" in iris.findChild(QWidget, "note_preview").accessibleName()
     assert "changed" in text_of(iris, "preview_facts")
     assert text_of(iris, "preview_source") == "Made-up rows"
-    press(iris, "preview_relations")
-    idle(iris)
-    press(iris, "another_draw")
-    idle(iris)
+    finish(iris, "preview_relations")
+    finish(iris, "another_draw")
     assert noted() == []
     press(iris, "preview_real")
     assert SAYS in text_of(iris, "preview_before")
-    press(iris, "preview_show")
-    idle(iris)
+    finish(iris, "preview_show")
     assert noted() == ["preview"]

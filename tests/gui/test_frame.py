@@ -8,8 +8,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QColor
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
@@ -24,10 +24,11 @@ from PySide6.QtWidgets import (
 
 import workbench.gui.project.open_table
 import workbench.release.path
+from workbench.gui.app import LATER
 from workbench.gui.pages import PAGES, ROOMS
 from workbench.jobs import Job
 from workbench.params import InputError
-from workbench.render.palette import DARK, LIGHT
+from workbench.render.palette import DARK, LIGHT, THEMES
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = ("sklearn", "torch", "scipy.stats", "opendp.prelude", "dp_accounting", "pyqtgraph", "polars", "numpy")
@@ -226,7 +227,9 @@ def test_a_bug_in_a_job_is_logged_without_values(window, qtbot):
 
 
 @pytest.mark.parametrize("work", ["Opening", "Releasing"])
-def test_the_log_names_the_kind_of_work_and_no_file(window, qtbot, idle, press, answer, tmp_path, monkeypatch, work):
+def test_the_log_names_the_kind_of_work_and_no_file(
+    window, at_release, qtbot, idle, press, answer, tmp_path, monkeypatch, work
+):
     from workbench.paths import user_log
 
     threads, titles = [], []
@@ -246,9 +249,7 @@ def test_the_log_names_the_kind_of_work_and_no_file(window, qtbot, idle, press, 
         idle(window)
         window.session.edit_column("age", "bounds of age", lower=0.0, upper=99.0)
         window.session.edit("confirm what was guessed", window.session.plan.confirmed())
-        window.session.choose_way("rows")
-        window.show_page("release")
-        idle(window)
+        at_release()
         monkeypatch.setattr(workbench.release.path, "release_prepared", fault)
         answer("yes")
         press(window, "release_now")
@@ -277,3 +278,80 @@ def test_closing_during_a_job_stops_the_job_and_then_closes(window, qtbot):
     window.close()
     qtbot.waitUntil(lambda: not window.isVisible())
     assert not handle.running
+
+
+# -- The rail: an icon for each room in the ink of the theme, and dots that are explained -----------------------------
+
+
+def icon_of(window, name: str) -> QImage:
+    """What the rail draws before the title of a room."""
+    line = window.rail.buttons[name]
+    return line.grab(QRect(8, 0, 20, line.height())).toImage()
+
+
+def near(image: QImage, ink: str) -> int:
+    """How many pixels have the colour ``ink``, or nearly."""
+    wanted = QColor(ink)
+    return sum(
+        all(abs(a - b) < 60 for a, b in zip(image.pixelColor(x, y).getRgb()[:3], wanted.getRgb()[:3], strict=True))
+        for x in range(image.width())
+        for y in range(image.height())
+    )
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_every_line_has_an_icon_of_its_own_in_the_ink_of_the_theme(window, mode):
+    window.theme.set_mode(mode)
+    window.show_page("ledger")
+    seen = {}
+    for room in ROOMS:
+        image = icon_of(window, room.name)
+        ink = THEMES[mode].accent if room.name == "released" else THEMES[mode].text
+        assert near(image, ink) >= 8, room.name
+        seen[room.name] = bytes(image.constBits())
+    assert len(set(seen.values())) == len(ROOMS)
+
+
+def test_the_pointer_is_told_what_the_dot_means(people):
+    assert people.rail.buttons["data"].toolTip().endswith("\nFull dot: ready")
+    assert people.rail.buttons["models"].toolTip().endswith("\nRing dot: nothing here yet")
+    people.session.edit_column("age", "Lower bound of age", lower=None)
+    assert people.rail.buttons["data"].toolTip().endswith("\nHalf dot: needs you")
+    assert "dot" not in people.rail.buttons["tools"].toolTip(), "a tool has no state"
+
+
+def test_an_icon_that_cannot_be_drawn_is_a_fault_of_its_page():
+    from PySide6.QtCore import QRectF
+    from PySide6.QtGui import QPainter
+
+    from workbench.gui.shell.rail import draw_icon
+
+    image = QImage(16, 16, QImage.Format.Format_ARGB32)
+    with QPainter(image) as painter, pytest.raises(ValueError, match="not the path"):
+        draw_icon(painter, '"/><broken', QColor("black"), QRectF(0, 0, 16, 16))
+
+
+def test_memory_is_quieter_than_the_budget(people, qtbot):
+    budget, memory = people.budget_gauge, people.memory_gauge
+    figures = [people.findChild(type(memory._figure), name) for name in ("budget_figure", "memory_figure")]
+    assert figures[0].font().pixelSize() > 1.5 * figures[1].font().pixelSize()
+    assert budget.property("look") == "card"
+    assert memory.property("look") == "quiet"
+
+
+# -- What is loaded beside the window: nothing that makes types of Qt, which only the GUI thread may ------------------
+
+
+LOADS = """
+import importlib, sys
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+print(*(n for n in sys.modules if n.split(".")[0] in ("PySide6", "shiboken6", "pyqtgraph", "torch")))
+"""
+
+
+def test_what_a_worker_imports_at_the_start_holds_nothing_of_qt():
+    """A window was ended by the system, in one start of ten, while a worker imported pyqtgraph."""
+    done = subprocess.run([sys.executable, "-c", LOADS, *LATER], capture_output=True, text=True, cwd=ROOT, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == ""

@@ -22,19 +22,16 @@ def rows_of(window, name: str) -> list[list[str]]:
 
 
 @pytest.fixture
-def clinic(window, press, idle):
-    press(window, "sample_clinic")
-    idle(window)
-    press(window, "tab_generalise")
-    idle(window)
+def clinic(window, finish):
+    finish(window, "sample_clinic")
+    finish(window, "tab_generalise")
     return window
 
 
 @pytest.fixture
-def searched(clinic, press, idle, qtbot):
+def searched(clinic, finish, qtbot):
     retype(clinic, qtbot, "generalise_form_k", "2")
-    press(clinic, "generalise_run")
-    idle(clinic)
+    finish(clinic, "generalise_run")
     return clinic
 
 
@@ -72,8 +69,7 @@ def test_a_column_of_dates_gets_months_years_and_decades(window, qtbot, tmp_path
     hands.click_cell("risk_columns", "born", "Known")
     hands.idle()
     hands.click("rail_release")
-    hands.click("tab_generalise")
-    hands.idle()
+    hands.finish("tab_generalise")
     assert rows_of(window, "generalise_columns")[0][:3] == ["born", "dates", "4"]
     assert rows_of(window, "generalise_levels")[0] == ["1984-03-07", "1984-03", "1984", "1980s", "*"]
     hands.until(lambda: hands.sees("generalise_dates_steps"))
@@ -83,22 +79,19 @@ def test_a_column_of_dates_gets_months_years_and_decades(window, qtbot, tmp_path
     assert "no part of a date" in hands.text("generalise_dates_steps_problem")
 
 
-def test_a_hierarchy_goes_to_a_file_and_comes_back(clinic, press, idle, tmp_path, monkeypatch):
+def test_a_hierarchy_goes_to_a_file_and_comes_back(clinic, finish, tmp_path, monkeypatch):
     path = tmp_path / "age.csv"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(path), ""))
-    press(clinic, "generalise_export")
-    idle(clinic)
+    finish(clinic, "generalise_export")
     lines = path.read_text("utf-8").splitlines()
     assert lines[0] == "18;15-19;10-19;0-19;0-39;*"
     path.write_text("\n".join(";".join((line.split(";")[0], "any age", "*")) for line in lines), "utf-8")
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *a, **k: (str(path), ""))
-    press(clinic, "generalise_import")
-    idle(clinic)
+    finish(clinic, "generalise_import")
     assert rows_of(clinic, "generalise_levels")[0] == ["18", "any age", "*"]
     assert rows_of(clinic, "generalise_columns")[0][1:3] == ["a file", "2"]
     path.write_text("1;*\n", "utf-8")
-    press(clinic, "generalise_import")
-    idle(clinic)
+    finish(clinic, "generalise_import")
     assert "has no line" in text_of(clinic, "generalise_hierarchy_problem")
 
 
@@ -126,33 +119,30 @@ def test_the_lattice_shows_the_best_nodes(searched, press):
     assert chart.words_under(type(box.topLeft())(x, y)).startswith("age 2, town 0: loses")
 
 
-def test_release_asks_once_and_writes_a_file_that_is_verified(searched, press, idle, answer, tmp_path, monkeypatch):
+def test_release_asks_once_and_writes_a_file_that_is_verified(searched, finish, answer, tmp_path, monkeypatch):
     path = tmp_path / "general.csv"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(path), ""))
     asked = answer("yes")
-    press(searched, "generalise_release")
-    idle(searched)
+    finish(searched, "generalise_release")
     assert "This is not differential privacy: ε does not bound it" in asked[0]
     assert verify_release(path) == []
     assert json.loads(Path(f"{path}.certificate.json").read_text("utf-8"))["k"] == 2
     assert not searched.session.released  # it costs nothing and is no release with a guarantee
     assert searched.session.to_attack.value == path
-    press(searched, "generalise_attack")
-    idle(searched)
+    finish(searched, "generalise_attack")
     assert searched.page.objectName() == "page_attack"
     assert searched.page.form.given()["release"] == path
 
 
-def test_other_settings_ask_for_another_search(searched, press, idle, qtbot):
+def test_other_settings_ask_for_another_search(searched, finish, qtbot):
     assert searched.page.primary.objectName() == "generalise_release"
     retype(searched, qtbot, "generalise_form_k", "7")
     assert searched.page.primary.objectName() == "generalise_run"
-    press(searched, "generalise_run")
-    idle(searched)
+    finish(searched, "generalise_run")
     assert "no generalisation" in text_of(searched, "generalise_problem").lower()
 
 
-def test_the_other_conditions_are_asked_for_under_a_fold(clinic, press, idle, qtbot):
+def test_the_other_conditions_are_asked_for_under_a_fold(clinic, finish, press, qtbot):
     fold, more = clinic.findChild(QWidget, "generalise_fold"), clinic.findChild(QWidget, "generalise_more")
     offered = {*clinic.page.form.value().declared(), *more.value().declared()}
     assert offered >= {key for model in MODELS for key in model.declared()}
@@ -161,8 +151,7 @@ def test_the_other_conditions_are_asked_for_under_a_fold(clinic, press, idle, qt
     assert more.isVisible()
     retype(clinic, qtbot, "generalise_form_k", "2")
     retype(clinic, qtbot, "generalise_more_average_risk", "0.2")
-    press(clinic, "generalise_run")
-    idle(clinic)
+    finish(clinic, "generalise_run")
     assert text_of(clinic, "generalise_said").startswith("6 rows in 1 class of at least 6")
     press(clinic, "generalise_fold")
     assert (fold.text(), more.isVisible()) == ("More conditions (1) ▸", False)
@@ -170,8 +159,7 @@ def test_the_other_conditions_are_asked_for_under_a_fold(clinic, press, idle, qt
     retype(clinic, qtbot, "generalise_more_average_risk", " ")
     retype(clinic, qtbot, "generalise_more_entropy_l", "2.5")
     assert clinic.page.primary.objectName() == "generalise_run"
-    press(clinic, "generalise_run")
-    idle(clinic)
+    finish(clinic, "generalise_run")
     assert [one.name for one in clinic.page._found.made.models] == ["k-anonymity", "entropy-l-diversity"]
     assert clinic.page._found.made.outcome.sizes.min() >= 3
 
@@ -184,18 +172,16 @@ def test_a_condition_that_is_refused_stays_in_sight(clinic, press, qtbot):
     assert not clinic.findChild(QWidget, "generalise_run").isEnabled()
 
 
-def test_a_condition_on_a_sensitive_column_asks_for_one(window, press, idle, qtbot):
-    press(window, "sample_clinic")
-    idle(window)
+def test_a_condition_on_a_sensitive_column_asks_for_one(window, finish, press, qtbot):
+    finish(window, "sample_clinic")
     window.session.edit_column("diagnosis", "Role", role="other")
-    press(window, "tab_generalise")
-    idle(window)
+    finish(window, "tab_generalise")
     press(window, "generalise_fold")
     retype(window, qtbot, "generalise_more_beta", "1")
     assert "β-likeness is about a sensitive column" in text_of(window, "generalise_problem")
 
 
-def test_settings_and_hierarchies_are_kept_in_the_project(clinic, press, idle, qtbot, tmp_path, monkeypatch):
+def test_settings_and_hierarchies_are_kept_in_the_project(clinic, finish, press, idle, qtbot, tmp_path, monkeypatch):
     project, own = tmp_path / "clinic.workbench.toml", tmp_path / "town.csv"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(project), ""))
     assert not clinic.project.unsaved
@@ -209,8 +195,7 @@ def test_settings_and_hierarchies_are_kept_in_the_project(clinic, press, idle, q
     towns = [line[0] for line in rows_of(clinic, "generalise_levels")]
     own.write_text("\n".join(f"{town};a town;*" for town in towns), "utf-8")
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *a, **k: (str(own), ""))
-    press(clinic, "generalise_import")
-    idle(clinic)
+    finish(clinic, "generalise_import")
     clinic.project.save()
     idle(clinic)
     assert not clinic.project.unsaved
@@ -226,8 +211,7 @@ def test_settings_and_hierarchies_are_kept_in_the_project(clinic, press, idle, q
     clinic.open(str(project))
     idle(clinic)
     press(clinic, "rail_release")
-    press(clinic, "tab_generalise")
-    idle(clinic)
+    finish(clinic, "tab_generalise")
     assert [line[1:3] for line in rows_of(clinic, "generalise_columns")][:2] == [["intervals", "2"], ["a file", "2"]]
     assert (clinic.page.form.value().k, clinic.page.more.value().average_risk) == (None, 0.4)
     assert not clinic.project.unsaved
@@ -245,7 +229,7 @@ def choose(window, name: str, value: str) -> None:
     box.activated.emit(box.currentIndex())
 
 
-def test_a_population_is_chosen_for_k_map_with_every_method(clinic, press, idle, qtbot, tmp_path, monkeypatch):
+def test_a_population_is_chosen_for_k_map_with_every_method(clinic, finish, press, qtbot, tmp_path, monkeypatch):
     rows = clinic.session.opened.table.frame
     people = tmp_path / "town.csv"
     pl.concat([rows, rows, rows, rows[:1].with_columns(age=pl.lit("107"))]).write_csv(people)
@@ -255,13 +239,11 @@ def test_a_population_is_chosen_for_k_map_with_every_method(clinic, press, idle,
     assert text_of(clinic, "generalise_problem") == "k-map needs a table of the population: choose one."
     assert not clinic.findChild(QWidget, "generalise_run").isEnabled()
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *a, **k: (str(people), ""))
-    press(clinic, "generalise_more_population_choose")
-    idle(clinic)
+    finish(clinic, "generalise_more_population_choose")
     assert rows_of(clinic, "generalise_levels")[-1][0] == "107", "hierarchies are of the population's values, too"
     for method in ("optimal", "local", "cells"):
         choose(clinic, "generalise_form_method", method)
-        press(clinic, "generalise_run")
-        idle(clinic)
+        finish(clinic, "generalise_run")
         made = clinic.page._found.made
         assert [one.name for one in made.models] == ["k-map"]
         assert made.outcome.groups.population[made.outcome.kept].min() >= 6
@@ -269,7 +251,9 @@ def test_a_population_is_chosen_for_k_map_with_every_method(clinic, press, idle,
     assert clinic.session.generalised.more.population == str(people)
 
 
-def test_a_sensitive_column_gets_a_hierarchy_for_its_distance(clinic, press, idle, qtbot, tmp_path, monkeypatch):
+def test_a_sensitive_column_gets_a_hierarchy_for_its_distance(
+    clinic, finish, press, idle, qtbot, tmp_path, monkeypatch
+):
     retype(clinic, qtbot, "generalise_form_t", "0.7")
     press(clinic, "generalise_fold")
     choose(clinic, "generalise_more_distance", "hierarchical")
@@ -283,11 +267,9 @@ def test_a_sensitive_column_gets_a_hierarchy_for_its_distance(clinic, press, idl
     ill = [line[0] for line in rows_of(clinic, "generalise_levels")]
     own.write_text("\n".join(f"{one};{'grave' if one == 'cancer' else 'mild'};*" for one in ill), "utf-8")
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *a, **k: (str(own), ""))
-    press(clinic, "generalise_import")
-    idle(clinic)
+    finish(clinic, "generalise_import")
     assert rows_of(clinic, "generalise_columns")[2][1:3] == ["a file", "2"]
-    press(clinic, "generalise_run")
-    idle(clinic)
+    finish(clinic, "generalise_run")
     assert clinic.page._found.made.problem.sensitive[0].hierarchy.height == 2
     press(clinic, "generalise_view_hierarchies")
     clinic.page.columns.selectRow(2)
@@ -327,14 +309,12 @@ def test_settings_and_hierarchies_are_steps_that_can_be_undone(clinic, press, id
     assert made == [["intervals", "2"], ["category tree", "1"], ["category tree", "1"]]
 
 
-def test_what_is_missing_is_said(window, press, idle):
+def test_what_is_missing_is_said(window, finish, press):
     press(window, "tab_generalise")
     assert "Open a table" in text_of(window, "generalise_nothing_why")
     press(window, "rail_data")
-    press(window, "sample_iris")
-    idle(window)
-    press(window, "tab_generalise")
-    idle(window)
+    finish(window, "sample_iris")
+    finish(window, "tab_generalise")
     assert "quasi-identifier" in text_of(window, "generalise_nothing_why")
 
 

@@ -142,9 +142,8 @@ def test_an_error_of_one_page_does_not_follow_to_another(active):
     assert not active.findChild(QLabel, "banner_text").isVisible()
 
 
-def test_a_table_that_cannot_be_opened_says_which_one_still_is(active, tmp_path, idle):
-    active.open(str(tmp_path / "missing.csv"))
-    idle(active)
+def test_a_table_that_cannot_be_opened_says_which_one_still_is(active, tmp_path, load):
+    load(active, tmp_path / "missing.csv")
     assert active.session.opened.title == "people"
     told = active.findChild(QLabel, "banner_text").text()
     assert told.startswith("missing.csv was not opened, people still is: ")
@@ -168,8 +167,7 @@ def test_a_loss_that_rises_is_remarked_and_one_that_jitters_is_not():
 def test_the_keys_stay_with_the_button_of_a_run(window, qtbot, press, idle):
     hands = Hands(window, qtbot)
     window.activateWindow()
-    hands.click("sample_iris")
-    hands.idle()
+    hands.finish("sample_iris")
     hands.click("tab_utility")
     hands.type_into("curve_epsilons", "1, 10")
     hands.type_into("curve_repeats", "2")
@@ -177,4 +175,4 @@ def test_the_keys_stay_with_the_button_of_a_run(window, qtbot, press, idle):
     hands.key(Qt.Key.Key_Space)
     assert hands.focus.objectName() == "curve_cancel"
     hands.idle()
-    assert hands.focus.objectName() == window.page.primary.objectName() == "curve_to_train"
+    assert hands.focus.objectName() == window.page.primary.objectName()

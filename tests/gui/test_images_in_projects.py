@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mishaps import retype
 from PIL import Image
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
@@ -41,12 +42,11 @@ def write_folders(folder: Path, each: int = 12, side: int = 8) -> Path:
 
 
 @pytest.fixture
-def scans(window, press, idle, tmp_path, monkeypatch):
+def scans(window, finish, tmp_path, monkeypatch):
     """A window in which a folder of class folders was opened by its button."""
     folder = write_folders(tmp_path / "scans")
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(folder))
-    press(window, "open_image_folder")
-    idle(window)
+    finish(window, "open_image_folder")
     return window
 
 
@@ -57,12 +57,6 @@ def project(tmp_path, monkeypatch):
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
     return path
-
-
-def retype(window, qtbot, name, text):
-    field = window.findChild(QWidget, name)
-    field.selectAll()
-    qtbot.keyClicks(field, text)
 
 
 def told(window, name: str) -> str:
@@ -133,7 +127,7 @@ def test_names_that_nobody_declared_are_not_in_the_file(tmp_path) -> None:
 
 
 @pytest.mark.slow  # the cost of a network is worked out
-def test_no_pixel_and_no_undeclared_class_is_in_the_file(scans, press, project, qtbot, idle) -> None:
+def test_no_pixel_and_no_undeclared_class_is_in_the_file(scans, finish, press, project, qtbot, idle) -> None:
     retype_declared(scans, press, qtbot, idle)
     plan_a_training(scans, press, qtbot)
     save(scans, qtbot, idle)
@@ -146,15 +140,16 @@ def test_no_pixel_and_no_undeclared_class_is_in_the_file(scans, press, project, 
     assert not any(name in text for name in (*CLASSES, "24"))  # nor how many there are
     press(scans, "tab_data")
     retype(scans, qtbot, "images_classes", ",".join(CLASSES))
-    press(scans, "images_read")
-    idle(scans)
+    finish(scans, "images_read")
     assert scans.project.unsaved
     save(scans, qtbot, idle)
     assert tomllib.loads(project.read_text("utf-8"))["declared"][0]["classes"] == list(CLASSES)
 
 
 @pytest.mark.slow  # it opens a table in between
-def test_images_that_are_gone_can_be_pointed_to(scans, press, project, qtbot, idle, tmp_path, monkeypatch) -> None:
+def test_images_that_are_gone_can_be_pointed_to(
+    scans, finish, press, project, qtbot, idle, tmp_path, monkeypatch
+) -> None:
     plan_a_training(scans, press, qtbot)
     save(scans, qtbot, idle)
     planned = scans.session.network.plan
@@ -170,8 +165,7 @@ def test_images_that_are_gone_can_be_pointed_to(scans, press, project, qtbot, id
     )
     assert scans.session.images is None
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(moved))
-    press(scans, "missing_folder")
-    idle(scans)
+    finish(scans, "missing_folder")
     assert not scans.findChild(QWidget, "missing_panel").isVisible()
     assert scans.session.images.source == str(moved)
     assert scans.session.network.plan == planned
@@ -182,7 +176,7 @@ def test_images_that_are_gone_can_be_pointed_to(scans, press, project, qtbot, id
 
 
 @pytest.mark.slow  # it opens a table in between
-def test_unsaved_work_on_images_is_kept_and_offered_back(scans, press, qtbot, idle, monkeypatch) -> None:
+def test_unsaved_work_on_images_is_kept_and_offered_back(scans, finish, press, qtbot, load, monkeypatch) -> None:
     plan_a_training(scans, press, qtbot)
     planned = scans.session.network.plan
     qtbot.waitUntil(lambda: bool(list((user_state() / "unsaved").glob("*.toml"))) and not scans.jobs.running)
@@ -193,28 +187,24 @@ def test_unsaved_work_on_images_is_kept_and_offered_back(scans, press, qtbot, id
     assert found is not None
     assert found.title == "scans"
     scans.session.may_leave = lambda then: True
-    scans.open("sample:iris")
-    idle(scans)
+    load(scans, "sample:iris")
     scans.restore_panel._offer(found)
-    press(scans, "restore_take")
-    idle(scans)
+    finish(scans, "restore_take")
     assert scans.session.network.plan == planned
     assert scans.project.unsaved
 
 
 @pytest.mark.slow  # it opens a table in between
-def test_a_folder_is_a_recent_file_that_opens(scans, idle, press) -> None:
+def test_a_folder_is_a_recent_file_that_opens(scans, load, press) -> None:
     source = scans.session.images.source
-    scans.open("sample:iris")
-    idle(scans)
+    load(scans, "sample:iris")
     assert scans.session.recent.paths[0] == source
     assert reasons([source], CancelToken()) == {source: ""}
 
 
-def test_what_was_found_is_declared_by_one_press(scans, press, idle) -> None:
+def test_what_was_found_is_declared_by_one_press(scans, finish) -> None:
     assert "names of the classes and size of the images were taken" in told(scans, "images_taken")
-    press(scans, "images_declare")
-    idle(scans)
+    finish(scans, "images_declare")
     options = scans.session.images.options
     assert (options.classes, options.image_size) == (CLASSES, 8)
     assert scans.session.images.outside == ()

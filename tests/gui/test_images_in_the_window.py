@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QRadioButton, QWidget
+from hands import drop_on
+from mishaps import needs_torch, retype, text_of
+from PySide6.QtWidgets import QFileDialog, QLabel, QRadioButton, QWidget
 
 from workbench.data.images.read import ENDINGS
 from workbench.gui.session.open_images import FOR_TABLES
@@ -18,9 +18,6 @@ from workbench.gui.shell.main_window import NO_TABLES
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify import verify_release
 
-needs_torch = pytest.mark.skipif(
-    __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"
-)
 ROWS, TEST_ROWS, SIDE = 240, 40, 8
 
 
@@ -45,23 +42,12 @@ def digits(tmp_path):
 
 
 @pytest.fixture
-def images(window, press, idle, digits, monkeypatch):
+def images(window, finish, digits, monkeypatch):
     """A window in which the images were opened by the button of the start page."""
     chosen = digits / "train-images-idx3-ubyte"
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(chosen), ""))
-    press(window, "open_file")
-    idle(window)
+    finish(window, "open_file")
     return window
-
-
-def text_of(window: QWidget, name: str) -> str:
-    return window.findChild(QLabel, name).text().replace("\u00a0", " ")
-
-
-def retype(window, qtbot, name, text):
-    field = window.findChild(QWidget, name)
-    field.selectAll()
-    qtbot.keyClicks(field, text)
 
 
 def test_what_is_opened_is_shown_and_leads_to_train(images, press) -> None:
@@ -88,10 +74,9 @@ def test_learners_of_tables_are_not_offered(images, press) -> None:
 
 
 @pytest.mark.slow  # it opens a sample as well
-def test_a_table_after_images_is_a_table_again(images, press, idle) -> None:
+def test_a_table_after_images_is_a_table_again(images, press, load) -> None:
     press(images, "tab_train")
-    images.open("sample:iris")
-    idle(images)
+    load(images, "sample:iris")
     assert images.session.images is None
     assert images.page.objectName() == "page_questions"
     press(images, "tab_train")
@@ -131,7 +116,7 @@ def test_release_says_that_networks_alone_leave(images, press) -> None:
     assert images.page.objectName() == "page_train"
 
 
-def test_counts_of_classes_are_shown_as_private(images, press, idle) -> None:
+def test_counts_of_classes_are_shown_as_private(images, finish, press) -> None:
     sheet = images.findChild(QWidget, "images_sheet")
     assert sheet.isVisible()
     assert sheet.accessibleName().startswith("Private, not for release. Images of each class: 0: 24 images, 1: 24")
@@ -139,45 +124,34 @@ def test_counts_of_classes_are_shown_as_private(images, press, idle) -> None:
     source = Path(images.session.images.source)
     write_idx(source.parent, "train", ROWS + 20, 1)
     press(images, "tab_train")
-    press(images, "tab_data")
-    idle(images)
+    finish(images, "tab_data")
     assert images.findChild(QWidget, "images_changed").isVisible()
-    press(images, "images_reload")
-    idle(images)
+    finish(images, "images_reload")
     assert images.session.images.table.rows == ROWS + 20
     assert not images.findChild(QWidget, "images_changed").isVisible()
 
 
 @pytest.mark.slow  # it waits for what every page works out of a table
-def test_every_page_bears_images_after_a_table_and_those_for_tables_say_so(window, press, idle, digits) -> None:
-    press(window, "sample_iris")
-    idle(window)
+def test_every_page_bears_images_after_a_table_and_those_for_tables_say_so(window, finish, visit, idle, digits) -> None:
+    finish(window, "sample_iris")
     for name in window.page_names():
-        window.show_page(name)
-    idle(window)
+        visit(window, name)
     window.open(str(digits))
     idle(window)
     assert window.session.opened is None
     said = set()
     for name in window.page_names():
-        window.show_page(name)
-        idle(window)
+        visit(window, name)
         if says_for_tables(window, name):
             said.add(name)
     assert said >= {"questions", "ways", "protect", "preview", "utility", "why"}
 
 
-def test_a_folder_is_opened_by_its_button_and_a_file_by_a_drop(window, press, idle, digits, monkeypatch) -> None:
+def test_a_folder_is_opened_by_its_button_and_a_file_by_a_drop(window, finish, idle, digits, monkeypatch) -> None:
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(digits))
-    press(window, "open_image_folder")
-    idle(window)
+    finish(window, "open_image_folder")
     assert window.session.images.table.rows == ROWS
-    mime = QMimeData()
-    mime.setUrls([QUrl.fromLocalFile(str(digits / "t10k-images-idx3-ubyte"))])
-    middle, keys = window.rect().center(), Qt.KeyboardModifier.NoModifier
-    copy, left = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton
-    QApplication.sendEvent(window, QDragEnterEvent(middle, copy, mime, left, keys))
-    QApplication.sendEvent(window, QDropEvent(QPointF(middle), copy, mime, left, keys))
+    drop_on(window, digits / "t10k-images-idx3-ubyte")
     idle(window)
     assert window.session.images.table.rows == TEST_ROWS
 
@@ -186,7 +160,7 @@ def test_files_that_are_refused_when_dropped_are_none_that_can_be_read() -> None
     assert not [ending for ending in ENDINGS if ending.endswith(NO_TABLES)]
 
 
-def test_declared_names_of_classes_are_read_anew(images, press, idle, qtbot) -> None:
+def test_declared_names_of_classes_are_read_anew(images, finish, press, qtbot) -> None:
     read = images.findChild(QWidget, "images_read")
     assert not read.isEnabled()
     assert not images.findChild(QWidget, "images_image_size").isEnabled()  # of class folders alone
@@ -194,30 +168,27 @@ def test_declared_names_of_classes_are_read_anew(images, press, idle, qtbot) -> 
     assert text_of(images, "images_waits") == "⚠ Not in effect yet: press Read again."
     assert images.findChild(QLabel, "images_waits").isVisible()
     retype(images, qtbot, "images_classes", "a,b,c,d,e,f,g,h,i,j")
-    press(images, "images_read")
-    idle(images)
+    finish(images, "images_read")
     assert images.session.images.table.classes == tuple("abcdefghij")
     assert images.session.images.stated.endswith("10 classes, 3 per person")
     assert not images.findChild(QLabel, "images_waits").isVisible()
     retype(images, qtbot, "images_classes", "a,b")
-    press(images, "images_read")
-    idle(images)
+    finish(images, "images_read")
     assert "none of the 2 classes" in text_of(images, "banner_text")
     assert images.session.images.table.classes == tuple("abcdefghij")  # what was open still is
 
 
-def test_a_damaged_file_leaves_what_is_open(images, idle, tmp_path) -> None:
+def test_a_damaged_file_leaves_what_is_open(images, load, tmp_path) -> None:
     broken = write_idx(tmp_path / "broken", "train", ROWS, 3)
     broken.write_bytes(broken.read_bytes()[:-5])
-    images.open(str(broken))
-    idle(images)
+    load(images, broken)
     assert "train-images-idx3-ubyte still is" in text_of(images, "banner_text")
     assert images.session.images.source != str(broken)
 
 
 @needs_torch
 def test_a_network_is_trained_on_images_and_tested_on_public_ones(
-    images, press, idle, qtbot, answer, digits, tmp_path, monkeypatch
+    images, finish, press, idle, qtbot, answer, digits, tmp_path, monkeypatch
 ) -> None:
     press(images, "tab_train")
     press(images, "train_model_logistic")
@@ -225,8 +196,7 @@ def test_a_network_is_trained_on_images_and_tested_on_public_ones(
         retype(images, qtbot, f"train_logistic_{name}", text)
     test = digits / "t10k-images-idx3-ubyte"
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(test), ""))
-    press(images, "train_test_choose")
-    idle(images)
+    finish(images, "train_test_choose")
     told = images.findChild(QWidget, "train_test_told").accessibleName()
     assert told == "40 images of t10k-images-idx3-ubyte, declared public"
     retype(images, qtbot, "train_folder", str(tmp_path / "net"))
@@ -234,8 +204,7 @@ def test_a_network_is_trained_on_images_and_tested_on_public_ones(
     assert text_of(images, "fact_sigma").startswith("σ = ")
     assert text_of(images, "fact_steps").startswith("16, 25 % of the rows")
     asked = answer("yes")
-    press(images, "train_start")
-    idle(images)
+    finish(images, "train_start")
     idle(images)
     assert "trained to predict the class" in asked[0]
     assert "accuracy on 40 test images, which you declare public" in asked[0]
@@ -248,15 +217,14 @@ def test_a_network_is_trained_on_images_and_tested_on_public_ones(
     assert 0.99 < account.spent <= 1
     with Ledger.open() as book:
         assert [release.status for release in book.releases(account.dataset)] == ["charged"]
-    press(images, "train_show_release")
-    idle(images)
+    finish(images, "train_show_release")
     assert images.findChild(QWidget, "shown_release_verify").isVisible()
 
 
 @pytest.mark.slow  # a pause of a table's run is in the default suite
 @needs_torch
 def test_a_run_on_images_is_paused_found_again_and_resumed(
-    images, press, idle, qtbot, answer, digits, tmp_path, monkeypatch
+    images, finish, press, idle, qtbot, answer, digits, tmp_path, monkeypatch
 ) -> None:
     press(images, "tab_train")
     press(images, "train_model_logistic")
@@ -264,15 +232,13 @@ def test_a_run_on_images_is_paused_found_again_and_resumed(
         retype(images, qtbot, f"train_logistic_{name}", text)
     test = digits / "t10k-images-idx3-ubyte"
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(test), ""))
-    press(images, "train_test_choose")
-    idle(images)
+    finish(images, "train_test_choose")
     retype(images, qtbot, "train_folder", str(tmp_path / "net"))
     qtbot.waitUntil(lambda: images.page.primary.isEnabled())
     answer("yes")
     press(images, "train_start")
     qtbot.waitUntil(lambda: len(images.page.going.accuracy.points) > 0)
-    press(images, "train_pause")
-    idle(images)
+    finish(images, "train_pause")
     idle(images)
     assert not (tmp_path / "net").exists()
     asked = answer("discard")  # the planned training is not saved; the run is kept in any case
@@ -287,10 +253,8 @@ def test_a_run_on_images_is_paused_found_again_and_resumed(
     press(images, "train_resume")
     assert "public test images: choose the same ones first" in text_of(images, "banner_text")
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(digits))
-    press(images, "train_test_choose")
-    idle(images)
-    press(images, "train_resume")
-    idle(images)
+    finish(images, "train_test_choose")
+    finish(images, "train_resume")
     idle(images)
     assert verify_release(tmp_path / "net") == []
     assert "3,600 steps: all epochs" in text_of(images, "train_outcome")

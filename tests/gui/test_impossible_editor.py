@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from hands import when_asked
 from mishaps import retype, text_of
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QLineEdit, QMessageBox
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QMessageBox
 
 
-def test_what_is_impossible_is_chosen_in_a_question_kept_in_the_plan_and_undone(people, press, idle, qtbot):
-    press(people, "tab_synthetic")
-    idle(people)
+def test_what_is_impossible_is_chosen_in_a_question_kept_in_the_plan_and_undone(people, finish, idle, qtbot):
+    finish(people, "tab_synthetic")
     field = people.findChild(QLineEdit, "synthetic_impossible")
 
-    def fill() -> None:
-        box = QApplication.activeModalWidget()
-        if not isinstance(box, QMessageBox):
-            QTimer.singleShot(20, fill)
-            return
+    def fill(box: QMessageBox) -> None:
         box.findChild(QComboBox, "impossible_column_0").setCurrentText("age")
         box.findChild(QComboBox, "impossible_column_1").setCurrentText("label")
         yes = box.findChild(QAbstractButton, "confirm_yes")
@@ -27,9 +23,8 @@ def test_what_is_impossible_is_chosen_in_a_question_kept_in_the_plan_and_undone(
         assert yes.isEnabled()
         qtbot.mouseClick(yes, Qt.MouseButton.LeftButton)
 
-    QTimer.singleShot(0, fill)
-    press(people, "synthetic_impossible_add")
-    idle(people)
+    when_asked(fill)
+    finish(people, "synthetic_impossible_add")
     assert people.session.plan.impossible == ("age = 0..30 & label = yes",)
     assert field.text() == "age = 0..30 & label = yes"
     assert text_of(people, "release_problem") == ""

@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from decimal import Decimal
 
 import pytest
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel, QLineEdit, QMessageBox, QWidget
+from mishaps import retype
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QComboBox,
+    QFileDialog,
+    QLabel,
+    QLineEdit,
+    QWidget,
+)
 
+from workbench.gui.pages.ledger.cap_card import ASK_FILTER
+from workbench.gui.pages.ledger.timeline import Timeline
+from workbench.gui.session.account_task import read_account
 from workbench.gui.widgets.table_view import LinesTable
-from workbench.privacy.accounting.event import Cost, PureDp
+from workbench.params import BudgetRefusedError
+from workbench.privacy.accounting.event import Cost, PureDp, Repeated
+from workbench.privacy.accounting.renyi_filter import Filter
 from workbench.release.kinds import KINDS
+from workbench.release.ledger.counting import FILTER
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.state import GROUP
 
 
 @pytest.fixture
-def ledger(people, idle):
+def ledger(people, visit):
     """A window on the Ledger page, with one release of the people sample charged under a cap of 2."""
     with Ledger.open() as book:
         book.set_cap(people.session.account.dataset, Decimal(2))
@@ -27,8 +44,7 @@ def ledger(people, idle):
     from workbench.gui.session.account_task import read_account
 
     read_account(people.session, people.jobs)
-    people.show_page("ledger")
-    idle(people)
+    visit(people, "ledger")
     return people
 
 
@@ -37,9 +53,8 @@ def cells(window, name: str) -> list[list[str]]:
     return [[model.index(r, c).data() for c in range(model.columnCount())] for r in range(model.rowCount())]
 
 
-def test_an_empty_ledger_says_so(window, idle):
-    window.show_page("ledger")
-    idle(window)
+def test_an_empty_ledger_says_so(window, visit):
+    visit(window, "ledger")
     assert window.findChild(QLabel, "ledger_empty").isVisible()
     assert not window.findChild(QAbstractButton, "ledger_set_cap").isVisible()
 
@@ -59,15 +74,14 @@ def test_no_release_is_called_by_a_name_of_the_ledger(window):
     assert not [kind.name for kind in KINDS if _called(kind.name) == kind.name != "statistics"]
 
 
-def test_a_first_release_that_came_to_nothing_leaves_no_cap_anywhere(people, idle, qtbot, press):
+def test_a_first_release_that_came_to_nothing_leaves_no_cap_anywhere(people, qtbot, press, finish):
     with Ledger.open() as book:
         cost = Cost(Decimal(1000), Decimal(0), PureDp(Decimal(1000), "sanitised table"))
         book.void(book.reserve(people.session.account.dataset, cost, work="sanitize"), "a value is outside")
     from workbench.gui.session.account_task import read_account
 
     read_account(people.session, people.jobs)
-    press(people, "tab_ledger")
-    idle(people)
+    finish(people, "tab_ledger")
     assert cells(people, "ledger_caps")[0][1:] == ["none yet", "0", "0", "–", "–", "–", "0"]
     assert people.findChild(QLabel, "ledger_cap_title").text().endswith("its first release sets it.")
     assert people.findChild(QLabel, "fact_cap").text() == "the first release sets it"
@@ -76,7 +90,7 @@ def test_a_first_release_that_came_to_nothing_leaves_no_cap_anywhere(people, idl
     assert people.findChild(QLabel, "fact_cap_left").text() == "this release sets it"
 
 
-def test_a_figure_is_never_cut_and_a_charge_without_a_file_says_so(people, idle, press, tmp_path):
+def test_a_figure_is_never_cut_and_a_charge_without_a_file_says_so(people, tmp_path, finish):
     with Ledger.open() as book:
         dataset = people.session.account.dataset
         book.set_cap(dataset, Decimal(100), Decimal("0.01"))
@@ -89,8 +103,7 @@ def test_a_figure_is_never_cut_and_a_charge_without_a_file_says_so(people, idle,
             book.charge(release_id)
             if epsilon != "0.999748123":
                 book.certify(release_id, "checksum", "request")
-    press(people, "tab_ledger")
-    idle(people)
+    finish(people, "tab_ledger")
     table = people.findChild(LinesTable, "ledger_releases")
     for row in range(3):
         for column in (3, 4):
@@ -106,31 +119,26 @@ def test_a_figure_is_never_cut_and_a_charge_without_a_file_says_so(people, idle,
     assert "released as" in table.lines.index(0, 1).data(Qt.ItemDataRole.ToolTipRole)
 
 
-def test_an_account_is_named_after_its_table_whatever_was_released_of_it_since(ledger, press, idle):
+def test_an_account_is_named_after_its_table_whatever_was_released_of_it_since(ledger, finish, load):
     ledger.session.may_leave = lambda then: True
-    ledger.open("sample:iris")
-    idle(ledger)
-    press(ledger, "tab_ledger")
-    idle(ledger)
+    load(ledger, "sample:iris")
+    finish(ledger, "tab_ledger")
     names = [line[0] for line in cells(ledger, "ledger_caps")]
     assert names[0].startswith("sample:people  "), names
     assert [name for name in names if "open now" in name][0:] == [n for n in names if n.startswith("iris (open now)")]
 
 
-def test_what_was_verified_is_forgotten_when_the_ledger_changes(ledger, press, idle):
+def test_what_was_verified_is_forgotten_when_the_ledger_changes(ledger, finish, press):
     told = ledger.findChild(QLabel, "ledger_told")
-    press(ledger, "ledger_verify")
-    idle(ledger)
+    finish(ledger, "ledger_verify")
     assert "Checked at" in told.text()
     press(ledger, "tab_data")
-    press(ledger, "tab_ledger")
-    idle(ledger)
+    finish(ledger, "tab_ledger")
     assert told.isVisible()
     with Ledger.open() as book:
         book.set_cap(ledger.session.account.dataset, Decimal(3))
     press(ledger, "tab_data")
-    press(ledger, "tab_ledger")
-    idle(ledger)
+    finish(ledger, "tab_ledger")
     assert not told.isVisible()
 
 
@@ -143,9 +151,8 @@ def test_selected_releases_are_copied(ledger, qtbot):
     assert line.split("\t")[2:5] == ["noisy rows", "1.2", "0"]
 
 
-def test_a_whole_chain_is_verified_and_a_changed_one_is_told_of(ledger, press, idle):
-    press(ledger, "ledger_verify")
-    idle(ledger)
+def test_a_whole_chain_is_verified_and_a_changed_one_is_told_of(ledger, finish):
+    finish(ledger, "ledger_verify")
     told = ledger.findChild(QLabel, "ledger_told")
     assert told.text().startswith("✓")
     with Ledger.open() as book:
@@ -154,35 +161,24 @@ def test_a_whole_chain_is_verified_and_a_changed_one_is_told_of(ledger, press, i
     connection.execute("UPDATE entry SET epsilon = '0.1' WHERE kind = 'charge'")
     connection.commit()
     connection.close()
-    press(ledger, "ledger_verify")
-    idle(ledger)
+    finish(ledger, "ledger_verify")
     assert told.text().startswith("✕ The ledger is not as it was written")
 
 
-def test_the_chain_is_exported_whole(ledger, tmp_path, press, idle, monkeypatch):
+def test_the_chain_is_exported_whole(ledger, tmp_path, finish, monkeypatch):
     # The system's own chooser of files cannot be driven by a test.
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "out.json"), ""))
-    press(ledger, "ledger_export")
-    idle(ledger)
+    finish(ledger, "ledger_export")
     chain = json.loads((tmp_path / "out.json").read_text("utf-8"))["chain"]
     assert [entry["kind"] for entry in chain] == ["mark", "cap", "reserve", "charge"]
 
 
-def test_a_cap_is_set_after_a_question_and_recorded(ledger, press, idle, qtbot):
+def test_a_cap_is_set_after_a_question_and_recorded(ledger, finish, answer, qtbot):
     field = ledger.findChild(QLineEdit, "ledger_cap_field")
     field.selectAll()
     qtbot.keyClicks(field, "3.5")
-    asked = []
-
-    def accept() -> None:
-        box = QApplication.activeModalWidget()
-        assert isinstance(box, QMessageBox)
-        asked.append(box.informativeText().replace("\u00a0", " "))
-        qtbot.mouseClick(box.findChild(QAbstractButton, "confirm_yes"), Qt.MouseButton.LeftButton)
-
-    QTimer.singleShot(50, ledger, accept)
-    press(ledger, "ledger_set_cap")
-    idle(ledger)
+    asked = answer("yes")
+    finish(ledger, "ledger_set_cap")
     assert "from ε = 2 to ε = 3.5" in asked[0]
     assert ledger.session.account.remaining == Decimal("2.3")
     with Ledger.open() as book:
@@ -190,9 +186,8 @@ def test_a_cap_is_set_after_a_question_and_recorded(ledger, press, idle, qtbot):
     assert [(c["epsilon"], c["origin"]) for c in history] == [("2", "steward"), ("3.5", "steward")]
 
 
-def test_a_cap_beyond_the_slider_stands_in_the_field_as_it_is(people, press, idle, qtbot, answer):
-    press(people, "tab_ledger")
-    idle(people)
+def test_a_cap_beyond_the_slider_stands_in_the_field_as_it_is(people, finish, press, idle, qtbot, answer):
+    finish(people, "tab_ledger")
     field = people.findChild(QLineEdit, "ledger_cap_field")
     field.selectAll()
     qtbot.keyClicks(field, "2000")
@@ -204,23 +199,21 @@ def test_a_cap_beyond_the_slider_stands_in_the_field_as_it_is(people, press, idl
     assert "2000" in people.findChild(QLabel, "ledger_cap_title").text().replace(",", "")
 
 
-def test_a_ledger_without_releases_is_not_scrolled_at_1280(people, press, idle, qtbot):
-    press(people, "tab_ledger")
-    idle(people)
+def test_a_ledger_without_releases_is_not_scrolled_at_1280(people, finish, qtbot):
+    finish(people, "tab_ledger")
     table = people.findChild(LinesTable, "ledger_releases")
     assert table.lines.rowCount() == 0
     assert table.horizontalHeader().length() <= table.viewport().width()
 
 
-def test_the_words_of_a_release_stand_whole_at_1280(people, press, idle, qtbot):
+def test_the_words_of_a_release_stand_whole_at_1280(people, finish, qtbot):
     dataset = people.session.account.dataset
     with Ledger.open() as book:
         cost = Cost(Decimal(3), Decimal(0), PureDp(Decimal(3), "a table"))
         release_id = book.reserve(dataset, cost, work="values", details={"output": "/home/people-released.csv"})
         book.charge(release_id)
         book.certify(release_id, "checksum", "request")
-    press(people, "tab_ledger")
-    idle(people)
+    finish(people, "tab_ledger")
     for name in ("ledger_releases", "ledger_caps"):
         table = people.findChild(LinesTable, name)
         assert table.lines.rowCount() == 1
@@ -229,3 +222,177 @@ def test_the_words_of_a_release_stand_whole_at_1280(people, press, idle, qtbot):
             assert table.sizeHintForIndex(index).width() <= table.columnWidth(column), index.data()
         assert table.horizontalHeader().length() <= table.viewport().width()
         qtbot.waitUntil(lambda: table.horizontalScrollBar().maximum() == 0)  # noqa: B023 - Qt lays it out a turn later
+
+
+# -- The Ledger page's picture of spending, its filter, and what it says of groups and counts -------------------------
+
+
+OTHER = "b" * 32
+
+
+def cost(epsilon: str) -> Cost:
+    return Cost(Decimal(epsilon), Decimal(0), PureDp(Decimal(epsilon)))
+
+
+@pytest.fixture
+def page(window, visit):
+    with Ledger.open() as book:
+        for dataset, epsilon in (("a" * 32, "1"), (OTHER, "0.5")):
+            book.set_cap(dataset, Decimal(2), Decimal("1e-5"))
+            book.charge(book.reserve(dataset, cost(epsilon), work="sanitize", details={"output": f"/x/{epsilon}.csv"}))
+        with pytest.raises(BudgetRefusedError):
+            book.reserve("a" * 32, cost("1.5"), work="synthesize")
+    visit(window, "ledger")
+    return window.page
+
+
+def test_the_picture_shows_what_every_account_has_spent_and_what_was_refused(page):
+    lines = page.findChild(Timeline, "ledger_timeline").lines
+    assert [(line.total, line.cap, len(line.refused)) for line in lines] == [(1.0, 2.0, 1), (0.5, 2.0, 0)]
+    assert "ε = 1 of 2" in page.findChild(Timeline, "ledger_timeline").accessibleDescription()
+
+
+def test_a_low_page_shows_the_list_or_the_picture_and_a_high_one_both(page, window, press, qtbot):
+    table, picture = page.findChild(LinesTable, "ledger_releases"), page.findChild(Timeline, "ledger_timeline")
+    assert (table.isVisible(), picture.isVisible()) == (True, False)
+    assert table.viewport().height() >= 5 * table.rowHeight(0), "lines of a window of 1280 by 800"
+    press(page, "ledger_view_time")
+    assert (table.isVisible(), picture.isVisible()) == (False, True)
+    window.resize(1280, 1100)
+    qtbot.waitUntil(lambda: table.isVisible() and picture.isVisible())
+    assert not page.findChild(QWidget, "ledger_view_list").isVisible()
+
+
+def test_a_filter_leaves_the_releases_that_are_looked_for(page, qtbot, window, idle):
+    table = page.findChild(LinesTable, "ledger_releases")
+    assert len(list(table.in_sight())) == 3
+    retype(window, qtbot, "ledger_releases_filter", "refused")
+    assert len(list(table.in_sight())) == 1
+    assert page.findChild(Timeline, "ledger_timeline").lines[0].charges == ()
+    retype(window, qtbot, "ledger_releases_filter", "0.5.csv")
+    assert len(list(table.in_sight())) == 1
+    table.setCurrentIndex(table.lines.index(table.in_sight()[0], 0))
+    page.refresh()
+    idle(window)
+    assert len(list(table.in_sight())) == 1, "what is read anew is filtered, too"
+    table.setCurrentIndex(table.lines.index(table.in_sight()[0], 0))
+    assert page._asked().epsilon == Decimal("0.5")
+    page.findChild(QLineEdit, "ledger_releases_filter").clear()
+    assert len(list(table.in_sight())) == 3
+
+
+def test_a_group_and_its_count_are_told(page, window, idle):
+    with Ledger.open() as book:
+        book.link_version(OTHER, "a" * 32, GROUP)
+        book.count_by("a" * 32, FILTER)
+    page.refresh()
+    idle(window)
+    accounts = page.findChild(LinesTable, "ledger_caps").lines
+    assert accounts.rowCount() == 1
+    index = accounts.index(0, 0)
+    assert "group of 2" in index.data()
+    from PySide6.QtCore import Qt
+
+    assert "counted by a Rényi filter" in index.data(Qt.ItemDataRole.ToolTipRole)
+    assert accounts.index(0, 2).data() == "1.5"
+
+
+# -- The Ledger page by clicks: how releases are counted, tables of the same people, a ledger that was put back
+
+
+def charge(dataset: str, epsilon: str, times: int = 1) -> None:
+    with Ledger.open() as book:
+        for _ in range(times):
+            cost = Cost(Decimal(epsilon), Decimal(0), PureDp(Decimal(epsilon), "a table"))
+            book.charge(book.reserve(dataset, cost, work="sanitize", details={"output": "/x/a.csv"}))
+
+
+@pytest.fixture
+def account_page(people, visit):
+    """A window on the Ledger page; the open table has spent 1 of ε = 2, δ = 1e-5."""
+    with Ledger.open() as book:
+        book.set_cap(people.session.account.dataset, Decimal(2), Decimal("1e-5"))
+    charge(people.session.account.dataset, "1")
+    read_account(people.session, people.jobs)
+    visit(people, "ledger")
+    return people
+
+
+def words(window, name: str) -> str:
+    return window.findChild(QLabel, name).text().replace("\u00a0", " ")
+
+
+def test_the_count_is_chosen_after_a_question_and_recorded(account_page, finish, answer):
+    assert words(account_page, "ledger_counted").startswith("Its releases are added up")
+    said = answer("yes")
+    finish(account_page, "ledger_count")
+    assert "half of the cap of δ is set aside" in said[0]
+    assert "certificates of this account name it" in said[0]
+    assert "counted by a Rényi filter of order" in words(account_page, "ledger_counted")
+    dataset = account_page.session.account.dataset
+    with Ledger.open() as book:
+        (entry,) = book.entries("count")
+        assert (entry.dataset, entry.body["method"]) == (dataset, FILTER)
+    charge(dataset, "0.01", 3)
+    account_page.show_page("data")
+    finish(account_page, "tab_ledger")
+    table = account_page.findChild(LinesTable, "ledger_caps").lines
+    assert "counted by a Rényi filter" in table.index(0, 0).data(Qt.ItemDataRole.ToolTipRole)
+    answer("yes")
+    finish(account_page, "ledger_count")
+    assert words(account_page, "ledger_counted").startswith("Its releases are added up")
+    assert "then counts with its full ε again" in said[1]
+
+
+def test_the_question_about_the_count_names_a_true_example():
+    assert "under a cap of ε = 2 and δ = 1e-5 it allows 2,000 releases of ε = 0.01" in ASK_FILTER
+    chosen = Filter.for_cap(Decimal(2), Decimal("1e-5"))
+    assert chosen.epsilon([Repeated(PureDp(Decimal("0.01")), 2000)]) <= 2
+
+
+def test_without_a_cap_of_delta_the_count_cannot_be_chosen_and_says_why(people, finish):
+    finish(people, "tab_ledger")
+    choose = people.findChild(QAbstractButton, "ledger_count")
+    assert not choose.isEnabled()
+    assert choose.toolTip().startswith("Set a cap of ε and of δ first")
+
+
+def test_a_table_about_the_same_people_shares_the_account(account_page, finish, press, answer, qtbot):
+    with Ledger.open() as book:
+        book.set_cap("b" * 32, Decimal("1.75"))
+    charge("b" * 32, "0.5")
+    press(account_page, "tab_data")
+    finish(account_page, "tab_ledger")
+    said = answer("yes")
+    finish(account_page, "ledger_group")
+    assert "the lower cap holds for both" in said[0]
+    with Ledger.open() as book:
+        account = book.account(account_page.session.account.dataset)
+        assert (account.used[0], account.cap[0]) == (Decimal("1.5"), Decimal("1.75"))
+        assert book.accounts().grouped(account.dataset)
+    assert account_page.session.account.remaining == Decimal("0.25")
+    assert "group of 2" in account_page.findChild(LinesTable, "ledger_caps").lines.index(0, 0).data()
+    assert not account_page.findChild(QAbstractButton, "ledger_group").isEnabled()
+    assert account_page.findChild(QComboBox, "ledger_group_with") is None
+
+
+def test_a_ledger_that_was_put_back_says_so_and_goes_on_when_it_is_accepted(
+    account_page, finish, press, answer, tmp_path
+):
+    dataset = account_page.session.account.dataset
+    with Ledger.open() as book:
+        path = book.path
+    shutil.copy(path, tmp_path / "kept")
+    charge(dataset, "0.25")
+    shutil.copy(tmp_path / "kept", path)
+    press(account_page, "tab_data")
+    finish(account_page, "tab_ledger")
+    assert "is older than the one that this computer has seen" in words(account_page, "ledger_older")
+    said = answer("yes")
+    finish(account_page, "ledger_accept")
+    assert "Look for the newest copy first" in said[0]
+    assert not account_page.findChild(QLabel, "ledger_older").isVisible()
+    charge(dataset, "0.25")
+    with Ledger.open() as book:
+        assert len(list(book.entries("accepted"))) == 1
+        assert book.verify() == []

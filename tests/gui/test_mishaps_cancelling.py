@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import pytest
 from hands import show
-from mishaps import PATIENCE, big_table, retype, statuses, text_of
+from mishaps import big_table, needs_torch, retype, statuses, text_of
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from workbench.gui.project.open_table import open_table
 from workbench.release.verify import verify_release
 from workbench.signals.events import Cancelled, Progress
-
-needs_torch = pytest.mark.skipif(
-    __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"
-)
 
 
 def said(window) -> str:
@@ -51,7 +47,7 @@ def test_opening_is_cancelled_and_the_former_table_stays(people, tmp_path, qtbot
     if stage == "profile":
         standstill.go_on(until=lambda event: isinstance(event, Progress))
     people.open(str(big))
-    qtbot.waitUntil(lambda: bool(cancelled), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(cancelled))
     idle(people)
     assert (people.session.opened, people.session.plan) == before
     assert said(people) == "Cancelled: Opening big.csv."
@@ -67,7 +63,7 @@ def test_a_job_in_the_panel_is_cancelled_by_escape(people, tmp_path, qtbot, idle
     def words() -> list[str]:  # a job that is done stands there for a while, too
         return [button.text() for button in people.findChildren(QPushButton, "job_cancel")]
 
-    qtbot.waitUntil(lambda: "Cancel" in words(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "Cancel" in words())
     people.page.table.setFocus()
     people.escape()
     assert "Cancel" not in words()
@@ -81,12 +77,12 @@ def test_what_runs_beside_a_page_is_cancelled_and_done_again(people, qtbot, idle
     page = {"Forecasting the errors": "protect", "Forecasting the release": "release"}.get(title, "preview")
     cancelled = cancel_at(people, title, None)
     show(people, page)
-    qtbot.waitUntil(lambda: bool(cancelled), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(cancelled))
     idle(people)
     done = []
     people.jobs.ended.connect(lambda handle: done.append(handle.end) if handle.title.startswith(title) else None)
     people.session.edit_column("age", "bounds of age", upper=110.0)
-    qtbot.waitUntil(lambda: any(hasattr(end, "result") for end in done), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: any(hasattr(end, "result") for end in done))
     idle(people)
     assert statuses() == []
 
@@ -95,21 +91,19 @@ def test_what_runs_beside_a_page_is_cancelled_and_done_again(people, qtbot, idle
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
-def test_a_curve_is_cancelled_and_the_rest_is_computed_later(window, press, idle, qtbot, share):
-    press(window, "sample_iris")
-    idle(window)
+def test_a_curve_is_cancelled_and_the_rest_is_computed_later(window, finish, press, idle, qtbot, share):
+    finish(window, "sample_iris")
     press(window, "tab_utility")
     retype(window, qtbot, "curve_epsilons", "1, 10")
     retype(window, qtbot, "curve_repeats", "4")
     cancelled = cancel_at(window, "Accuracy", None if share == 0 else lambda e: e.done >= share * e.total)
     press(window, "curve_run")
-    qtbot.waitUntil(lambda: bool(cancelled) or not window.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(cancelled) or not window.jobs.running)
     idle(window)
     # The last model may be trained before the wish is heard; then the study is whole.
     finished = len(window.session.runs)
     assert finished == (1 if hasattr(cancelled[0].end, "result") else 0) if cancelled else finished == 1
-    press(window, "curve_run")
-    idle(window)
+    finish(window, "curve_run")
     assert len(window.session.runs) == finished + 1
     assert statuses() == []
 
@@ -118,10 +112,9 @@ def test_a_curve_is_cancelled_and_the_rest_is_computed_later(window, press, idle
 
 
 @pytest.fixture
-def network(window, press, idle, qtbot, tmp_path):
+def network(window, finish, press, qtbot, tmp_path):
     """The Train page with a small network that can be started."""
-    press(window, "sample_iris")
-    idle(window)
+    finish(window, "sample_iris")
     press(window, "tab_train")
     press(window, "train_model_logistic")
     retype(window, qtbot, "train_logistic_epochs", "4")
@@ -132,7 +125,7 @@ def network(window, press, idle, qtbot, tmp_path):
 
 def start_training(window, qtbot, press, answer) -> list[str]:
     """Start, say yes, and return what was asked."""
-    qtbot.waitUntil(window.page.primary.isEnabled, timeout=PATIENCE)
+    qtbot.waitUntil(window.page.primary.isEnabled)
     asked = answer("yes")
     press(window, "train_start")
     return asked
@@ -144,7 +137,7 @@ def test_a_training_is_cancelled_before_its_charge(network, qtbot, press, answer
     cancelled = cancel_at(network, "Training", None)
     asked = start_training(network, qtbot, press, answer)
     assert "It also sets the cap to " in asked[0]
-    qtbot.waitUntil(lambda: bool(cancelled), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(cancelled))
     idle(network)
     assert set(statuses()) <= {"void"}
     assert text_of(network, "train_outcome") == "Cancelled. Nothing was released, and nothing is charged."
@@ -158,13 +151,12 @@ def test_a_training_is_cancelled_before_its_charge(network, qtbot, press, answer
 
 @pytest.mark.slow
 @needs_torch
-def test_a_training_is_cancelled_after_its_charge(network, qtbot, press, answer, idle, tmp_path):
+def test_a_training_is_cancelled_after_its_charge(network, qtbot, finish, press, answer, tmp_path):
     retype(network, qtbot, "train_logistic_epochs", "3000")
     start_training(network, qtbot, press, answer)
-    qtbot.waitUntil(lambda: len(network.page.going.accuracy.points) > 0, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(network.page.going.accuracy.points) > 0)
     answer("lose")
-    press(network, "train_cancel")
-    idle(network)
+    finish(network, "train_cancel")
     assert statuses() == ["charged"]
     assert "stays charged, as private figures were shown" in text_of(network, "train_outcome")
     assert list(tmp_path.iterdir()) == []
@@ -180,11 +172,11 @@ def test_a_training_that_another_table_has_paused_tells_what_stays_reserved_thou
     network.jobs.noticed.connect(lambda level, text: told.append(text))
     retype(network, qtbot, "train_logistic_epochs", "3000")
     start_training(network, qtbot, press, answer)
-    qtbot.waitUntil(lambda: len(network.page.going.accuracy.points) > 0, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(network.page.going.accuracy.points) > 0)
     former = network.page._handle
     answer("pause")
     network.open("sample:wine")
-    qtbot.waitUntil(lambda: network.session.opened.title == "wine", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: network.session.opened.title == "wine")
     network.show_page("train")
     press(network, "train_model_naive-bayes")
     retype(network, qtbot, "train_folder", tmp_path / "bayes")
@@ -205,7 +197,7 @@ def test_a_training_that_is_cancelled_in_its_last_steps_tells_what_came_of_it(
     handles = []
     network.jobs.started.connect(lambda handle: handles.append(handle) if handle.title.startswith("Train") else None)
     start_training(network, qtbot, press, answer)
-    qtbot.waitUntil(lambda: bool(handles), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(handles))
     handles[0].metric.connect(lambda metric: handles[0].cancel() if metric.step >= 18 else None)
     idle(network)
     (status,) = statuses()
@@ -224,20 +216,17 @@ def test_a_training_that_is_cancelled_in_its_last_steps_tells_what_came_of_it(
 
 
 @pytest.fixture
-def ready(window, tmp_path, idle, qtbot):
+def ready(window, at_release, tmp_path, load, qtbot):
     """The Release page of a table that takes a while to draw and to write."""
     big = big_table(tmp_path / "in.csv", 60_000)
-    window.open(str(big))
-    idle(window)
+    load(window, big)
     session = window.session
     session.edit_column("note", "drop note", action="drop")
     session.edit_column("age", "age", lower=0.0, upper=100.0)
     session.edit_column("pay", "pay", lower=0.0, upper=1000.0)
     session.edit_column("town", "town", domain=("a", "b"))
     session.edit("confirm what was guessed", session.plan.confirmed())
-    window.session.choose_way("rows")
-    window.show_page("release")
-    idle(window)
+    at_release()
     assert session.plan.problems() == ()
     retype(window, qtbot, "release_target", tmp_path / "out.csv")
     return window
@@ -273,7 +262,7 @@ def test_a_release_is_cancelled(ready, press, answer, idle, qtbot, tmp_path, sta
     cancelled = cancel_at(ready, "Releasing", when)
     answer("yes")
     press(ready, "release_now")
-    qtbot.waitUntil(lambda: bool(cancelled), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(cancelled))
     idle(ready)
     ends_well(ready, tmp_path)
     if "charged" in statuses():  # released, or cancelled once values were being written: the cap is used up
@@ -281,7 +270,7 @@ def test_a_release_is_cancelled(ready, press, answer, idle, qtbot, tmp_path, sta
     standstill.go_on()
     answer("yes")
     press(ready, "release_now")
-    qtbot.waitUntil(lambda: len(ready.session.released) == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(ready.session.released) == 1)
     assert verify_release(tmp_path / "out.csv") == []
     assert statuses()[-1] == "charged"
 
@@ -298,18 +287,16 @@ def test_a_release_that_is_cancelled_too_late_says_so(releasing, press, idle, qt
     assert len(window.session.released) == 1
 
 
-def test_a_check_is_cancelled_and_done_again(releasing, press, idle, qtbot):
+def test_a_check_is_cancelled_and_done_again(releasing, finish, press, idle, qtbot):
     window, _, turn = releasing
     turn.close()
     idle(window)
-    press(window, "tab_released")
-    idle(window)
+    finish(window, "tab_released")
     cancelled = cancel_at(window, "Verifying", None)
     press(window, "shown_release_verify")
-    qtbot.waitUntil(lambda: bool(cancelled), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(cancelled))
     idle(window)
-    press(window, "shown_release_verify")
-    idle(window)
+    finish(window, "shown_release_verify")
     assert text_of(window, "shown_release_result").startswith("✓")
 
 

@@ -6,7 +6,7 @@ import dataclasses
 import time
 
 import pytest
-from mishaps import PATIENCE, big_table, retype, statuses
+from mishaps import PATIENCE, big_table, needs_torch, retype, statuses
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QSlider
 
@@ -16,10 +16,6 @@ from workbench.paths import user_data
 from workbench.release.verify import verify_release
 from workbench.signals.events import Cancelled
 
-needs_torch = pytest.mark.skipif(
-    __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"
-)
-
 
 @pytest.fixture(params=["close", pytest.param("keys", marks=pytest.mark.slow)])
 def end(request, qtbot):
@@ -27,7 +23,7 @@ def end(request, qtbot):
 
     def end(window) -> None:
         window.activateWindow()  # a platform without a screen does not do so after a question
-        qtbot.waitUntil(window.isActiveWindow, timeout=PATIENCE)
+        qtbot.waitUntil(window.isActiveWindow)
         waits, wait = [], Run.wait
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Run, "wait", lambda run, seconds: (waits.append(seconds), wait(run, seconds))[1])
@@ -41,7 +37,7 @@ def end(request, qtbot):
 
 
 def gone(window, qtbot) -> None:
-    qtbot.waitUntil(lambda: not window.isVisible(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not window.isVisible())
     for handle in window.jobs.running:  # what takes longer to stop than a person waits ends by itself
         assert handle.wait(PATIENCE / 1000)
 
@@ -56,14 +52,13 @@ def test_while_a_large_file_is_opened(window, tmp_path, qtbot, end, standstill):
     assert window.session.opened is None
 
 
-def test_while_a_curve_is_computed(window, press, idle, qtbot, end):
-    press(window, "sample_iris")
-    idle(window)
+def test_while_a_curve_is_computed(window, finish, press, qtbot, end):
+    finish(window, "sample_iris")
     press(window, "tab_utility")
     retype(window, qtbot, "curve_epsilons", "0.1:100:13")
     retype(window, qtbot, "curve_repeats", "400")  # more than are ever computed here
     press(window, "curve_run")
-    qtbot.waitUntil(lambda: window.page.figure is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: window.page.figure is not None)
     end(window)
     gone(window, qtbot)
     # What was trained is kept for the next time, whole lines only.
@@ -81,12 +76,12 @@ def test_while_the_calculator_is_at_its_far_end(window, press, qtbot, end):
         assert slider.value() == slider.maximum()
     retype(window, qtbot, "calculator_epochs_field", "15")
     qtbot.keyClick(window.page.sliders["epochs"].field, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: window.page._exact is not None and window.page._exact.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: window.page._exact is not None and window.page._exact.running)
     former = window.page._exact
     qtbot.keyClick(window.page.sliders["rows"].slider, Qt.Key.Key_PageDown)
     assert former.stopping or not former.running
     assert former.wait(PATIENCE / 1000)
-    qtbot.waitUntil(lambda: window.page._exact is not former and window.page._exact.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: window.page._exact is not former and window.page._exact.running)
     began = time.monotonic()
     end(window)
     gone(window, qtbot)
@@ -95,18 +90,17 @@ def test_while_the_calculator_is_at_its_far_end(window, press, qtbot, end):
 
 @needs_torch
 @pytest.mark.slow
-def test_while_a_network_is_trained(window, press, idle, qtbot, answer, tmp_path, end):
-    press(window, "sample_iris")
-    idle(window)
+def test_while_a_network_is_trained(window, finish, press, qtbot, answer, tmp_path, end):
+    finish(window, "sample_iris")
     press(window, "tab_train")
     press(window, "train_model_logistic")
     retype(window, qtbot, "train_logistic_epochs", "3000")
     retype(window, qtbot, "train_logistic_batch", "30")
     retype(window, qtbot, "train_folder", tmp_path / "net")
-    qtbot.waitUntil(window.page.primary.isEnabled, timeout=PATIENCE)
+    qtbot.waitUntil(window.page.primary.isEnabled)
     answer("yes")
     press(window, "train_start")
-    qtbot.waitUntil(lambda: len(window.page.going.accuracy.points) > 0, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(window.page.going.accuracy.points) > 0)
     told = answer("no")
     end(window)
     assert "is charged by now" in told[-1]
@@ -120,10 +114,8 @@ def test_while_a_network_is_trained(window, press, idle, qtbot, answer, tmp_path
     assert list(tmp_path.glob("net*")) == []
 
 
-def test_before_a_release_is_reserved(people, press, idle, qtbot, answer, tmp_path):
-    people.session.choose_way("rows")
-    people.show_page("release")
-    idle(people)
+def test_before_a_release_is_reserved(people, at_release, press, qtbot, answer, tmp_path):
+    at_release()
     target = tmp_path / "released.csv"
     retype(people, qtbot, "release_target", target)
     ended = []
@@ -132,7 +124,7 @@ def test_before_a_release_is_reserved(people, press, idle, qtbot, answer, tmp_pa
     )
     answer("yes")
     press(people, "release_now")
-    qtbot.waitUntil(lambda: bool(ended), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(ended))
     gone(people, qtbot)
     assert set(statuses()) <= {"void"}
     assert not target.exists()
@@ -145,7 +137,7 @@ def test_a_release_that_does_not_stop_is_not_cut_off(releasing, qtbot, end):
     assert window.isVisible()
     assert "Releasing people" in window.statusBar().currentMessage()
     assert not window.rail.isEnabled()
-    qtbot.waitUntil(lambda: not window.isVisible(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not window.isVisible())
     assert statuses() == ["charged"]  # the draw is finished: all that is missing is its name
     assert not target.exists()
     turn.close()  # the work goes on without a window, and settles by itself

@@ -129,14 +129,13 @@ def kept() -> list[Path]:
     return list(user_state().glob("unsaved/*"))
 
 
-def test_an_edited_plan_is_offered_once_after_a_kill_and_comes_back(window, town, qtbot, press, idle):
+def test_an_edited_plan_is_offered_once_after_a_kill_and_comes_back(window, town, qtbot, finish, idle):
     killed(town, word="kept", qtbot=qtbot)
     assert "20" not in [line.split("=")[-1].strip() for line in kept()[0].read_text("utf-8").splitlines()]
     told = offer(window, idle)
     assert "ended unexpectedly" in told
     assert "town.csv" in told
-    press(window, "restore_take")
-    idle(window)
+    finish(window, "restore_take")
     assert window.session.plan.column("age").upper == 120
     assert str(window.session.plan.epsilon) == "0.7"
     assert window.project.unsaved
@@ -156,12 +155,11 @@ def test_an_offer_that_is_discarded_is_gone(window, town, qtbot, press, idle):
     assert window.session.opened is None
 
 
-def test_an_offer_whose_table_is_gone_says_so_and_stays(window, town, qtbot, press, idle):
+def test_an_offer_whose_table_is_gone_says_so_and_stays(window, town, qtbot, finish, idle):
     killed(town, word="kept", qtbot=qtbot)
     town.unlink()
     assert offer(window, idle)
-    press(window, "restore_take")
-    idle(window)
+    finish(window, "restore_take")
     told = window.findChild(QLabel, "missing_text")
     assert told.isVisible()
     assert "town.csv" in told.text()
@@ -170,7 +168,7 @@ def test_an_offer_whose_table_is_gone_says_so_and_stays(window, town, qtbot, pre
 
 
 def test_a_kill_in_a_release_charges_once_and_the_finished_draw_is_published_for_free(
-    window, town, tmp_path, qtbot, idle, press, answer, retype_target
+    window, at_release, town, tmp_path, qtbot, idle, press, answer, retype_target
 ):
     target = tmp_path / "out" / "released.csv"
     target.parent.mkdir()
@@ -190,14 +188,12 @@ def test_a_kill_in_a_release_charges_once_and_the_finished_draw_is_published_for
     finished = part.read_bytes()
     press(window, "restore_take")
     idle(window)
-    window.session.choose_way("rows")
-    window.show_page("release")
-    idle(window)
+    at_release()
     retype_target(target)
     told = answer("yes")
     press(window, "release_now")
     # The question comes a moment after the job that looked has ended.
-    qtbot.waitUntil(target.exists, timeout=600_000)
+    qtbot.waitUntil(target.exists)
     idle(window)
     assert "is paid for, and is not yet saved" in told[0]
     assert target.read_bytes() == finished

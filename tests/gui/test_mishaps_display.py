@@ -61,18 +61,15 @@ def test_without_a_table_every_page_fits(sized, idle, qtbot):
         check(sized, qtbot, f"{name}, no table")
 
 
-def test_with_a_table_every_page_fits(sized, press, idle, qtbot):
-    press(sized, "sample_people")
-    idle(sized)
+def test_with_a_table_every_page_fits(sized, finish, idle, qtbot):
+    finish(sized, "sample_people")
     for name in every_page(sized, idle):
         check(sized, qtbot, f"{name}, people")
 
 
-def test_another_table_is_given_the_room_of_its_own_names(sized, press, idle, qtbot):
-    press(sized, "sample_people")
-    idle(sized)
-    press(sized, "tab_preview")
-    idle(sized)
+def test_another_table_is_given_the_room_of_its_own_names(sized, finish, idle, qtbot):
+    finish(sized, "sample_people")
+    finish(sized, "tab_preview")
     sized.open("sample:iris")  # of longer names
     idle(sized)
     sized.show_page("preview")
@@ -90,31 +87,27 @@ def test_with_long_names_and_open_facts_every_page_fits(sized, tmp_path, idle, q
         check(sized, qtbot, f"{name}, long names")
 
 
-def test_the_views_and_attributes_of_the_data_page_fit(sized, tmp_path, press, idle, qtbot):
+def test_the_views_and_attributes_of_the_data_page_fit(sized, tmp_path, press, load, qtbot):
     path = tmp_path / "town.csv"
     path.write_text("age;town\n" + "".join(f"{20 + i % 40};{'ab'[i % 2]}\n" for i in range(300)), "utf-8")
-    sized.open(str(path))
-    idle(sized)
+    load(sized, path)
     press(sized, "tab_data")
     for view in ("rows", "dialect", "attributes"):
         press(sized, f"view_{view}")
         check(sized, qtbot, f"data, {view}")
-    sized.open("sample:people")
-    idle(sized)
+    load(sized, "sample:people")
     press(sized, "tab_data")
     for row in range(len(sized.session.plan.columns)):
         sized.page.table.selectRow(row)
         check(sized, qtbot, f"data, attribute {row}")
 
 
-def test_after_a_study_a_training_and_a_release_every_page_fits(sized, press, idle, qtbot, answer, tmp_path):
-    press(sized, "sample_iris")
-    idle(sized)
+def test_after_a_study_a_training_and_a_release_every_page_fits(sized, finish, press, idle, qtbot, answer, tmp_path):
+    finish(sized, "sample_iris")
     press(sized, "tab_utility")
     retype(sized, qtbot, "curve_epsilons", "1, 10")
     retype(sized, qtbot, "curve_repeats", "2")
-    press(sized, "curve_run")
-    idle(sized)
+    finish(sized, "curve_run")
     released = lambda seen: release_plan(sized.session, sized.jobs, seen, sized.session.report)  # noqa: E731 - said once
     look_before_release(sized.session, sized.jobs, tmp_path / "released.csv", released)
     idle(sized)
@@ -129,9 +122,8 @@ def test_after_a_study_a_training_and_a_release_every_page_fits(sized, press, id
         check(sized, qtbot, f"{name}, after everything")
 
 
-def test_the_longest_explanation_of_a_field_is_in_sight_whole(sized, press, idle, qtbot):
-    press(sized, "sample_people")
-    idle(sized)
+def test_the_longest_explanation_of_a_field_is_in_sight_whole(sized, finish, press, idle, qtbot):
+    finish(sized, "sample_people")
     press(sized, "tab_train")
     for model in (*learners.LEARNERS, *networks.NETWORKS):
         sized.page.forms.choose(model.name)  # also one that does not fit this table
@@ -154,10 +146,9 @@ def test_the_longest_explanation_of_a_field_is_in_sight_whole(sized, press, idle
         check(sized, qtbot, f"train, {model.title}, {told.text()}")
 
 
-def test_messages_offers_and_jobs_fit_together(sized, press, idle, qtbot):
+def test_messages_offers_and_jobs_fit_together(sized, finish, idle, qtbot):
     sized.resize(sized.width(), max(sized.height(), CROWDED))
-    press(sized, "sample_people")
-    idle(sized)
+    finish(sized, "sample_people")
 
     def wait(emit, cancel) -> None:
         while not cancel.cancelled:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from mishaps import PATIENCE, Heard, banner, retype, statuses
+from mishaps import Heard, banner, retype, statuses
 from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication, QLabel
 
@@ -63,24 +63,21 @@ def faulty(qtbot) -> Iterator[MainWindow]:
     QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
-def test_a_bug_in_a_worker_is_one_sentence_and_a_trace_without_values(faulty, press, idle):
+def test_a_bug_in_a_worker_is_one_sentence_and_a_trace_without_values(faulty, finish, load):
     heard = Heard(faulty)
-    press(faulty, "faulty_go")
-    idle(faulty)
+    finish(faulty, "faulty_go")
     assert heard.one() == "A bug in the program (KeyError); its trace is in the log."
     assert "KeyError" in logged()
     assert "test_mishaps_faults.py" in logged()
     assert "Lovelace" not in logged() + banner(faulty)
-    faulty.open("sample:iris")
-    idle(faulty)
+    load(faulty, "sample:iris")
     assert faulty.session.opened.title == "iris"
 
 
-def test_each_bug_is_told_of_once(faulty, press, idle):
+def test_each_bug_is_told_of_once(faulty, finish):
     heard = Heard(faulty)
     for number in (1, 2):
-        press(faulty, "faulty_go")
-        idle(faulty)
+        finish(faulty, "faulty_go")
         assert len(heard.lines) == number
     assert logged().count("Working on it") == 2
 
@@ -136,13 +133,12 @@ def test_a_bug_in_the_window_itself_is_told_of_and_it_goes_on():
         (None, "there is no such file"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_one_sentence(people, tmp_path, idle, content, words):
+def test_a_file_that_cannot_be_read_is_one_sentence(people, tmp_path, load, content, words):
     path = tmp_path / "big.csv"
     if content is not None:
         path.write_bytes(content)
     heard = Heard(people)
-    people.open(str(path))
-    idle(people)
+    load(people, path)
     assert words in heard.one().lower()
     assert people.session.opened.title == "people"
     assert logged() == ""
@@ -160,27 +156,24 @@ def full_disk(tmp_path) -> Iterator[Path]:
     subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_a_full_disk_is_one_sentence_and_costs_nothing(people, full_disk, press, idle, answer, qtbot):
-    fails_at(people, full_disk / "released.csv", press, idle, answer, qtbot)
+def test_a_full_disk_is_one_sentence_and_costs_nothing(people, full_disk, idle, release, qtbot):
+    fails_at(people, full_disk / "released.csv", idle, release, qtbot)
     assert list(full_disk.iterdir()) == []
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="the system has no folder that takes no files")
-def test_an_output_in_a_folder_that_takes_no_files_is_one_sentence(people, press, idle, answer, qtbot):
+def test_an_output_in_a_folder_that_takes_no_files_is_one_sentence(people, idle, release, qtbot):
     """As /proc: nobody, whatever their rights, can make a file there."""
-    fails_at(people, Path("/proc/released.csv"), press, idle, answer, qtbot, "cannot be written|does not exist")
+    fails_at(people, Path("/proc/released.csv"), idle, release, qtbot, "cannot be written|does not exist")
 
 
-def fails_at(window, target, press, idle, answer, qtbot, words="the disk is too full") -> None:
+def fails_at(window, target, idle, release, qtbot, words="the disk is too full") -> None:
     window.session.choose_way("rows")
     window.show_page("release")
     idle(window)
     retype(window, qtbot, "release_target", target)
     heard = Heard(window)
-    told = answer("yes")
-    press(window, "release_now")
-    qtbot.waitUntil(lambda: bool(told), timeout=PATIENCE)
-    idle(window)
+    release()
     assert any(word in heard.one().lower() for word in words.split("|"))
     assert set(statuses()) <= {"void"}
     assert window.session.released == ()
@@ -202,13 +195,13 @@ def test_two_windows_share_one_ledger_and_neither_overspends(people, press, idle
         retype(window, qtbot, "release_target", tmp_path / name)
     answer("yes")
     press(people, "release_now")
-    qtbot.waitUntil(lambda: len(people.session.released) == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(people.session.released) == 1)
     idle(people)
     other.session.edit_column("age", "bounds of age", upper=119.0)  # another plan, the same table
     idle(other)
     press(other, "release_now")
     refusal = other.findChild(QLabel, "release_refusal")
-    qtbot.waitUntil(refusal.isVisible, timeout=PATIENCE)
+    qtbot.waitUntil(refusal.isVisible)
     assert not (tmp_path / "two.csv").exists()
     assert statuses() == ["charged"]
     assert "costs ε = 1 but only 0 remain" in refusal.text()
@@ -242,7 +235,7 @@ def test_two_windows_that_release_at_once_are_charged_one_after_the_other(people
     other.deleteLater()
 
 
-def test_a_damaged_parquet_file_is_one_sentence_and_the_window_lives(people, tmp_path, idle, monkeypatch):
+def test_a_damaged_parquet_file_is_one_sentence_and_the_window_lives(people, tmp_path, load, monkeypatch):
     """The library that reads such files may end its process, as it does for some flipped bits: here always."""
     path, healthy = tmp_path / "damaged.parquet", tmp_path / "healthy.parquet"
     pl.DataFrame({"age": [1, 2, 3]}).write_parquet(healthy)
@@ -252,18 +245,15 @@ def test_a_damaged_parquet_file_is_one_sentence_and_the_window_lives(people, tmp
     with monkeypatch.context() as patch:
         patch.setenv("PYTHONPATH", str(tmp_path))
         patch.setattr(isolated, "_MODULE", "dying_reader")
-        people.open(str(path))
-        idle(people)
+        load(people, path)
     told = heard.one()
     assert "Parquet file is damaged, or reading it needs more than" in told
     assert "Lovelace" not in told + logged()
     assert people.session.opened.title == "people"
     for cut in (len(path.read_bytes()) // 2, 20):
         path.write_bytes(healthy.read_bytes()[:cut])
-        people.open(str(path))
-        idle(people)
+        load(people, path)
         assert "not a Parquet file, or it is damaged" in heard.one()
-    people.open(str(healthy))
-    idle(people)
+    load(people, healthy)
     assert people.session.opened.title == "healthy.parquet"
     assert people.session.opened.table.rows == 3

@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from mishaps import PATIENCE, Heard, banner, big_table, lines_of, retype, statuses, text_of
+from mishaps import Heard, banner, big_table, lines_of, retype, statuses, text_of
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QWidget
 
@@ -26,10 +26,9 @@ def source(tmp_path) -> Path:
 
 
 @pytest.fixture
-def town(window, source, idle):
+def town(window, source, load):
     """A window in which the table is open and every fact declared."""
-    window.open(str(source))
-    idle(window)
+    load(window, source)
     window.session.edit_column("age", "bounds of age", lower=0.0, upper=100.0)
     window.session.edit_column("town", "values of town", domain=("a", "b"))
     window.session.edit("confirm what was guessed", window.session.plan.confirmed())
@@ -62,17 +61,15 @@ HARMS = [changed, replaced, deleted, cut_short]
 
 
 @pytest.mark.parametrize("harm", HARMS)
-def test_the_source_changes_before_a_release(town, source, tmp_path, harm, press, idle, answer, qtbot):
+def test_the_source_changes_before_a_release(town, at_release, source, tmp_path, harm, press, idle, answer, qtbot):
     harm(source)
-    town.session.choose_way("rows")
-    town.show_page("release")
-    idle(town)
+    at_release()
     target = tmp_path / "released.csv"
     retype(town, qtbot, "release_target", target)
     heard = Heard(town)
     told = answer("yes")
     press(town, "release_now")
-    qtbot.waitUntil(lambda: len(town.session.released) == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(town.session.released) == 1)
     idle(town)
     what = "is no longer there" if harm is deleted else "has changed on the disk since it was opened"
     assert f"⚠ town.csv {what}. What is released is the table as it was opened." in told[0]
@@ -81,24 +78,17 @@ def test_the_source_changes_before_a_release(town, source, tmp_path, harm, press
     assert verify_release(target) == []
 
 
-def test_a_source_that_did_not_change_is_not_spoken_of(town, tmp_path, press, idle, answer, qtbot):
-    town.session.choose_way("rows")
-    town.show_page("release")
-    idle(town)
-    retype(town, qtbot, "release_target", tmp_path / "released.csv")
-    told = answer("no")
-    press(town, "release_now")
-    qtbot.waitUntil(lambda: bool(told), timeout=PATIENCE)
-    idle(town)
+def test_a_source_that_did_not_change_is_not_spoken_of(town, at_release, release, tmp_path):
+    at_release(tmp_path / "released.csv")
+    told = release("no")
     assert "⚠" not in told[0]
 
 
 @pytest.mark.parametrize("harm", HARMS)
-def test_the_source_changes_before_a_preview(town, source, harm, idle, press):
+def test_the_source_changes_before_a_preview(town, source, harm, visit, press):
     harm(source)
     heard = Heard(town)
-    town.show_page("preview")
-    idle(town)
+    visit(town, "preview")
     assert heard.lines == []  # what is shown is the table as it was opened
     assert town.session.opened.table.rows == 300
     assert statuses() == []
@@ -119,7 +109,7 @@ def test_the_source_changes_while_it_is_read(people, tmp_path, harm, idle, qtbot
         assert opened.title == "people"
 
 
-def test_a_file_that_is_written_while_it_is_read_is_refused(people, tmp_path, idle):
+def test_a_file_that_is_written_while_it_is_read_is_refused(people, tmp_path, load):
     big = big_table(tmp_path / "big.csv")
     heard = Heard(people)
     stop = threading.Event()
@@ -132,8 +122,7 @@ def test_a_file_that_is_written_while_it_is_read_is_refused(people, tmp_path, id
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        people.open(str(big))
-        idle(people)
+        load(people, big)
     finally:
         stop.set()
         writer.join()
@@ -151,10 +140,10 @@ def test_reloading_a_table_that_is_gone_keeps_the_one_in_memory(town, source, id
 
 
 @pytest.mark.parametrize("when", ["before", "in the middle"])
-def test_the_folder_of_the_release_vanishes(town, tmp_path, press, idle, answer, qtbot, monkeypatch, when):
-    town.session.choose_way("rows")
-    town.show_page("release")
-    idle(town)
+def test_the_folder_of_the_release_vanishes(
+    town, at_release, release, tmp_path, press, idle, answer, qtbot, monkeypatch, when
+):
+    at_release()
     folder = tmp_path / "out"
     folder.mkdir()
     retype(town, qtbot, "release_target", folder / "released.csv")
@@ -170,17 +159,14 @@ def test_the_folder_of_the_release_vanishes(town, tmp_path, press, idle, answer,
         shutil.rmtree(folder)
     else:
         monkeypatch.setattr(release_table, "release_prepared", remove_first)
-    told = answer("yes")
-    press(town, "release_now")
-    qtbot.waitUntil(lambda: bool(told), timeout=PATIENCE)
-    idle(town)
+    release()
     line = heard.one()
     assert "the folder of the output does not exist" in line.lower()
     assert set(statuses()) <= {"void"}
     folder.mkdir()
     answer("yes")
     press(town, "release_now")
-    qtbot.waitUntil(lambda: len(town.session.released) == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(town.session.released) == 1)
     idle(town)
     assert statuses()[-1] == "charged"
 
@@ -216,7 +202,7 @@ def test_a_project_that_somebody_else_changed_is_not_replaced_unasked(
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(other), ""))
     told = answer(choice)
     qtbot.keyClick(town, Qt.Key.Key_S, CTRL)
-    qtbot.waitUntil(lambda: bool(told), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(told))
     idle(town)
     assert "was changed by another program or person" in told[0]
     if choice == "replace":
@@ -245,7 +231,7 @@ def test_a_project_that_was_opened_is_watched_too(town, saved, qtbot, idle, answ
     town.session.edit_column("age", "bounds of age", upper=80.0)
     told = answer("no")
     qtbot.keyClick(town, Qt.Key.Key_S, CTRL)
-    qtbot.waitUntil(lambda: bool(told), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(told))
     idle(town)
     assert saved.read_text("utf-8") == theirs
 

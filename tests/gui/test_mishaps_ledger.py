@@ -12,7 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from mishaps import PATIENCE, Heard, banner, retype, statuses, text_of
+from mishaps import Heard, banner, retype, statuses, text_of
 from PySide6.QtWidgets import QWidget
 
 import workbench.release.ledger.file
@@ -70,11 +70,9 @@ def impatient(monkeypatch):
 
 
 @pytest.fixture
-def ready(people, idle, qtbot, tmp_path):
+def ready(people, at_release, qtbot, tmp_path):
     """The Release page of the people sample, with a target in a folder of the test."""
-    people.session.choose_way("rows")
-    people.show_page("release")
-    idle(people)
+    at_release()
     (tmp_path / "out").mkdir()
     retype(people, qtbot, "release_target", tmp_path / "out" / "released.csv")
     return people
@@ -84,27 +82,17 @@ def nothing_out(tmp_path) -> bool:
     return list((tmp_path / "out").iterdir()) == []
 
 
-def release(window, press, idle, answer, qtbot) -> None:
-    """Release for good, and see that it works."""
-    before = len(window.session.released)
-    answer("yes")
-    press(window, "release_now")
-    qtbot.waitUntil(lambda: len(window.session.released) == before + 1, timeout=PATIENCE)
-    idle(window)
-
-
 # -- at the start -------------------------------------------------------------------------------------------------
 
 
-def test_a_locked_ledger_at_the_start_is_told_of_and_the_rest_works(window, lock, impatient, idle, press):
+def test_a_locked_ledger_at_the_start_is_told_of_and_the_rest_works(window, lock, impatient, idle, finish):
     Ledger.open().close()
     held = lock()
     heard = Heard(window)
     settle(window, None)
     idle(window)
     assert "database is locked" in heard.one()
-    press(window, "sample_people")
-    idle(window)
+    finish(window, "sample_people")
     assert window.session.opened is not None
     assert "locked" in window.session.account.problem
     held.let_go()
@@ -141,7 +129,7 @@ def test_a_short_lock_is_waited_for(ready, lock, press, idle, answer, qtbot, tmp
     assert told == []  # it waits for the other program
     assert ready.jobs.running
     held.let_go()
-    qtbot.waitUntil(lambda: len(ready.session.released) == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(ready.session.released) == 1)
     idle(ready)
     assert heard.lines == []
     assert statuses() == ["charged"]
@@ -149,7 +137,7 @@ def test_a_short_lock_is_waited_for(ready, lock, press, idle, answer, qtbot, tmp
 
 
 def test_a_long_lock_is_told_of_and_the_window_never_stands_still(
-    ready, lock, impatient, press, idle, answer, qtbot, tmp_path, monkeypatch
+    ready, release, lock, impatient, finish, tmp_path, monkeypatch
 ):
     opened_in = []
     connect = sqlite3.connect
@@ -161,8 +149,7 @@ def test_a_long_lock_is_told_of_and_the_window_never_stands_still(
     monkeypatch.setattr(workbench.release.ledger.file.sqlite3, "connect", noted)
     held = lock()
     heard = Heard(ready)
-    press(ready, "release_now")
-    idle(ready)
+    finish(ready, "release_now")
     assert opened_in
     assert threading.main_thread() not in opened_in  # only who opens the ledger waits for it
     line = heard.one()
@@ -171,7 +158,7 @@ def test_a_long_lock_is_told_of_and_the_window_never_stands_still(
     assert nothing_out(tmp_path)
     held.let_go()
     assert statuses() == []
-    release(ready, press, idle, answer, qtbot)
+    release()
     assert statuses() == ["charged"]
 
 
@@ -193,7 +180,7 @@ def test_a_lock_that_begins_after_the_draw_keeps_the_draw_which_the_next_run_pub
     idle(window)
     told = answer("yes")
     press(window, "release_now")
-    qtbot.waitUntil(target.exists, timeout=PATIENCE)  # the question comes a moment after the job that looked has ended
+    qtbot.waitUntil(target.exists)  # the question comes a moment after the job that looked has ended
     idle(window)
     assert "is paid for, and is not yet saved" in told[-1]
     assert statuses() == ["charged"]
@@ -207,12 +194,11 @@ def read_only(path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="an administrator may write anywhere")
-def test_a_read_only_ledger_is_told_of(ready, press, idle, tmp_path):
+def test_a_read_only_ledger_is_told_of(ready, finish, tmp_path):
     heard = Heard(ready)
     read_only(book_path())
     try:
-        press(ready, "release_now")
-        idle(ready)
+        finish(ready, "release_now")
     finally:
         book_path().parent.chmod(0o700)
         book_path().chmod(0o600)
@@ -220,18 +206,17 @@ def test_a_read_only_ledger_is_told_of(ready, press, idle, tmp_path):
     assert nothing_out(tmp_path)
 
 
-def test_a_ledger_that_cannot_be_written_is_told_of_whoever_asks(ready, press, idle, answer, qtbot, tmp_path):
+def test_a_ledger_that_cannot_be_written_is_told_of_whoever_asks(ready, release, finish, tmp_path):
     """A dangling link stands in the ledger's place: nobody can open that, whatever their rights."""
     heard = Heard(ready)
     kept = book_path().rename(book_path().with_name("kept"))
     book_path().symlink_to(tmp_path / "nowhere" / "ledger.sqlite")
-    press(ready, "release_now")
-    idle(ready)
+    finish(ready, "release_now")
     assert "the ledger cannot be used: no such file or directory" in heard.one().lower()
     assert nothing_out(tmp_path)
     book_path().unlink()
     kept.rename(book_path())
-    release(ready, press, idle, answer, qtbot)
+    release()
     assert statuses() == ["charged"]
 
 
@@ -245,53 +230,48 @@ def test_a_ledger_that_was_tampered_with_releases_nothing(ready, press, idle, an
     heard = Heard(ready)
     told = answer("yes")
     press(ready, "release_now")
-    qtbot.waitUntil(lambda: bool(told) and not ready.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(told) and not ready.jobs.running)
     line = heard.one()
     assert "The ledger is not as it was written" in line
     assert "put back a copy" in line
     assert nothing_out(tmp_path)
 
 
-def test_a_damaged_ledger_releases_nothing(ready, press, idle, tmp_path):
+def test_a_damaged_ledger_releases_nothing(ready, finish, tmp_path):
     data = bytearray(book_path().read_bytes())
     data[100:3000] = os.urandom(2900)
     book_path().write_bytes(data)
     heard = Heard(ready)
-    press(ready, "release_now")
-    idle(ready)
+    finish(ready, "release_now")
     assert "ledger" in heard.one()
     assert nothing_out(tmp_path)
 
 
-def test_a_ledger_whose_folder_is_gone_begins_anew_and_is_whole(ready, press, idle, answer, qtbot):
+def test_a_ledger_whose_folder_is_gone_begins_anew_and_is_whole(ready, release):
     shutil.rmtree(user_data())
-    release(ready, press, idle, answer, qtbot)
+    release()
     assert statuses() == ["charged"]
 
 
 # -- on its page --------------------------------------------------------------------------------------------------
 
 
-def test_the_ledger_page_tells_of_a_locked_ledger_and_shows_it_later(people, lock, impatient, idle, press):
+def test_the_ledger_page_tells_of_a_locked_ledger_and_shows_it_later(people, lock, impatient, visit, finish):
     held = lock()
-    people.show_page("ledger")
-    idle(people)
+    visit(people, "ledger")
     assert "locked" in shown_problem(people)
     held.let_go()
     people.escape()
     people.show_page("data")
-    people.show_page("ledger")
-    idle(people)
+    visit(people, "ledger")
     assert "locked" not in shown_problem(people)
-    press(people, "ledger_verify")
-    idle(people)
+    finish(people, "ledger_verify")
     assert text_of(people, "ledger_told").startswith("✓")
 
 
-def test_the_ledger_page_tells_of_a_damaged_ledger(people, idle):
+def test_the_ledger_page_tells_of_a_damaged_ledger(people, visit):
     damaged(book_path())
-    people.show_page("ledger")
-    idle(people)
+    visit(people, "ledger")
     assert "not a database" in shown_problem(people)
 
 

@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal
 
+import pytest
 from comparisons import add, study
-from PySide6.QtWidgets import QPushButton, QWidget
+from hands import go_to
+from PySide6.QtGui import QFont, QFontMetrics
+from PySide6.QtWidgets import QComboBox, QPushButton, QScrollArea, QTableView, QWidget
 
 from workbench.gui.pages import PAGES
+from workbench.gui.style import language
+from workbench.gui.widgets.basic import button
+from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.render.curve import _surroundings
 
 
-def test_no_page_needs_more_than_1280_by_800_pixels(window, press, idle) -> None:
-    press(window, "sample_people")
-    idle(window)
+def test_no_page_needs_more_than_1280_by_800_pixels(window, finish) -> None:
+    finish(window, "sample_people")
     for page in PAGES:
-        press(window, f"tab_{page.name}")
-        idle(window)
+        finish(window, f"tab_{page.name}")
         needed = window.minimumSizeHint()
         assert needed.width() <= 1280, page.name
         assert needed.height() <= 800, page.name
     assert (window.width(), window.height()) == (1280, 800)
 
 
-def test_buttons_that_come_to_a_head_never_widen_the_window(window, press, idle, qtbot) -> None:
+def test_buttons_that_come_to_a_head_never_widen_the_window(window, finish, press, qtbot) -> None:
     """Showing one lays out the whole window at once, so that a page is asked for their place too late."""
     window.resize(1280, 800)
-    press(window, "sample_people")
-    idle(window)
+    finish(window, "sample_people")
     press(window, "tab_train")
     qtbot.wait(50)
     made = [QPushButton(text) for text in ("Pause", "Cancel without a model", "Where did the accuracy go?")]
@@ -47,16 +52,174 @@ def share_of_the_page(window, parts: Iterable[QWidget]) -> float:
     return area / (window.page.width() * window.page.height())
 
 
-def test_on_a_large_display_the_room_goes_to_what_is_read(people, press, idle, qtbot) -> None:
+def test_on_a_large_display_the_room_goes_to_what_is_read(people, finish, idle, qtbot) -> None:
     """On Data to table and picture; on Train to the charts of a run, or to the curve of a model without steps."""
     people.resize(2560, 1440)
     qtbot.waitUntil(lambda: share_of_the_page(people, [people.findChild(QWidget, "attribute_table")]) > 0.4)
     qtbot.waitUntil(lambda: share_of_the_page(people, [people.findChild(QWidget, "attribute_histogram")]) > 0.12)
-    press(people, "tab_train")
-    idle(people)
+    finish(people, "tab_train")
     add(people, study("logistic-regression"), "people")
     curve = people.findChild(QWidget, "train_study_holder")
     qtbot.waitUntil(lambda: share_of_the_page(people, [curve]) > 0.45)
     people.page.forms.choose("logistic")
     idle(people)
     qtbot.waitUntil(lambda: share_of_the_page(people, people.page.going.charts) > 0.4)
+
+
+# -- Text at 150 % in the smallest window: no figure, field or heading is cut, and nothing is scrolled sideways
+
+
+SCALE = 150
+
+
+def enlarged(window, qtbot) -> None:
+    window.theme.set_scale(SCALE)
+    window.resize(1280, 800)
+    qtbot.wait(50)
+
+
+def is_whole(window, name: str) -> bool:
+    """Whether the area of that name shows the whole width of what is in it."""
+    area = window.findChild(QScrollArea, name)
+    return area.isVisible() and area.widget().width() <= area.viewport().width()
+
+
+def test_the_settings_of_each_way_are_as_wide_as_the_page(people, finish, press, qtbot) -> None:
+    for way in ("rows", "synthetic", "statistics"):
+        finish(people, f"tab_{way}")
+    enlarged(people, qtbot)
+    for way in ("rows", "synthetic", "statistics"):
+        finish(people, f"tab_{way}")
+        qtbot.waitUntil(lambda: is_whole(people, "release_area"))
+        link = people.findChild(QWidget, "release_explain")
+        assert link.width() >= link.sizeHint().width(), way
+    people.theme.set_scale(100)
+    press(people, "tab_synthetic")
+    pane, cost = (people.findChild(QWidget, name) for name in ("pane_synthetic", "release_cost"))
+    qtbot.waitUntil(lambda: cost.y() == pane.y())  # side by side again
+
+
+def test_no_page_is_scrolled_sideways_at_the_largest_text(people, finish, qtbot) -> None:
+    people.theme.set_scale(200)
+    people.resize(1280, 800)
+    for page in PAGES:
+        finish(people, f"tab_{page.name}")
+        body = people.findChild(QScrollArea, f"body_{page.name}").horizontalScrollBar()
+        qtbot.waitUntil(lambda body=body: body.maximum() == 0)
+    for way in ("rows", "synthetic", "statistics"):  # nor are settings, whose area has no bar to do it with
+        finish(people, f"tab_{way}")
+        settings = people.findChild(QScrollArea, "release_area").horizontalScrollBar()
+        qtbot.waitUntil(lambda settings=settings: settings.maximum() == 0)
+
+
+def test_a_job_that_comes_moves_no_room(people, qtbot) -> None:
+    enlarged(people, qtbot)
+    places = [button.y() for button in people.rail.buttons.values()]
+    people.jobs_panel.setFixedHeight(140)
+    people.jobs_panel.show()
+    qtbot.wait(50)
+    assert [button.y() for button in people.rail.buttons.values()] == places
+
+
+def test_memory_is_not_scrolled_sideways(people, press, idle, qtbot) -> None:
+    press(people, "tab_train")
+    press(people, "train_way_memory")
+    enlarged(people, qtbot)
+    qtbot.waitUntil(lambda: is_whole(people, "body_memory"))
+
+
+def test_columns_and_their_facts_are_read_whole(people, press, idle, qtbot) -> None:
+    press(people, "tab_data")
+    enlarged(people, qtbot)
+    table = people.findChild(QTableView, "attribute_table")
+    assert table.horizontalScrollBar().maximum() == 0
+    missing = people.findChild(QComboBox, "fact_missing")
+    qtbot.waitUntil(lambda: missing.width() >= missing.sizeHint().width())
+    press(people, "tab_questions")
+    columns = people.findChild(QTableView, "question_columns")
+    qtbot.waitUntil(lambda: columns.columnWidth(2) >= columns.fontMetrics().horizontalAdvance("category") + 22)
+    assert columns.horizontalScrollBar().maximum() == 0
+
+
+def test_the_bars_of_mechanisms_keep_their_names(people, finish, idle, qtbot) -> None:
+    finish(people, "tab_protect")
+    bars = people.findChild(QWidget, "candidate_bars")
+    before = bars.height()
+    enlarged(people, qtbot)
+    idle(people)
+    qtbot.waitUntil(lambda: bars.height() >= bars.minimumHeight() > 0)
+    assert bars.minimumHeight() <= 1.2 * before  # fewer lines, not taller: the picture below keeps its room
+    people.theme.set_scale(100)
+    qtbot.waitUntil(lambda: bars.minimumHeight() % 25 == 0)  # as many as before
+
+
+def test_figures_of_risk_are_read_whole(people, finish, qtbot) -> None:
+    finish(people, "tab_risk")
+    enlarged(people, qtbot)
+    table = people.findChild(QTableView, "risk_columns")
+    for at in range(3, 7):
+        assert table.columnWidth(at) >= table.fontMetrics().horizontalAdvance("99.9 %") + 22, at
+
+
+def test_generalise_is_not_scrolled_sideways(people, finish, qtbot) -> None:
+    finish(people, "tab_generalise")
+    enlarged(people, qtbot)
+    qtbot.waitUntil(lambda: is_whole(people, "body_generalise"))
+    people.theme.set_scale(100)
+    columns, editor = people.page.columns, people.page.editor
+    qtbot.waitUntil(lambda: columns.width() == 340 < editor.width())
+
+
+# -- Words that are too long for their place say so, and figures are written as the language writes them --------------
+
+
+def test_a_segment_has_room_for_its_words_where_it_is_pressed(window, qtbot):
+    made = button("Destinataires désignés", "who", "segment")
+    made.setCheckable(True)
+    made.setParent(window)
+    made.ensurePolished()
+    bold = QFont(made.font())
+    bold.setWeight(QFont.Weight.DemiBold)
+    wide = QFontMetrics(bold).horizontalAdvance(made.text())
+    assert made.sizeHint().width() >= wide + 20
+    before = made.sizeHint()
+    made.setChecked(True)
+    assert made.sizeHint() == before, "nothing moves where another one is pressed"
+
+
+def test_a_list_that_is_too_narrow_ends_in_an_ellipsis(window, qtbot):
+    box = ChoiceBox(window)
+    box.addItems(["Régression logistique, ε pur", "Bayes"])
+    box.resize(110, 32)
+    assert box._shortened().endswith("…")
+    assert len(box._shortened()) > 3
+    box.resize(600, 32)
+    assert box._shortened() == box.currentText()
+    box.setCurrentIndex(1)
+    box.resize(110, 32)
+    assert box._shortened() == "Bayes"
+
+
+@pytest.fixture
+def french():
+    language.set_language("fr")
+    yield
+    language.set_language("en")
+
+
+def test_a_curve_writes_its_figures_as_the_language_does(window, idle, french):
+    go_to(window, "compare")
+    add(window, study())
+    idle(window)
+    drawn = _surroundings(window.page.figure)
+    written = [text for _, text in (*drawn.x_ticks, *drawn.y_ticks)] + [label.value for label in drawn.labels]
+    assert any("," in text for text in written)
+    assert not any("." in text for text in written)
+    assert Decimal(drawn.labels[0].value.replace(",", ".")) > 0
+
+
+def test_a_figure_for_a_file_of_the_command_line_has_a_point():
+    from workbench.render.curve_figure import curve_figure
+
+    drawn = _surroundings(curve_figure(study(), "iris"))
+    assert any("." in text for _, text in drawn.y_ticks)

@@ -5,19 +5,29 @@ from __future__ import annotations
 import csv
 import json
 import os
+import struct
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from hands import drop_on
 from mishaps import retype, statuses, text_of
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QPushButton, QWidget
+from PIL import Image
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel, QPushButton, QWidget
 
 from workbench.cli import main
+from workbench.data.images.idx import DIGITS
+from workbench.data.images.image_set import ImageShape, class_attribute, pixel_attribute
+from workbench.deep.features import ImageFeatures
 from workbench.gui.pages.predict import train_card as tasks
+from workbench.learners.tasks import CLASSIFICATION
 from workbench.params import CancelledError, InputError
 from workbench.release.ledger import file as ledger_file
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.model.open_model import OpenModel
 
 
 @pytest.fixture(scope="module")
@@ -32,11 +42,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def iris(window, press, idle):
-    press(window, "sample_iris")
-    idle(window)
-    press(window, "tab_predict")
-    idle(window)
+def iris(window, finish):
+    finish(window, "sample_iris")
+    finish(window, "tab_predict")
     return window
 
 
@@ -57,7 +65,7 @@ def test_a_hostile_card_is_a_sentence(model, tmp_path, odd):
         tasks.open_released(jobs, tmp_path, None, None)
 
 
-def test_the_open_table_is_predicted_and_nothing_is_charged(iris, press, idle, qtbot, model, tmp_path):
+def test_the_open_table_is_predicted_and_nothing_is_charged(iris, finish, press, idle, qtbot, model, tmp_path):
     assert "Choose a released model" in text_of(iris, "predict_problem")
     assert not iris.page.primary.isEnabled()
     press(iris, "predict_train")
@@ -69,8 +77,7 @@ def test_the_open_table_is_predicted_and_nothing_is_charged(iris, press, idle, q
     assert text_of(iris, "fact_paid").startswith("ε = 5, ")
     output = tmp_path / "told.csv"
     retype(iris, qtbot, "predict_output", output)
-    press(iris, "predict_run")
-    idle(iris)
+    finish(iris, "predict_run")
     with output.open(encoding="utf-8", newline="") as stream:
         header, *rows = csv.reader(stream)
     assert header[:2] == ["row", "predicted species"]
@@ -91,13 +98,11 @@ FLOWERS = "sepal_length,sepal_width,petal_length,petal_width\n" + "5.1,3.5,1.4,0
 
 @pytest.mark.parametrize("opened", [True, False])
 def test_rows_of_any_file_are_predicted_whatever_is_open(
-    window, press, idle, qtbot, model, tmp_path, monkeypatch, opened
+    window, finish, press, idle, qtbot, model, tmp_path, monkeypatch, opened
 ):
     if opened:
-        press(window, "sample_wine")
-        idle(window)
-    press(window, "tab_predict")
-    idle(window)
+        finish(window, "sample_wine")
+    finish(window, "tab_predict")
     take(window, qtbot, idle, model)
     assert not window.page.primary.isEnabled()
     (tmp_path / "flowers.csv").write_text(FLOWERS, "utf-8")
@@ -106,8 +111,7 @@ def test_rows_of_any_file_are_predicted_whatever_is_open(
     assert text_of(window, "predict_rows").startswith("flowers.csv, a file.")
     assert window.page._target.text().endswith("flowers-predicted.csv")
     retype(window, qtbot, "predict_output", tmp_path / "told.csv")
-    press(window, "predict_run")
-    idle(window)
+    finish(window, "predict_run")
     assert "40 predictions in told.csv" in text_of(window, "predict_outcome")
     assert (window.session.opened is not None) == opened
     assert window.findChild(QWidget, "predict_rows_open").isVisible() == opened
@@ -121,30 +125,23 @@ def test_a_file_that_is_dropped_on_the_page_is_predicted_for_and_not_opened(iris
     path.write_text(FLOWERS, "utf-8")
     assert iris.page.drop_words(str(path)) == "", "without a model it is opened"
     take(iris, qtbot, idle, model)
-    held = QMimeData()
-    held.setUrls([QUrl.fromLocalFile(str(path))])
-    left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    entered = QDragEnterEvent(QPoint(300, 300), Qt.DropAction.CopyAction, held, left, none)
-    QApplication.sendEvent(iris, entered)
-    assert iris.findChild(QWidget, "drop_veil").accessibleName() == "Drop to predict for flowers.csv"
-    QApplication.sendEvent(iris, QDropEvent(QPointF(300, 300), Qt.DropAction.CopyAction, held, left, none))
+    told = []
+    drop_on(iris, path, held=lambda: told.append(iris.findChild(QWidget, "drop_veil").accessibleName()))
+    assert told == ["Drop to predict for flowers.csv"]
     idle(iris)
     assert iris.session.opened.title == "iris"
     assert text_of(iris, "predict_rows").startswith("flowers.csv")
 
 
-def test_a_model_that_was_just_trained_is_taken(window, press, idle, qtbot, answer, tmp_path):
-    press(window, "sample_iris")
-    idle(window)
+def test_a_model_that_was_just_trained_is_taken(window, finish, press, qtbot, answer, tmp_path):
+    finish(window, "sample_iris")
     press(window, "tab_train")
     press(window, "train_model_naive-bayes")
     retype(window, qtbot, "train_folder", tmp_path / "net")
     qtbot.waitUntil(window.page.primary.isEnabled)
     answer("yes")
-    press(window, "train_start")
-    idle(window)
-    press(window, "tab_predict")
-    idle(window)
+    finish(window, "train_start")
+    finish(window, "tab_predict")
     assert window.page._folder.text() == str(tmp_path / "net")
     listed = window.findChild(QComboBox, "predict_models")
     assert listed.isVisible()
@@ -155,11 +152,10 @@ def test_a_model_that_was_just_trained_is_taken(window, press, idle, qtbot, answ
     assert "predicted" in window.page._target.text()
 
 
-def test_the_keys_and_the_dialogs_do_the_same(iris, press, idle, qtbot, model, tmp_path, monkeypatch):
+def test_the_keys_and_the_dialogs_do_the_same(iris, finish, press, idle, qtbot, model, tmp_path, monkeypatch):
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *a, **k: str(model))
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(tmp_path / "by-keys.csv"), ""))
-    press(iris, "predict_model_browse")
-    idle(iris)
+    finish(iris, "predict_model_browse")
     press(iris, "predict_output_browse")
     qtbot.keyClick(iris, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     idle(iris)
@@ -180,9 +176,8 @@ def test_a_model_that_was_changed_is_refused_in_words(iris, idle, qtbot, model, 
     assert "nowhere" in text_of(iris, "predict_problem")
 
 
-def test_a_table_without_the_columns_says_which_are_missing(window, press, idle, qtbot, model, tmp_path):
-    press(window, "sample_wine")
-    idle(window)
+def test_a_table_without_the_columns_says_which_are_missing(window, finish, press, idle, qtbot, model, tmp_path):
+    finish(window, "sample_wine")
     press(window, "tab_predict")
     take(window, qtbot, idle, model)
     retype(window, qtbot, "predict_output", tmp_path / "told.csv")
@@ -193,7 +188,7 @@ def test_a_table_without_the_columns_says_which_are_missing(window, press, idle,
     assert not window.page.primary.isEnabled()
 
 
-def test_a_prediction_is_cancelled_and_leaves_no_file(iris, press, idle, qtbot, model, tmp_path, monkeypatch):
+def test_a_prediction_is_cancelled_and_leaves_no_file(iris, finish, press, idle, qtbot, model, tmp_path, monkeypatch):
     take(iris, qtbot, idle, model)
     output = tmp_path / "told.csv"
     retype(iris, qtbot, "predict_output", output)
@@ -211,23 +206,21 @@ def test_a_prediction_is_cancelled_and_leaves_no_file(iris, press, idle, qtbot, 
     monkeypatch.setattr(open_model, "write_predictions", slow)
     press(iris, "predict_run")
     qtbot.waitUntil(lambda: iris.findChild(QPushButton, "predict_cancel").isVisible())
-    press(iris, "predict_cancel")
-    idle(iris)
+    finish(iris, "predict_cancel")
     assert list(tmp_path.iterdir()) == []
     assert iris.page.primary.isVisible()
 
 
-def test_a_file_that_cannot_be_written_is_told_of(iris, press, idle, qtbot, model, tmp_path):
+def test_a_file_that_cannot_be_written_is_told_of(iris, finish, idle, qtbot, model, tmp_path):
     take(iris, qtbot, idle, model)
     retype(iris, qtbot, "predict_output", tmp_path / "no" / "such" / "told.csv")
-    press(iris, "predict_run")
-    idle(iris)
+    finish(iris, "predict_run")
     assert "folder of the output does not exist" in text_of(iris, "banner_text")
     assert tasks.KEY_OPEN
     assert CancelledError
 
 
-def test_columns_that_a_model_makes_are_shown_and_not_counted(iris, press, idle, qtbot, model, tmp_path, monkeypatch):
+def test_columns_that_a_model_makes_are_shown_and_not_counted(iris, finish, idle, qtbot, model, tmp_path, monkeypatch):
     # Elsewhere all ledgers have one key here; with it a second one would be an older copy of the first.
     monkeypatch.setattr(ledger_file, "secrets", SimpleNamespace(token_bytes=os.urandom))
     words = ["--target", "species", "--model", "pca", "--epsilon", "5", "--bounds", str(model.parent / "plan.toml")]
@@ -237,11 +230,184 @@ def test_columns_that_a_model_makes_are_shown_and_not_counted(iris, press, idle,
     assert text_of(iris, "fact_model") == "PCA"
     assert text_of(iris, "fact_predicts") == "component 1, component 2"
     retype(iris, qtbot, "predict_output", tmp_path / "told.csv")
-    press(iris, "predict_run")
-    idle(iris)
+    finish(iris, "predict_run")
     with (tmp_path / "told.csv").open(encoding="utf-8", newline="") as stream:
         header, *rows = csv.reader(stream)
     assert header == ["row", "component 1", "component 2"]
     assert len(rows) == 150
     assert "150 predictions in told.csv" in text_of(iris, "predict_outcome")
     assert iris.findChild(QLabel, "fact_often_0") is None
+
+
+# -- Images on the Predict page: a released network asked about a set, a folder or single files; private throughout
+
+
+SIDE = 8
+
+
+def write_digits(folder: Path, rows: int, seed: int, side: int = SIDE) -> Path:
+    """Write images whose class is the brightness, as MNIST's files are written; return the file of images."""
+    codes = (np.arange(rows) % 10).astype(np.uint8)
+    noise = np.random.default_rng(seed).integers(0, 20, (rows, side, side))
+    folder.mkdir(exist_ok=True)
+    for name, array in (("labels-idx1", codes), ("images-idx3", (codes[:, None, None] * 23 + noise).astype(np.uint8))):
+        head = struct.pack(f">I{array.ndim}I", 0x800 + array.ndim, *array.shape)
+        (folder / f"train-{name}-ubyte").write_bytes(head + array.tobytes())
+    return folder / "train-images-idx3-ubyte"
+
+
+class Brightness:
+    """What stands for a network: it knows an image's class by its first pixel, and is wrong about some."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def inputs_of(self, table):
+        return ImageFeatures((pixel_attribute(),), class_attribute(DIGITS), ImageShape(1, SIDE, SIDE)).inputs(table)
+
+    def predict_proba(self, rows):
+        self.asked.append(len(rows))
+        first = rows[:, 0, 0, 0].astype(int)
+        odds = np.full((len(rows), 10), 0.01)
+        odds[np.arange(len(rows)), np.minimum(first // 23 + (first % 5 == 0), 9)] = 0.5 + first / 1000
+        return odds
+
+
+@pytest.fixture
+def network(tmp_path, monkeypatch) -> Path:
+    """The folder of a released network, as far as the page sees it."""
+    folder = tmp_path / "net"
+    card = {
+        "training": {"images": {"channels": 1, "height": SIDE, "width": SIDE}},
+        "guarantee": {"epsilon": "1", "delta": "0.00001"},
+        "time": "2020-01-02T03:04:05",
+        "outside_guarantee": [],
+    }
+    attributes, target = (pixel_attribute(),), class_attribute(DIGITS)
+    made = OpenModel(folder, card, "A network", CLASSIFICATION, attributes, target, Brightness())  # type: ignore[arg-type]
+    monkeypatch.setattr("workbench.release.certificate.read_card", lambda path: card)
+    monkeypatch.setattr("workbench.release.model.open_model.open_model", lambda path, weights=None: made)
+    return folder
+
+
+@pytest.fixture
+def digits(window, idle, tmp_path):
+    """A window in which such images are open, on the page Predict."""
+    window.open(str(write_digits(tmp_path / "digits", 100, 2)))
+    idle(window)
+    window.show_page("predict")
+    idle(window)
+    return window
+
+
+def take_images(window, qtbot, idle, model: Path) -> None:
+    retype(window, qtbot, "predict_model", model)
+    qtbot.keyClick(window.page._folder, Qt.Key.Key_Return)
+    idle(window)
+
+
+def cells(window, row: int) -> list[str]:
+    model = window.findChild(QWidget, "predict_table").model()
+    return [str(model.index(row, column).data() or "") for column in range(model.columnCount())]
+
+
+def test_open_images_are_predicted_judged_and_exported(
+    digits, finish, press, idle, qtbot, network, tmp_path, monkeypatch
+):
+    assert text_of(digits, "predict_images").startswith("train-images-idx3-ubyte, which is open: 100 images")
+    assert not digits.page.primary.isEnabled()
+    take_images(digits, qtbot, idle, network)
+    finish(digits, "predict_run")
+    found = digits.page._results._found
+    assert text_of(digits, "predict_images_outcome").startswith(f"{found.right} % right: {found.right} of 100. Noth")
+    assert found.confusion.sum() == 100
+    assert found.confusion.trace() == found.right
+    assert digits.findChild(QWidget, "predict_confusion").accessibleName().startswith("Private, not for release. Taken")
+    table = digits.findChild(QWidget, "predict_table")
+    assert table.model().rowCount() == 100
+    assert cells(digits, 0)[0] == "1"
+    assert not table.model().index(0, 1).data(Qt.ItemDataRole.DecorationRole).isNull()
+    press(digits, "predict_only_wrong")
+    assert table.model().rowCount() == 100 - found.right
+    head = table.horizontalHeader()
+    place = QPoint(head.sectionViewportPosition(4) + 40, head.height() // 2)
+    qtbot.mouseClick(head.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    sure = [float(cells(digits, row)[4].removesuffix(" %")) for row in range(table.model().rowCount())]
+    assert sure == sorted(sure)
+    assert all(cells(digits, row)[5].startswith("✕") for row in range(len(sure)))
+    output = tmp_path / "told.csv"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(output), ""))
+    finish(digits, "predict_export")
+    with output.open(encoding="utf-8", newline="") as stream:
+        header, *lines = csv.reader(stream)
+    assert header == ["row", "predicted class", "confidence", "class"]
+    assert len(lines) == 100
+    assert sum(line[1] == line[3] for line in lines) == found.right
+    assert output.stat().st_mode & 0o077 == 0
+    assert digits.session.account.releases == 0
+    with Ledger.read() as book:  # who sees how many are right may choose settings by it
+        assert [figures.study for figures in book.figures()] == ["predict"]
+
+
+def test_single_images_and_a_folder_without_classes_are_predicted(
+    digits, finish, press, idle, qtbot, network, monkeypatch
+):
+    folder = Path(digits.session.images.source).parent / "loose"
+    folder.mkdir()
+    for at, grey in enumerate((5, 220)):
+        Image.fromarray(np.full((20, 30, 3), grey, np.uint8)).save(folder / f"scan {at}.png")
+    plain = np.repeat(np.array([5, 220], np.uint8), SIDE * SIDE).reshape(2, 1, SIDE, SIDE)
+    wanted = [str(code) for code in Brightness().predict_proba(plain).argmax(axis=1)]  # once they are made small
+    take_images(digits, qtbot, idle, network)
+    chosen = [str(folder / "scan 1.png")]
+    monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *_: (chosen, ""))
+    press(digits, "predict_images_choose")
+    assert text_of(digits, "predict_images") == "scan 1.png"
+    finish(digits, "predict_run")
+    assert text_of(digits, "predict_images_outcome").startswith("1 prediction. Nothing was charged.")
+    assert cells(digits, 0)[2:4] == ["scan 1.png", wanted[1]]
+    assert not digits.findChild(QWidget, "predict_confusion").isVisible()
+    assert not digits.findChild(QWidget, "predict_only_wrong").isVisible()
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(folder))
+    press(digits, "predict_images_folder")
+    assert not digits.findChild(QWidget, "predict_table").isVisible()  # those were of other images
+    finish(digits, "predict_run")
+    assert [cells(digits, row)[3] for row in range(2)] == wanted
+    with Ledger.read() as book:
+        assert book.figures() == []
+    press(digits, "predict_images_open")
+    assert text_of(digits, "predict_images").startswith("train-images-idx3-ubyte, which is open")
+
+
+def test_images_of_another_shape_are_refused_in_one_sentence(digits, press, idle, qtbot, network, tmp_path):
+    take_images(digits, qtbot, idle, network)
+    digits.open(str(write_digits(tmp_path / "large", 20, 3, side=12)))
+    idle(digits)
+    digits.show_page("predict")
+    idle(digits)
+    assert text_of(digits, "note_predict") == (
+        "The open images are 12 × 12 grey, and the network reads 8 × 8 grey: choose others, or declare that size."
+    )
+    assert not digits.page.primary.isEnabled()
+
+
+def test_a_prediction_for_images_is_cancelled(digits, press, idle, qtbot, network, monkeypatch):
+    take_images(digits, qtbot, idle, network)
+    monkeypatch.setattr("workbench.release.model.image_predictions.IMAGES_AT_ONCE", 10)
+    asked = digits.page._model.model.asked
+    ask = Brightness.predict_proba
+    started = threading.Event()  # a job may come to its second part before the page knows its handle
+
+    def slowly(model, rows):
+        if len(asked) == 1:
+            started.wait()
+            digits.page.job.cancel()
+        return ask(model, rows)
+
+    monkeypatch.setattr(Brightness, "predict_proba", slowly)
+    press(digits, "predict_run")
+    started.set()
+    idle(digits)
+    assert asked == [10, 10]
+    assert not digits.findChild(QWidget, "predict_table").isVisible()
+    assert digits.page.primary.isEnabled()

@@ -19,12 +19,11 @@ from workbench.signals.cancel import CancelToken
 
 
 @pytest.fixture
-def correlations(people, press, idle):
+def correlations(people, finish, idle):
     """A window that shows the correlations of the people sample."""
     go_to(people, "preview")
     idle(people)
-    press(people, "preview_relations")
-    idle(people)
+    finish(people, "preview_relations")
     return people
 
 
@@ -83,24 +82,21 @@ def test_the_pair_under_the_pointer_is_named(correlations, qtbot, sanitised):
     assert "Pearson" in words(correlations)
 
 
-def test_another_draw_changes_the_sanitised_side_alone(correlations, press, idle, qtbot):
+def test_another_draw_changes_the_sanitised_side_alone(correlations, finish, qtbot):
     shown = correlations.page.correlations.map
     shown.setFocus()
     qtbot.keyClick(shown, Qt.Key.Key_End)
     said = set()
     for _ in range(4):
-        press(correlations, "another_draw")
-        idle(correlations)
+        finish(correlations, "another_draw")
         said.add(words(correlations))
     assert len({s.split(" before")[0] for s in said}) == 1
     assert "draw 5" in correlations.findChild(QLabel, "preview_facts").accessibleName()
 
 
-def test_going_back_shows_the_same_draw_of_the_rows(correlations, press, idle):
-    press(correlations, "another_draw")
-    idle(correlations)
-    press(correlations, "preview_spread")
-    idle(correlations)
+def test_going_back_shows_the_same_draw_of_the_rows(correlations, finish):
+    finish(correlations, "another_draw")
+    finish(correlations, "preview_spread")
     assert correlations.page.sides.isVisible()
     assert "Tinted" in correlations.findChild(QLabel, "note_preview").accessibleName()
     assert correlations.findChild(QLabel, "preview_drawn").text() == "draw 2"
@@ -123,7 +119,7 @@ def test_a_change_of_colours_keeps_the_marked_pair(correlations):
     assert correlations.page.correlations.map.marked == marked
 
 
-def test_of_many_columns_those_that_changed_most_are_shown(window, tmp_path, idle, press):
+def test_of_many_columns_those_that_changed_most_are_shown(window, tmp_path, idle, finish):
     rng = random.Random(3)
     names = [f"c{i}" for i in range(16)]
     lines = [",".join([*names, "same", "gaps"])]
@@ -143,8 +139,7 @@ def test_of_many_columns_those_that_changed_most_are_shown(window, tmp_path, idl
     assert plan.ready
     window.show_page("preview")
     idle(window)
-    press(window, "preview_relations")
-    idle(window)
+    finish(window, "preview_relations")
     shown = window.page.correlations.map
     assert len(shown.names) == SHOWN
     assert list(shown.names) == sorted(shown.names, key=[*names, "same", "gaps"].index)

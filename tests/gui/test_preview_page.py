@@ -65,11 +65,10 @@ def test_the_sides_scroll_together(preview):
     assert left.verticalScrollBar().value() == 30
 
 
-def test_another_draw_differs_and_leaves_plan_and_account_alone(preview, press, idle):
+def test_another_draw_differs_and_leaves_plan_and_account_alone(preview, finish):
     before, plan, account = cells(preview.page.sides.right), preview.session.plan, preview.session.account
     original = cells(preview.page.sides.left)
-    press(preview, "another_draw")
-    idle(preview)
+    finish(preview, "another_draw")
     assert cells(preview.page.sides.right) != before
     assert cells(preview.page.sides.left) == original
     assert preview.findChild(QLabel, "preview_drawn").text() == "draw 2"
@@ -86,10 +85,9 @@ def test_a_preview_is_not_copied(preview, qtbot):
     assert "private" in preview.findChild(QLabel, "banner_text").text()
 
 
-def test_the_page_bears_one_badge_whatever_it_shows(preview, press, idle):
+def test_the_page_bears_one_badge_whatever_it_shows(preview, finish):
     for view in ("preview_spread", "preview_relations"):
-        press(preview, view)
-        idle(preview)
+        finish(preview, view)
         badges = [w for w in preview.page.findChildren(QLabel) if w.text() == PRIVATE and w.isVisible()]
         assert len(badges) == 1
 
@@ -106,11 +104,10 @@ def test_the_column_of_the_current_cell_is_the_one_that_is_drawn(preview, qtbot,
     assert preview.page.sides.right.currentIndex().column() == 1
 
 
-def test_an_edit_elsewhere_draws_again_when_the_page_is_seen(preview, idle):
+def test_an_edit_elsewhere_draws_again_when_the_page_is_seen(preview, visit):
     preview.show_page("data")
     preview.session.edit_column("label", "drop label", action="drop")
-    preview.show_page("preview")
-    idle(preview)
+    visit(preview, "preview")
     assert preview.page.sides.right.model().columnCount() == 4
 
 
@@ -133,7 +130,7 @@ def test_the_same_draw_is_the_same_rows(people):
     assert first.equals(again)
 
 
-def test_rows_and_bars_are_looks_at_one_draw(preview, press, idle):
+def test_rows_and_bars_are_looks_at_one_draw(preview, finish):
     for _ in range(2):
         page, model = preview.page, preview.page.sides.right.model()
         tinted = sum(model.is_changed(row, 0) for row in range(model.rowCount()))
@@ -147,8 +144,7 @@ def test_rows_and_bars_are_looks_at_one_draw(preview, press, idle):
             low, _, high = words.split(":")[0].partition(" – ")
             counted = sum(int(low) <= int(value) <= int(high or low) for value in drawn)
             assert words.endswith(f", {counted:,} after the draw")
-        press(preview, "another_draw")
-        idle(preview)
+        finish(preview, "another_draw")
 
 
 def test_every_look_at_a_long_table_sees_the_same_cells(people):
@@ -195,15 +191,13 @@ def test_a_column_that_is_chosen_while_rows_are_drawn_waits_for_them(preview, qt
     assert preview.findChild(QLabel, "preview_facts").text() == f"{100 * tinted / 2000:.3g} % changed"
 
 
-def test_correlations_of_a_former_draw_are_not_shown_as_those_of_the_present_one(preview, press, idle):
+def test_correlations_of_a_former_draw_are_not_shown_as_those_of_the_present_one(preview, finish, press):
     press(preview, "preview_relations")
     press(preview, "preview_spread")  # while they are compared
-    press(preview, "another_draw")
-    idle(preview)
+    finish(preview, "another_draw")
     assert preview.findChild(QLabel, "preview_drawn").text() == "draw 2"
     assert preview.page.correlations.map.names == ()
-    press(preview, "preview_relations")
-    idle(preview)
+    finish(preview, "preview_relations")
     assert "draw 2" in preview.findChild(QLabel, "preview_facts").accessibleName()
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from PySide6.QtCore import QPoint, Qt, QTimer
-from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel, QMessageBox, QWidget
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
 
 from workbench.data.csv.options import ReadOptions
 from workbench.gui.pages.ways.table import FIRST_WAY
@@ -46,22 +46,6 @@ def project(tmp_path, monkeypatch):
     return path
 
 
-def answer(qtbot, name: str) -> list[str]:
-    """Press the button of that name in the question that comes next."""
-    told: list[str] = []
-
-    def click() -> None:
-        box = QApplication.activeModalWidget()
-        if not isinstance(box, QMessageBox):
-            QTimer.singleShot(20, QApplication.instance(), click)
-            return
-        told.append(box.informativeText().replace("\u00a0", " "))
-        qtbot.mouseClick(box.findChild(QAbstractButton, f"confirm_{name}"), Qt.MouseButton.LeftButton)
-
-    QTimer.singleShot(20, QApplication.instance(), click)
-    return told
-
-
 def save(window, qtbot, idle) -> None:
     qtbot.keyClick(window, Qt.Key.Key_S, CTRL)
     idle(window)
@@ -85,14 +69,14 @@ def test_a_project_is_saved_by_keys_and_brings_everything_back(town, project, qt
     assert not town.project.unsaved
 
 
-def test_what_was_wanted_last_is_what_follows_a_slow_save(town, project, qtbot, idle, tmp_path, monkeypatch):
+def test_what_was_wanted_last_is_what_follows_a_slow_save(town, project, qtbot, idle, tmp_path, monkeypatch, answer):
     for name in ("older", "newer"):
         (tmp_path / f"{name}.csv").write_text("a,b\n" + "1,2\n2,1\n" * 20, "utf-8")
     go_on, write = threading.Event(), atomic.write_output
     monkeypatch.setattr(atomic, "write_output", lambda *given: (go_on.wait(60), write(*given))[1])
-    answer(qtbot, "save")
+    answer("save")
     town.open(str(tmp_path / "older.csv"))
-    answer(qtbot, "discard")
+    answer("discard")
     town.open(str(tmp_path / "newer.csv"))
     qtbot.waitUntil(lambda: town.session.opened.title == "newer.csv")
     go_on.set()
@@ -143,36 +127,34 @@ def test_undoing_back_to_what_was_saved_needs_no_save(town, project, qtbot, idle
     assert not town.project.unsaved
 
 
-def test_closing_with_unsaved_work_asks_and_can_be_taken_back(town, qtbot):
-    told = answer(qtbot, "no")
+def test_closing_with_unsaved_work_asks_and_can_be_taken_back(town, answer):
+    told = answer("no")
     town.close()
     assert "town.csv is not saved" in told[0]
     assert town.isVisible()
 
 
-def test_closing_may_discard(town, qtbot):
-    told = answer(qtbot, "discard")
+def test_closing_may_discard(town, answer):
+    told = answer("discard")
     town.close()
     assert len(told) == 1
     assert not town.isVisible()
 
 
-def test_closing_may_save_first(town, project, qtbot):
-    answer(qtbot, "save")
+def test_closing_may_save_first(town, project, qtbot, answer):
+    answer("save")
     town.close()
     qtbot.waitUntil(lambda: not town.isVisible())
     assert tomllib.loads(project.read_text("utf-8"))["epsilon"] == 0.7
 
 
-def test_opening_another_table_asks_first(town, qtbot, idle):
-    told = answer(qtbot, "no")
-    town.open("sample:iris")
-    idle(town)
+def test_opening_another_table_asks_first(town, load, answer):
+    told = answer("no")
+    load(town, "sample:iris")
     assert len(told) == 1
     assert town.session.opened.title == "town.csv"
-    answer(qtbot, "discard")
-    town.open("sample:iris")
-    idle(town)
+    answer("discard")
+    load(town, "sample:iris")
     assert town.session.opened.title == "iris"
 
 
@@ -195,7 +177,7 @@ def test_a_column_that_is_gone_is_told_of(town, project, tmp_path, qtbot, idle):
 
 
 def test_a_project_whose_table_is_gone_is_told_of_and_can_be_pointed_to(
-    town, project, tmp_path, qtbot, idle, press, monkeypatch
+    town, project, tmp_path, qtbot, idle, finish, monkeypatch
 ):
     save(town, qtbot, idle)
     before = town.session.opened
@@ -207,8 +189,7 @@ def test_a_project_whose_table_is_gone_is_told_of_and_can_be_pointed_to(
     assert town.session.opened is before
     (tmp_path / "moved.csv").write_text(ROWS, "utf-8")
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(tmp_path / "moved.csv"), ""))
-    press(town, "missing_file")
-    idle(town)
+    finish(town, "missing_file")
     assert town.session.opened.source == str(tmp_path / "moved.csv")
     assert town.session.plan.column("age").upper == 120
     assert town.project.unsaved
@@ -270,13 +251,12 @@ def test_what_a_plan_refuses_a_project_refuses_in_one_sentence(tmp_path, line):
         read_project(path)
 
 
-def test_the_way_that_was_chosen_and_the_answers_come_back_with_the_project(town, project, qtbot, idle, press):
+def test_the_way_that_was_chosen_and_the_answers_come_back_with_the_project(town, project, qtbot, idle, finish, answer):
     town.session.edit_column("pay", "drop", action="drop")
     town.session.edit_column("town", "values", kind="category", domain=("a", "b"))
     assert town.session.plan.ready
     town.session.answer("wish", recipient="named", wishes=(Wish.parse("share(town=a) ± 4 %"),))
-    press(town, "tab_ways")
-    idle(town)
+    finish(town, "tab_ways")
     advised = town.session.way
     other = next(name for name, *_ in ways() if name not in (advised, "model"))
     table = town.findChild(QWidget, "decide_table")
@@ -299,8 +279,7 @@ def test_the_way_that_was_chosen_and_the_answers_come_back_with_the_project(town
     assert town.session.questions.recipient == "named"
     assert [wish.text for wish in town.session.questions.wishes] == ["share(town=a) ± 4 %"]
     assert not town.project.unsaved
-    press(town, "tab_ways")
-    idle(town)
+    finish(town, "tab_ways")
     assert "●" in str(table.model().headerData(column, Qt.Orientation.Horizontal))
 
 

@@ -208,9 +208,8 @@ def test_each_edit_is_undone(protect, qtbot, press):
     assert text(protect, AGE, SHARE) == "0.2"
 
 
-def test_the_button_leads_to_the_preview(protect, press, idle):
-    press(protect, "to_preview")
-    idle(protect)
+def test_the_button_leads_to_the_preview(protect, finish):
+    finish(protect, "to_preview")
     assert protect.page.objectName() == "page_preview"
 
 
@@ -233,15 +232,13 @@ def test_the_split_is_exact_whatever_is_moved(people):
         with_share(plan, "age", Decimal("0.7"), lock=True)
 
 
-def test_a_narrower_table_takes_the_place_of_the_attribute_in_sight(people, press, idle, tmp_path):
-    press(people, "tab_protect")
-    idle(people)
+def test_a_narrower_table_takes_the_place_of_the_attribute_in_sight(people, finish, load, tmp_path):
+    finish(people, "tab_protect")
     shares = people.page.shares
     people.page.table.setCurrentIndex(shares.index(shares.rowCount() - 1, 0))
     narrow = tmp_path / "narrow.csv"
     narrow.write_text("a,b\n" + "".join(f"{i % 7},{i % 3}\n" for i in range(50)), "utf-8")
-    people.open(str(narrow))
-    idle(people)
+    load(people, narrow)
     assert shares.rowCount() == 2
     assert not people.findChild(QLabel, "banner_text").isVisible()
 

@@ -44,10 +44,9 @@ def pick(window, start: str) -> None:
 
 
 @pytest.fixture
-def ready(people, press, idle, qtbot, tmp_path):
+def ready(people, finish, qtbot, tmp_path):
     """The page for the people sample, with an output in a folder of the test."""
-    press(people, "tab_rappor")
-    idle(people)
+    finish(people, "tab_rappor")
     retype(people, qtbot, "rappor_output", tmp_path / "reports.csv")
     return people
 
@@ -133,11 +132,10 @@ def test_the_plots_are_of_the_engine(key) -> None:
 
 
 @pytest.mark.slow
-def test_a_simulation_is_free_and_drawn(ready, press, idle, qtbot) -> None:
+def test_a_simulation_is_free_and_drawn(ready, finish, press, idle, qtbot) -> None:
     retype(ready, qtbot, "rappor_clients", "20000000")
     press(ready, "rappor_simulate")
-    press(ready, "rappor_cancel")
-    idle(ready)
+    finish(ready, "rappor_cancel")
     assert not ready.page._results.isVisible()
     retype(ready, qtbot, "rappor_clients", "20000")
     press(ready, "rappor_simulate")
@@ -161,11 +159,10 @@ def test_a_simulation_is_free_and_drawn(ready, press, idle, qtbot) -> None:
 
 
 @pytest.mark.slow
-def test_a_simulation_of_a_column_is_private_and_has_a_roc(ready, press, idle, qtbot) -> None:
+def test_a_simulation_of_a_column_is_private_and_has_a_roc(ready, finish, qtbot) -> None:
     pick(ready, "column age")
     retype(ready, qtbot, "rappor_clients", "100000")
-    press(ready, "rappor_simulate")
-    idle(ready)
+    finish(ready, "rappor_simulate")
     assert ready.page._results._badge.isVisible()
     assert "column age" in ready.findChild(QLabel, "rappor_found_title").text()
     with Ledger.read() as book:

@@ -72,9 +72,8 @@ def test_protect_says_how_far_relations_shrink_with_a_way_out(diabetes, press, i
     assert not cell.data().endswith("⚠")
 
 
-def test_release_says_it_before_it_is_asked_for(diabetes, press, idle):
-    press(diabetes, "tab_rows")
-    idle(diabetes)
+def test_release_says_it_before_it_is_asked_for(diabetes, finish, idle):
+    finish(diabetes, "tab_rows")
     assert told(diabetes, "release_noise").startswith("⚠ Mostly noise: Glucose.")
     relations = told(diabetes, "release_relations")
     assert "Glucose to about 13 %" in relations
@@ -86,11 +85,9 @@ def test_release_says_it_before_it_is_asked_for(diabetes, press, idle):
     assert told(diabetes, "release_relations") == ""
 
 
-def test_preview_shows_what_is_lost_with_the_target_as_private(diabetes, press, idle):
-    press(diabetes, "tab_preview")
-    idle(diabetes)
-    press(diabetes, "preview_relations")
-    idle(diabetes)
+def test_preview_shows_what_is_lost_with_the_target_as_private(diabetes, finish, idle):
+    finish(diabetes, "tab_preview")
+    finish(diabetes, "preview_relations")
     lost = diabetes.findChild(QLabel, "preview_target_lost")
     assert lost.isVisible()
     said = lost.accessibleName()

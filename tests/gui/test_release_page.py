@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
 import pytest
-from hands import go_to
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel, QLineEdit, QMessageBox, QWidget
+from hands import go_to, show, when_asked
+from mishaps import Heard, retype, statuses
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QComboBox,
+    QFileDialog,
+    QLabel,
+    QScrollArea,
+    QWidget,
+)
 
+from workbench.gui.pages.curve_actions import CURVE_FILES, save_curve
 from workbench.gui.project.open_table import open_table
+from workbench.gui.session.account_view import ReleasedStep
+from workbench.release.documents import written_document
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.study_note import note_study
+from workbench.release.signature import make_key
+from workbench.release.verify_any import signatures, verify_any
+from workbench.render.values import PRIVATE_BADGE, CurveFigure, Series
 
 CTRL = Qt.KeyboardModifier.ControlModifier
-PATIENCE = 600_000
-
-
-@pytest.fixture
-def answer(qtbot):
-    """Press the button of that name in the question that comes next; the texts of the questions are kept."""
-    told: list[str] = []
-
-    def answer(name: str) -> list[str]:
-        def click() -> None:
-            box = QApplication.activeModalWidget()
-            if not isinstance(box, QMessageBox):
-                QTimer.singleShot(20, box or QApplication.instance(), click)
-                return
-            told.append(box.informativeText().replace("\u00a0", " "))
-            qtbot.mouseClick(box.findChild(QAbstractButton, f"confirm_{name}"), Qt.MouseButton.LeftButton)
-
-        QTimer.singleShot(20, QApplication.instance(), click)
-        return told
-
-    return answer
 
 
 @pytest.fixture
@@ -44,37 +41,16 @@ def target(tmp_path) -> Path:
 
 
 @pytest.fixture
-def ready(people, target, idle, qtbot):
+def ready(people, at_release, target):
     """A window on the Release page of the people sample, with a target in a folder of the test."""
-    people.session.choose_way("rows")
-    people.show_page("release")
-    idle(people)
-    retype(people, qtbot, target)
+    at_release(target)
     return people
-
-
-def retype(window, qtbot, target: Path) -> None:
-    field = window.findChild(QLineEdit, "release_target")
-    field.selectAll()
-    qtbot.keyClicks(field, str(target))
 
 
 def text(window, name: str) -> str:
     widget = window.findChild(QLabel, name)
     assert widget.isVisible(), f"{name} is not visible"
     return widget.text()
-
-
-def release(window, press, answer, idle, qtbot, name="yes") -> list[str]:
-    """Press Release and answer the question; return what was asked."""
-    before = len(window.session.released)
-    told = answer(name)
-    asked = len(told)
-    press(window, "release_now")
-    qtbot.waitUntil(lambda: len(told) > asked, timeout=PATIENCE)
-    idle(window)
-    assert len(window.session.released) == before + (name == "yes")
-    return told
 
 
 def verdict(window, press, idle) -> str:
@@ -108,17 +84,17 @@ def test_before_the_release_cost_and_columns_are_told_exactly(ready):
     assert spent() == []
 
 
-def test_what_is_kept_stands_outside_the_guarantee_and_in_the_question(ready, press, answer, idle, qtbot):
+def test_what_is_kept_stands_outside_the_guarantee_and_in_the_question(ready, release, idle):
     ready.session.edit_column("zip", "keep zip", action="keep")
     idle(ready)
     assert "zip" in text(ready, "release_outside_text")
-    told = release(ready, press, answer, idle, qtbot, "no")
+    told = release("no")
     assert "Published as it is, covered by no epsilon: zip" in told[0]
     assert spent() == []
 
 
-def test_a_table_is_released_verified_and_a_changed_byte_is_found(ready, target, press, answer, idle, qtbot):
-    told = release(ready, press, answer, idle, qtbot)
+def test_a_table_is_released_verified_and_a_changed_byte_is_found(ready, release, target, press, idle):
+    told = release()
     assert "charges ε = 1" in told[0]
     assert "also sets the cap to ε = 1, or to more that you enter below" in told[0]
     certificate = target.with_name(target.name + ".certificate.json")
@@ -136,26 +112,27 @@ def test_a_table_is_released_verified_and_a_changed_byte_is_found(ready, target,
     assert "SHA-256 differs" in verdict(ready, press, idle)
 
 
-def test_a_released_step_is_locked_against_undo(ready, press, answer, idle, qtbot):
+def test_a_released_step_is_locked_against_undo(ready, release, finish, qtbot):
     ready.session.set_epsilon(Decimal("0.5"))
-    release(ready, press, answer, idle, qtbot)
+    release()
     plan = ready.session.plan
     qtbot.keyClick(ready, Qt.Key.Key_Z, CTRL)
     assert ready.session.plan == plan
     assert ready.rail.pages["release"].state(ready.session) == "ready"
-    press(ready, "tab_released")
-    idle(ready)
+    finish(ready, "tab_released")
     assert text(ready, "shown_release_id").startswith("locked")
 
 
-def test_after_a_release_the_highlighted_button_leads_on_and_pays_nothing(ready, press, answer, idle, qtbot):
+def test_after_a_release_the_highlighted_button_leads_on_and_pays_nothing(
+    ready, at_release, release, press, idle, qtbot
+):
     def highlighted() -> list[str]:
         shown = [b for b in ready.page.findChildren(QAbstractButton) if b.isVisible()]
         return [b.objectName() for b in shown if b.property("look") == "primary"]
 
     assert highlighted() == ["release_now"]
     assert text(ready, "release_published_title") == "WHAT WILL BE PUBLISHED"
-    release(ready, press, answer, idle, qtbot)
+    release()
     assert highlighted() == ["release_onward"]
     assert ready.findChild(QAbstractButton, "release_now").text() == "Release again…"
     assert text(ready, "release_published_title") == "WHAT ANOTHER RELEASE WOULD PUBLISH"
@@ -167,15 +144,13 @@ def test_after_a_release_the_highlighted_button_leads_on_and_pays_nothing(ready,
         ready.activateWindow()  # as a window manager does once a question is answered; the first time may do nothing
         return QApplication.focusWidget() is not None
 
-    qtbot.waitUntil(active, timeout=PATIENCE)
+    qtbot.waitUntil(active)
     qtbot.keyClick(ready, Qt.Key.Key_Return, CTRL)
     idle(ready)
     assert ready.page.objectName() == "page_released"
     assert spent() == ["1"]
     ready.session.set_epsilon(Decimal("0.5"))
-    ready.session.choose_way("rows")
-    ready.show_page("release")
-    idle(ready)
+    at_release()
     assert highlighted() == ["release_onward"]  # the first release set the cap: another one would be refused
     assert ready.findChild(QAbstractButton, "release_now").text() == "Release…"
     assert text(ready, "release_published_title") == "WHAT WILL BE PUBLISHED"
@@ -183,39 +158,31 @@ def test_after_a_release_the_highlighted_button_leads_on_and_pays_nothing(ready,
 
 def test_escape_at_the_question_releases_nothing(ready, target, qtbot, idle):
     seen = []
-
-    def escape() -> None:
-        box = QApplication.activeModalWidget()
-        if not isinstance(box, QMessageBox):
-            QTimer.singleShot(20, QApplication.instance(), escape)
-            return
-        seen.append(box)
-        qtbot.keyClick(box, Qt.Key.Key_Escape)
-
-    QTimer.singleShot(20, QApplication.instance(), escape)
+    when_asked(lambda box: (seen.append(box), qtbot.keyClick(box, Qt.Key.Key_Escape)))
     qtbot.keyClick(ready, Qt.Key.Key_Return, CTRL)
-    qtbot.waitUntil(lambda: bool(seen), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(seen))
     idle(ready)
     assert not target.exists()
     assert spent() == []
 
 
-def test_a_second_draw_is_paid_again_or_copied_for_nothing(
-    ready, target, tmp_path, press, answer, idle, qtbot, monkeypatch
-):
-    release(ready, press, answer, idle, qtbot)
+def test_a_second_draw_is_paid_again_or_copied_for_nothing(ready, release, target, tmp_path, monkeypatch):
+    release()
     folder = tmp_path / "copy"
     folder.mkdir()
     # The system's own chooser of folders cannot be driven by a test.
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(folder))
-    told = release(ready, press, answer, idle, qtbot, "copy")
+    told = release("copy")
     assert "To copy that file is free" in told[-1]
+    assert len(ready.session.released) == 1
     assert (folder / target.name).read_bytes() == target.read_bytes()
     assert (folder / f"{target.name}.certificate.json").is_file()
     assert spent() == ["1"]
 
 
-def test_the_budget_survives_a_rename_and_refuses_with_both_numbers(window, tmp_path, press, answer, idle, qtbot):
+def test_the_budget_survives_a_rename_and_refuses_with_both_numbers(
+    window, release, tmp_path, press, answer, idle, qtbot
+):
     source = tmp_path / "first.csv"
     source.write_text("age,sex\n" + "\n".join(f"{20 + i % 50},{'fm'[i % 2]}" for i in range(300)) + "\n", "utf-8")
     open_with_facts(window, source, idle, answer)
@@ -224,15 +191,15 @@ def test_the_budget_survives_a_rename_and_refuses_with_both_numbers(window, tmp_
     window.session.set_epsilon(Decimal("1.2"))
     window.session.choose_way("rows")
     window.show_page("release")
-    retype(window, qtbot, tmp_path / "one.csv")
-    release(window, press, answer, idle, qtbot)
+    retype(window, qtbot, "release_target", tmp_path / "one.csv")
+    release()
     renamed = source.rename(tmp_path / "second.csv")
     open_with_facts(window, renamed, idle, answer)
     window.session.choose_way("rows")
     assert window.session.account.remaining == Decimal("0.8")
     window.session.set_epsilon(Decimal(1))
     idle(window)
-    retype(window, qtbot, tmp_path / "two.csv")
+    retype(window, qtbot, "release_target", tmp_path / "two.csv")
     assert text(window, "release_short") == "⚠ Needs ε = 1, but only 0.8 remain."
     assert not window.findChild(QAbstractButton, "release_now").isEnabled()
     assert "use what remains, or raise the cap" in window.findChild(QAbstractButton, "release_now").toolTip()
@@ -240,13 +207,13 @@ def test_the_budget_survives_a_rename_and_refuses_with_both_numbers(window, tmp_
     assert not (tmp_path / "two.csv").exists()
     assert spent() == ["1.2"]
     window.session.set_epsilon(Decimal("1.2"))
-    told = release(window, press, answer, idle, qtbot, "no")
-    assert "It was released before" not in told[-1]
+    told = release("no")
+    assert told[-1].count("It was released before") == 1  # in the title alone
     assert str(tmp_path / "one.csv") in told[-1]
     press(window, "release_use_rest")
     assert window.session.plan.epsilon == Decimal("0.8")
     idle(window)
-    release(window, press, answer, idle, qtbot)
+    release()
     assert spent() == ["1.2", "0.8"]
     assert window.session.account.remaining == 0
 
@@ -276,7 +243,7 @@ def test_the_ledger_refuses_what_was_spent_meanwhile(ready, target, press, answe
 
     page._decide = lower_the_cap_first
     press(ready, "release_now")
-    qtbot.waitUntil(lambda: bool(told), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(told))
     idle(ready)
     assert "costs ε = 1 but only 0.25 remain" in text(ready, "release_refusal")
     assert ready.session.account.remaining == Decimal("0.25")
@@ -284,24 +251,22 @@ def test_the_ledger_refuses_what_was_spent_meanwhile(ready, target, press, answe
     assert spent() == []
 
 
-def test_the_source_is_never_replaced(window, tmp_path, press, idle, qtbot):
+def test_the_source_is_never_replaced(window, tmp_path, finish, idle, qtbot, answer):
     source = tmp_path / "first.csv"
     source.write_text("age,sex\n" + "\n".join(f"{20 + i % 50},{'fm'[i % 2]}" for i in range(60)) + "\n", "utf-8")
     before = source.read_bytes()
     open_with_facts(window, source, idle, answer)
     window.session.choose_way("rows")
     window.show_page("release")
-    retype(window, qtbot, source)
-    press(window, "release_now")
-    idle(window)
+    retype(window, qtbot, "release_target", source)
+    finish(window, "release_now")
     assert "would replace what it is made from" in text(window, "banner_text")
     assert source.read_bytes() == before
 
 
-def test_a_name_of_an_unknown_format_is_refused_before_anything_is_asked(ready, tmp_path, press, idle, qtbot):
-    retype(ready, qtbot, tmp_path / "people.xls")
-    press(ready, "release_now")
-    idle(ready)
+def test_a_name_of_an_unknown_format_is_refused_before_anything_is_asked(ready, tmp_path, finish, qtbot):
+    retype(ready, qtbot, "release_target", tmp_path / "people.xls")
+    finish(ready, "release_now")
     assert "'.xls' is not known" in text(ready, "banner_text")
     assert spent() == []
 
@@ -317,7 +282,7 @@ def test_cancelling_a_release_leaves_no_file_and_no_charge(ready, target, press,
 
     ready.jobs.started.connect(cancel_at_once)
     press(ready, "release_now")
-    qtbot.waitUntil(lambda: bool(told) and bool(started), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(told) and bool(started))
     idle(ready)
     assert not target.exists()
     assert spent() == []
@@ -334,6 +299,144 @@ def test_a_higher_cap_is_asked_for_where_the_lower_one_refuses(ready, press, ans
     idle(ready)
     told = answer("yes")
     press(ready, "release_raise_cap")
-    qtbot.waitUntil(lambda: ready.session.account.cap == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: ready.session.account.cap == 1)
     assert "it needs a cap of ε = 1 or more" in told[0].replace("\u00a0", " ")
     assert ready.page.objectName() == "page_release"
+
+
+# -- A release is printed and bundled from its card, and a study becomes a report that is marked as private
+
+
+LINE = Series("private model", "private", (0.1, 1.0), (0.5, 0.7), (0.4, 0.6), (0.6, 0.8))
+FIGURE = CurveFigure("Accuracy against ε", "ε (log scale)", "accuracy", (LINE,), subtitle="made up")
+
+
+def test_a_release_is_printed_and_bundled_from_its_card(ready, release, target, finish, monkeypatch, tmp_path):
+    release()
+    finish(ready, "tab_released")
+    make_key()
+    monkeypatch.setattr(written_document, "pdf_bytes", lambda document: b"printed")
+    page, bundle = tmp_path / "c.html", tmp_path / "bundle"
+    area = ready.findChild(QScrollArea, "released_detail")
+    result = ready.findChild(QLabel, "shown_release_result")
+    for name, path in (("paper", page), ("bundle", bundle)):
+        monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, path=path: (str(path), ""))
+        area.ensureWidgetVisible(ready.findChild(QWidget, f"shown_release_{name}"))
+        finish(ready, f"shown_release_{name}")
+        assert result.text() == f"✓ Saved {path}"
+    assert "Certificate of a sanitised table" in page.read_text("utf-8")
+    assert verify_any(bundle) == []
+    signature = signatures(bundle)
+    assert signature is not None
+    assert signature.issuer == "your own key"
+    finish(ready, "shown_release_bundle")
+    assert result.text().startswith("✕ It could not be written. The output folder exists already")
+
+
+def test_a_release_is_bundled_from_the_list_of_releases(ready, release, finish, monkeypatch, tmp_path):
+    release()
+    finish(ready, "tab_released")
+    bundle = tmp_path / "from the list"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(bundle), ""))
+    finish(ready, "shown_release_bundle")
+    assert verify_any(bundle) == []
+
+
+@pytest.mark.slow
+def test_a_study_is_saved_as_a_report_for_its_owner_alone(window, idle, tmp_path):
+    assert "Report (*.pdf)" in CURVE_FILES
+    path = tmp_path / "study.pdf"
+    assert FIGURE.badge == PRIVATE_BADGE
+    save_curve(window.session, window.jobs, FIGURE, lambda: "regime,value\nnone,0.5\n", path)
+    idle(window)
+    assert path.read_bytes().startswith(b"%PDF-")
+    if os.name != "nt":
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+# -- The last question before ε is spent says the same on every page of a release -------------------------------------
+
+
+PAID_ON = {
+    "release": ("release_target", "release_now"),
+    "statistics": ("release_target", "release_now"),
+    "synthetic": ("release_target", "release_now"),
+    "rappor": ("rappor_output", "rappor_release"),
+}
+
+
+@pytest.mark.parametrize("page", PAID_ON)
+def test_private_figures_and_a_high_epsilon_are_named_before_it_is_spent(
+    people, page, press, idle, answer, qtbot, tmp_path
+):
+    note_study(people.session.opened.table, "rappor", emit=lambda _event: None)
+    people.session.set_epsilon(Decimal(6))
+    show(people, page)
+    idle(people)
+    output, release = PAID_ON[page]
+    retype(people, qtbot, output, tmp_path / "out.csv")
+    if page == "rappor":
+        box = people.findChild(QComboBox, "rappor_source")
+        box.setCurrentIndex(box.findText("column sex"))
+        retype(people, qtbot, "rappor_f", "0.1")
+        retype(people, qtbot, "rappor_each", "50")
+    told = answer("no")
+    press(people, release)
+    qtbot.waitUntil(lambda: bool(told))
+    idle(people)
+    assert "It cannot be undone" in told[0]
+    assert " is high: a suspicion of 10 %" in told[0]
+    assert "Outside the guarantee:\n• " in told[0]
+    assert "Private figures of these rows were shown before" in told[0]
+    assert statuses() == []
+
+
+# -- A value that its column's facts do not allow: no old figure beside the reason, and nothing in the ledger
+
+
+@pytest.fixture
+def outside(people, finish):
+    """The people sample with a good preview, whose column sex then leaves a value out of its domain."""
+    finish(people, "tab_preview")
+    assert "changed" in facts_of_preview(people)
+    people.session.edit_column("sex", "leave a value out", domain=("f", "x"))
+    return people
+
+
+def facts_of_preview(window) -> str:
+    return window.findChild(QWidget, "preview_facts").accessibleName()
+
+
+def test_a_preview_that_fails_shows_nothing_of_the_former(outside, idle):
+    idle(outside)
+    assert "%" not in facts_of_preview(outside)
+    assert outside.page.sides.left.model().rowCount() == 0
+    assert outside.page.sides.right.model().rowCount() == 0
+
+
+def test_a_release_is_refused_before_anything_is_charged(outside, idle, finish, tmp_path):
+    idle(outside)
+    finish(outside, "tab_rows")
+    heard = Heard(outside)
+    finish(outside, "release_now")
+    assert "sex" in heard.one()
+    with Ledger.open() as book:
+        assert book.releases() == []
+
+
+# -- The budget gauge calls a plan released only where its table was --------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ([{"model": True}], "a model released"),
+        ([{"central": "synthetic"}, {"model": True}], "synthetic rows, a model released"),
+        ([{"model": True}, {}], "table released"),
+    ],
+)
+def test_the_gauge_names_what_was_released_by_this_plan(window, finish, how, told):
+    finish(window, "sample_people")
+    for number, kind in enumerate(how):
+        window.session.add_release(ReleasedStep(f"r{number}", Path("."), window.session.plan, Decimal(1), **kind))
+    assert window.findChild(QLabel, "fact_plan").text() == told

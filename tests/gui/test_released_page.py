@@ -2,50 +2,52 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from PySide6.QtWidgets import QAbstractButton, QComboBox, QFileDialog, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QFileDialog, QLabel, QLineEdit, QPushButton, QWidget
 
 from workbench.cli import main
 from workbench.deep.networks import network
+from workbench.gui.pages.released.page import QualityCard
+from workbench.gui.widgets import report_button
+from workbench.release.documents import risk_document
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.verify_any import verify_any
 
 
 @pytest.fixture
-def generalised(window, press, idle, tmp_path):
+def generalised(window, finish, tmp_path):
     """The page in a window that knows of a generalised table by the ledger alone, as after a restart."""
     words = ["generalize", "sample:clinic", "--quasi", "age,town", "--sensitive", "diagnosis"]
     levels = ["--hierarchies", str(tmp_path / "levels")]
     assert main([*words, *levels, "--make"]) == 0
     assert main([*words, *levels, "--k", "2", "-o", str(tmp_path / "general.csv")]) == 0
-    press(window, "sample_clinic")
-    idle(window)
-    press(window, "tab_released")
-    idle(window)
+    finish(window, "sample_clinic")
+    finish(window, "tab_released")
     return window
 
 
-def test_before_the_first_release_the_page_leads_to_one(people, press, idle):
-    press(people, "tab_released")
-    idle(people)
+def test_before_the_first_release_the_page_leads_to_one(people, finish):
+    finish(people, "tab_released")
     assert people.findChild(QWidget, "released_nothing").isVisible()
     assert not people.findChild(QWidget, "released_list").isVisible()
 
 
-def test_a_release_is_listed_and_verified_where_it_is_selected(listed, press, idle):
+def test_a_release_is_listed_and_verified_where_it_is_selected(listed, finish):
     lines = listed.page.table.lines
     assert lines.height() == 1
     assert lines.cell(0, 2).text == "noisy rows"
     assert lines.cell(0, 5).text == "in place"
-    press(listed, "shown_release_verify")
-    idle(listed)
+    finish(listed, "shown_release_verify")
     assert listed.findChild(QLabel, "shown_release_result").text().startswith("✓ File, certificate and ledger agree")
     assert listed.focusWidget() is listed.findChild(QWidget, "shown_release_verify")
 
 
-def test_a_verification_is_cancelled_and_can_be_asked_for_again(listed, press, idle, qtbot, monkeypatch):
+def test_a_verification_is_cancelled_and_can_be_asked_for_again(listed, finish, press, qtbot, monkeypatch):
     with monkeypatch.context() as slow:
         slow.setattr("workbench.gui.widgets.release_card.faults", lambda _release, cancel: cancel.rest(60))
         press(listed, "shown_release_verify")
@@ -53,12 +55,10 @@ def test_a_verification_is_cancelled_and_can_be_asked_for_again(listed, press, i
         assert result.text() == "Verifying…"
         assert not again.isEnabled()
         qtbot.waitUntil(lambda: listed.findChild(QWidget, "job_cancel") is not None)
-        press(listed, "job_cancel")
-        idle(listed)
+        finish(listed, "job_cancel")
     assert (result.text(), again.isEnabled()) == ("", True)
     assert listed.statusBar().currentMessage().startswith("Cancelled: Verifying")
-    press(listed, "shown_release_verify")
-    idle(listed)
+    finish(listed, "shown_release_verify")
     assert result.text().startswith("✓ File, certificate and ledger agree")
 
 
@@ -72,7 +72,7 @@ def test_a_file_that_was_moved_is_said_to_be(listed, idle, qtbot):
     qtbot.waitUntil(lambda: listed.findChild(QLabel, "shown_release_gone").isVisible())
 
 
-def test_the_filter_and_the_open_table_narrow_the_list(listed, press, idle, qtbot):
+def test_the_filter_and_the_open_table_narrow_the_list(listed, finish, press, load, qtbot):
     field = listed.findChild(QLineEdit, "released_list_filter")
     qtbot.keyClicks(field, "no such release")
     assert list(listed.page.table.in_sight()) == []
@@ -81,29 +81,25 @@ def test_the_filter_and_the_open_table_narrow_the_list(listed, press, idle, qtbo
     assert list(listed.page.table.in_sight()) == [0]
     assert listed.findChild(QLabel, "shown_release_result") is not None
     listed.session.may_leave = lambda then: True
-    listed.open("sample:iris")
-    idle(listed)
-    press(listed, "tab_released")
-    idle(listed)
+    load(listed, "sample:iris")
+    finish(listed, "tab_released")
     assert listed.page.table.lines.height() == 1, "releases of other tables are listed, too"
     press(listed, "released_own")
     assert listed.page.table.lines.height() == 0
 
 
-def test_a_released_table_is_opened_and_estimated_from_here(listed, press, idle):
+def test_a_released_table_is_opened_and_estimated_from_here(listed, finish, press):
     press(listed, "shown_release_estimate")
     assert listed.page.objectName() == "page_estimate"
-    press(listed, "tab_released")
-    idle(listed)
+    finish(listed, "tab_released")
     path = listed.session.released[-1].files[0][1]
     listed.session.may_leave = lambda then: True
     assert isinstance(listed.findChild(QAbstractButton, "shown_release_open"), QAbstractButton)
-    press(listed, "shown_release_open")
-    idle(listed)
+    finish(listed, "shown_release_open")
     assert listed.session.opened.source == str(path)
 
 
-def test_a_paused_training_is_named_by_its_model(people, press, idle):
+def test_a_paused_training_is_named_by_its_model(people, finish, press):
     run = SimpleNamespace(
         plan=SimpleNamespace(network="cifar-cnn"),
         taken=12,
@@ -111,8 +107,7 @@ def test_a_paused_training_is_named_by_its_model(people, press, idle):
         spent=Decimal("0.5"),
         epsilon=Decimal(3),
     )
-    press(people, "tab_released")
-    idle(people)
+    finish(people, "tab_released")
     people.session.set_paused((run,))
     said = people.findChild(QLabel, "released_paused").text()
     assert said == f"{network('cifar-cnn').title} is paused after 12 of 1,800 steps (ε = 0.5 of 3)."
@@ -121,7 +116,7 @@ def test_a_paused_training_is_named_by_its_model(people, press, idle):
 
 
 def test_a_generalised_table_is_listed_as_what_it_is_not_and_leads_on(
-    generalised, press, idle, tmp_path, monkeypatch, qtbot
+    generalised, finish, press, tmp_path, monkeypatch, qtbot
 ):
     path = tmp_path / "general.csv"
     lines = generalised.page.table.lines
@@ -130,35 +125,28 @@ def test_a_generalised_table_is_listed_as_what_it_is_not_and_leads_on(
     assert [cell.text for cell in shown[1:]] == ["general.csv", "generalised rows", "no ε", "", "in place"]
     assert shown[3].tip == "no ε: not differential privacy"
     assert generalised.findChild(QLabel, "shown_release_no_epsilon").text() == "no ε: not differential privacy"
-    press(generalised, "shown_release_verify")
-    idle(generalised)
+    finish(generalised, "shown_release_verify")
     result = generalised.findChild(QLabel, "shown_release_result")
     assert result.text().startswith("✓ File, certificate and ledger agree")
     paper = tmp_path / "paper.html"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(paper), ""))
-    press(generalised, "shown_release_paper")
-    idle(generalised)
+    finish(generalised, "shown_release_paper")
     assert "Certificate of a generalised table" in paper.read_text("utf-8")
     bundle = tmp_path / "general.bundle"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(bundle), ""))
-    press(generalised, "shown_release_bundle")
-    idle(generalised)
+    finish(generalised, "shown_release_bundle")
     assert (bundle / "release" / "general.csv").read_bytes() == path.read_bytes()
     assert generalised.findChild(QWidget, "shown_release_estimate") is None
     assert generalised.findChild(QWidget, "shown_release_learn") is None
-    press(generalised, "tab_attack")
-    idle(generalised)
+    finish(generalised, "tab_attack")
     assert str(path) in listed_targets(generalised)
-    press(generalised, "tab_released")
-    idle(generalised)
+    finish(generalised, "tab_released")
     press(generalised, "shown_release_attack")
     assert generalised.page.objectName() == "page_attack"
     assert generalised.page.form.given()["release"] == path
-    press(generalised, "tab_released")
-    idle(generalised)
+    finish(generalised, "tab_released")
     generalised.session.may_leave = lambda then: True
-    press(generalised, "shown_release_open")
-    idle(generalised)
+    finish(generalised, "shown_release_open")
     assert generalised.session.opened.source == str(path)
 
 
@@ -175,3 +163,101 @@ def test_a_generalised_table_that_was_replaced_is_not_shown_as_the_file_that_has
     lines = generalised.page.table.lines
     assert [lines.cell(at, 5).text for at in range(lines.height())] == ["in place", "moved"]
     assert Path(generalised.page._lines[0].step.output) == tmp_path / "general.csv"
+
+
+# -- A model is a release as well: the Release page lists it with its cost, its folder and Verify ---------------------
+
+
+def test_a_trained_model_is_listed_verified_and_is_no_release_of_the_table(trained, tmp_path):
+    hands = trained
+    hands.finish("train_show_release")
+    assert hands.window.page.objectName() == "page_released"
+    assert hands.text("shown_release_model") == str(tmp_path / "model")
+    hands.finish("tab_release")
+    assert hands.window.page.primary.objectName() == "release_onward"  # nothing blue that would publish the table
+    release = hands.window.findChild(QPushButton, "release_now")
+    assert release.property("look") == ""
+    assert not release.isEnabled()  # the cap is spent: the ledger would refuse it
+    assert release.text() == "Release…"
+    hands.finish("release_onward")
+    assert hands.see("shown_release").accessibleName().endswith("at ε = 1")
+    hands.finish("shown_release_verify")
+    assert hands.text("shown_release_result").startswith("✓ File, certificate and ledger agree")
+    card = tmp_path / "model" / "card.json"
+    card.write_text(card.read_text("utf-8").replace('"rows": 150', '"rows": 151'), "utf-8")
+    hands.finish("shown_release_verify")
+    assert hands.text("shown_release_result").startswith("✕ ")
+
+
+def test_a_high_epsilon_is_warned_of_where_it_is_paid(hands):
+    hands.finish("sample_people")
+    hands.finish("tab_rows")
+    assert not hands.sees("release_high")
+    hands.click("tab_protect")
+    hands.type_into("plan_epsilon_field", "8")
+    hands.idle()
+    hands.finish("tab_rows")
+    assert "a suspicion of 10 % can grow to 99.7 %" in hands.text("release_high")
+    assert hands.text("fact_replace_one") == "8"
+
+
+# -- How good released rows are, by clicks on the Releases page: scores, a picture of two columns, and the report
+
+
+def test_released_rows_are_scored_beside_the_open_table(listed, finish):
+    card = listed.findChild(QualityCard, "quality")
+    assert card is not None
+    finish(listed, "quality_ask")
+    found = card.found
+    assert found is not None
+    assert [score.name for score, _ in found.found][:2] == ["column_shapes", "pair_trends"]
+    shown = card.findChild(QLabel, "quality_score_column_shapes").text()
+    assert float(shown) == pytest.approx(found.found[0][1].value, abs=5e-4)
+    words = card.findChild(QLabel, "quality_words").text()
+    assert "Least alike" in words
+    assert "sdmetrics" in words
+    assert not math.isnan(found.overall)
+    assert card.picture.isVisible()
+    with Ledger.read() as book:
+        assert "quality" in [noted.study for noted in book.figures()]
+
+
+def test_the_report_is_saved_where_a_person_says(listed, finish, monkeypatch, tmp_path):
+    where = tmp_path / "report.html"
+    monkeypatch.setattr(report_button, "ask_where_to_save", lambda *_: str(where))
+    finish(listed, "quality_report")
+    page = where.read_text("utf-8")
+    assert "What attacks got" in page
+    assert "private – not for release" in page
+
+
+def test_a_report_that_is_cancelled_at_its_last_step_is_not_saved(listed, finish, monkeypatch, tmp_path):
+    where = tmp_path / "report.html"
+    monkeypatch.setattr(report_button, "ask_where_to_save", lambda *_: str(where))
+    asked = []
+
+    def at_last(report):
+        asked.append(report)
+        listed.jobs.running[0].cancel()
+        return document(report)
+
+    document = risk_document.risk_document
+    monkeypatch.setattr(risk_document, "risk_document", at_last)
+    finish(listed, "quality_report")
+    assert asked
+    assert not where.exists()
+
+
+def test_a_bundle_has_the_report_where_that_is_asked_for(listed, finish, monkeypatch, tmp_path):
+    where = tmp_path / "released.bundle"
+    monkeypatch.setattr(report_button, "ask_where_to_save", lambda *_: str(where))
+    finish(listed, "quality_report")
+    assert (where / "private" / "risk-report.pdf").read_bytes().startswith(b"%PDF")
+    assert verify_any(where) == []
+
+
+def test_beside_another_table_nothing_is_compared(listed, finish, load, qtbot):
+    listed.session.may_leave = lambda then: True
+    load(listed, "sample:iris")
+    finish(listed, "tab_released")
+    qtbot.waitUntil(lambda: listed.findChild(QWidget, "quality") is None)

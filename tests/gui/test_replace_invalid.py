@@ -7,7 +7,7 @@ import json
 import tomllib
 
 import pytest
-from hands import PATIENCE, go_to
+from hands import go_to
 from mishaps import Heard, retype
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QLabel, QPlainTextEdit, QPushButton, QWidget
@@ -92,27 +92,23 @@ def test_what_a_missing_and_an_unlisted_value_become_is_settled_then(gaps, qtbot
     assert gaps.session.plan.column("town").other is None
 
 
-def test_a_release_that_stopped_at_a_value_goes_through_then(gaps, idle, press, qtbot, answer, tmp_path):
+def test_a_release_that_stopped_at_a_value_goes_through_then(gaps, press, finish, qtbot, answer, tmp_path):
     gaps.session.edit_column("age", "an error", missing="refuse")
-    press(gaps, "tab_rows")
-    idle(gaps)
+    finish(gaps, "tab_rows")
     target = tmp_path / "out.csv"
     retype(gaps, qtbot, "release_target", target)
     heard = Heard(gaps)
-    press(gaps, "release_now")
-    idle(gaps)
+    finish(gaps, "release_now")
     assert "tick “replace invalid values” in Data, Columns" in heard.one()
     press(gaps, "tab_data")
     tick(gaps, qtbot)
-    press(gaps, "tab_preview")
-    idle(gaps)
+    finish(gaps, "tab_preview")
     assert "%" in gaps.findChild(QWidget, "preview_facts").accessibleName()
-    press(gaps, "tab_rows")
-    idle(gaps)
+    finish(gaps, "tab_rows")
     assert any(w.text().startswith("64 rows × 2 columns") for w in gaps.findChildren(QLabel) if w.isVisible())
     answer("yes")
     press(gaps, "release_now")
-    qtbot.waitUntil(lambda: bool(gaps.session.released), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(gaps.session.released))
     certificate = json.loads(target.with_name("out.csv.certificate.json").read_text("utf-8"))
     assert certificate["rows"] == 64  # the blank line is a row
     assert tomllib.loads(certificate["plan"])["invalid"] == "replace"
@@ -135,25 +131,22 @@ def test_the_project_keeps_it(gaps, idle, qtbot, tmp_path, monkeypatch):
     assert gaps.findChild(QCheckBox, "replace_invalid").isChecked()
 
 
-def test_a_file_with_uneven_rows_opens_with_them_as_empty_ones(window, idle, press, tmp_path):
+def test_a_file_with_uneven_rows_opens_with_them_as_empty_ones(window, load, finish, tmp_path):
     path = tmp_path / "uneven.csv"
     path.write_text("age,town\n" + "30,A\n40,B\n" * 6 + "31,A,too much\n32\n", "utf-8")
-    window.open(str(path))
-    idle(window)
+    load(window, path)
     assert "press “Replace invalid values” below" in window.findChild(QWidget, "banner").toolTip()
-    press(window, "bad_lines_replace")
-    idle(window)
+    finish(window, "bad_lines_replace")
     assert window.session.plan.replaces_invalid
     assert window.session.opened.table.rows == 14
     assert window.session.opened.table.frame.rows()[-2:] == [(None, None)] * 2
     assert window.findChild(QCheckBox, "replace_invalid").isChecked()
 
 
-def test_a_file_that_cannot_be_cut_into_rows_offers_no_such_way(window, idle, tmp_path):
+def test_a_file_that_cannot_be_cut_into_rows_offers_no_such_way(window, load, tmp_path):
     path = tmp_path / "open.csv"
     path.write_text('age,town\n30,A\n31,"A\n', "utf-8")
-    window.open(str(path))
-    idle(window)
+    load(window, path)
     assert window.findChild(QWidget, "bad_lines").isVisible()
     assert not window.findChild(QWidget, "bad_lines_replace").isVisible()
 

@@ -170,8 +170,7 @@ def test_a_search_that_is_stopped_can_be_asked_for_again(hands):
     hands.window.page.escape()
     hands.idle()
     assert not hands.sees("risk_figures")
-    hands.click("risk_run")
-    hands.idle()
+    hands.finish("risk_run")
     assert figures(hands)["k"] == "1"
 
 
@@ -201,8 +200,7 @@ def test_the_first_figures_are_asked_about_and_noted(hands, monkeypatch):
     monkeypatch.setattr(figures_first, "may_show", lambda parent, session, **more: asked.append(1) or "shown")
     tick(hands, "age")
     assert not hands.sees("risk_figures")  # nothing is measured before it is asked
-    hands.click("risk_run")
-    hands.idle()
+    hands.finish("risk_run")
     assert asked == [1]
     assert figures(hands)["unique rows"] == "2 (22.22 %)"
     with Ledger.read(None) as book:

@@ -198,9 +198,8 @@ def test_columns_are_as_wide_as_their_first_rows_ask_for(people, press):
     assert names >= longest
 
 
-def test_both_sides_of_a_preview_have_the_same_widths(people, press, idle, qtbot):
-    press(people, "tab_preview")
-    idle(people)
+def test_both_sides_of_a_preview_have_the_same_widths(people, finish, qtbot):
+    finish(people, "tab_preview")
     left, right = (people.findChild(RowsTable, f"preview_{side}") for side in ("original", "sanitised"))
     qtbot.waitUntil(lambda: right.model().columnCount() > 0)
     assert [left.columnWidth(c) for c in range(5)] == [right.columnWidth(c) for c in range(5)]

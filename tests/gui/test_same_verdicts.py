@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from hands import show
-from mishaps import retype
+from mishaps import needs_torch, retype
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
 
@@ -31,10 +31,6 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import COUNTED
 from workbench.release.parts import DrawFile
 from workbench.release.recover import place_of, request_of
-
-needs_torch = pytest.mark.skipif(
-    __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"
-)
 
 ROWS = [f"{20 + i % 50},{'Graz' if i % 3 else 'Linz'},{'yes' if i % 2 else 'no'}" for i in range(60)]
 TABLE = "\n".join(["age,city,label", *ROWS]) + "\n"

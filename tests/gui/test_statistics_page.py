@@ -33,41 +33,24 @@ def target(tmp_path) -> Path:
 
 
 @pytest.fixture
-def ready(people, press, idle, qtbot, target):
+def ready(people, finish, qtbot, target):
     """The page for the people sample at ε = 1, with an output in a folder of the test."""
-    press(people, "tab_statistics")
-    idle(people)
+    finish(people, "tab_statistics")
     retype(people, qtbot, "release_target", target)
     return people
 
 
-def test_the_page_says_which_figures_count_in_the_steps_of_the_plan(people, press, idle, qtbot) -> None:
+def test_the_page_says_which_figures_count_in_the_steps_of_the_plan(people, finish, qtbot) -> None:
     """Means are of the values as they are: that values are rounded must not be said of them."""
     retype(people, qtbot, "fact_cells", 17)
     QTest.keyClick(people.findChild(QWidget, "fact_cells"), Qt.Key.Key_Return)
-    press(people, "tab_statistics")
-    idle(people)
+    finish(people, "tab_statistics")
     assert text_of(people, "statistics_steps").endswith("(age in steps of 5); means and sums do not.")
 
 
 @pytest.fixture
 def hands(ready, qtbot) -> Hands:
     return Hands(ready, qtbot)
-
-
-@pytest.fixture
-def release(ready, press, answer, idle, qtbot):
-    """Press Release, answer the question and wait for the end; return what was asked."""
-
-    def release(name: str = "yes") -> list[str]:
-        told = answer(name)
-        before = len(told)
-        press(ready, "release_now")
-        qtbot.waitUntil(lambda: len(told) > before)
-        idle(ready)
-        return told
-
-    return release
 
 
 def test_without_a_table_the_page_leads_to_the_data(window, press):
@@ -96,13 +79,12 @@ def test_it_begins_with_what_will_be_asked_and_forecasts_it(ready, hands, press,
     assert ("mean", "income") in asked(ready)
 
 
-def test_fewer_figures_are_nearer_and_a_larger_epsilon_brings_them_nearer(ready, hands, press, idle, qtbot):
+def test_fewer_figures_are_nearer_and_a_larger_epsilon_brings_them_nearer(ready, hands, finish, idle, qtbot):
     def width() -> float:
         return float(hands.cell(TABLE, "age", "Mean").removeprefix("± ").removesuffix(" ⚠"))
 
     whole = width()
-    press(ready, "statistics_none")
-    idle(ready)
+    finish(ready, "statistics_none")
     assert asked(ready) == []
     assert text_of(ready, "release_problem").startswith("Nothing is ticked")
     assert not enabled(ready, "release_now")
@@ -115,15 +97,13 @@ def test_fewer_figures_are_nearer_and_a_larger_epsilon_brings_them_nearer(ready,
     idle(ready)
     assert width() < alone
     assert text_of(ready, "release_epsilon") == "ε = 4"
-    press(ready, "statistics_usual")
-    idle(ready)
+    finish(ready, "statistics_usual")
     assert len(asked(ready)) > 1
     assert statuses() == []
 
 
-def test_a_standard_deviation_is_ticked_forecast_and_released(ready, press, idle, target, release, hands):
-    press(ready, "statistics_none")
-    idle(ready)
+def test_a_standard_deviation_is_ticked_forecast_and_released(ready, finish, idle, target, release, hands):
+    finish(ready, "statistics_none")
     hands.click_cell(TABLE, "age", "Std. dev.")
     hands.click_cell(TABLE, "sex", "Std. dev.")  # words have none
     idle(ready)
@@ -175,7 +155,7 @@ def test_correlations_ranges_top_values_and_a_table_go_with_the_ticks(ready, pre
     assert {"correlation", "covariance", "rows up to", "table", "margin"} <= found
 
 
-def test_dates_make_groups_of_months(window, press, idle, qtbot, tmp_path):
+def test_dates_make_groups_of_months(window, finish, idle, qtbot, tmp_path):
     path = tmp_path / "visits.csv"
     path.write_text("day,stay\n" + "".join(f"2026-0{1 + i % 3}-1{i % 7},{i % 9}\n" for i in range(60)), "utf-8")
     Hands(window, qtbot).drop(path)
@@ -184,8 +164,7 @@ def test_dates_make_groups_of_months(window, press, idle, qtbot, tmp_path):
     facts = {"day": day, "stay": {"kind": "integer", "lower": 0.0, "upper": 9.0}}
     columns = {name: {"action": "protect", **own} for name, own in facts.items()}
     window.session.edit("declare", window.session.plan.with_columns(columns))
-    press(window, "tab_statistics")
-    idle(window)
+    finish(window, "tab_statistics")
     box = window.findChild(QComboBox, "statistics_by_1")
     assert [box.itemText(i) for i in range(box.count()) if ", by " in box.itemText(i)] == [
         f"day, by {period}" for period in ("day", "week", "month", "quarter", "year")
@@ -236,7 +215,7 @@ def test_groups_take_every_figure_and_count_their_rows(ready, hands, idle):
     assert text_of(ready, "statistics_count_expected") == ""
 
 
-def test_figures_are_released_charged_once_verified_and_shown(ready, press, idle, target, release, hands):
+def test_figures_are_released_charged_once_verified_and_shown(ready, press, target, release, hands):
     told = release()
     columns = len({column for _, column in asked(ready)})
     assert f"charges ε = 1 and writes statistics of {columns} columns to figures.csv" in told[0]
@@ -265,7 +244,7 @@ def test_figures_are_released_charged_once_verified_and_shown(ready, press, idle
     assert ready.rail.pages["release"].state(ready.session) == "ready"
 
 
-def test_sparse_figures_are_marked(ready, press, idle, qtbot, release):
+def test_sparse_figures_are_marked(ready, idle, release):
     ready.session.set_epsilon(Decimal("0.01"))
     idle(ready)
     release()
@@ -282,24 +261,21 @@ def test_json_is_released_too(ready, qtbot, tmp_path, release):
     assert seen(ready, "statistics_figures")
 
 
-def test_an_earlier_release_is_found_again_and_a_changed_file_is_not_shown(ready, press, idle, release, target):
+def test_an_earlier_release_is_found_again_and_a_changed_file_is_not_shown(ready, finish, idle, release, target):
     release()
     ready.show_page("data")
     ready.session.open(ready.session.opened, ready.session.plan)
     read_account(ready.session, ready.jobs)
     idle(ready)
-    press(ready, "tab_statistics")
-    idle(ready)
+    finish(ready, "tab_statistics")
     assert not seen(ready, "statistics_figures")
     whole = target.read_bytes()
     target.write_bytes(whole + b"\n")
-    press(ready, "statistics_look")
-    idle(ready)
+    finish(ready, "statistics_look")
     assert "was changed after it was certified" in text_of(ready, "statistics_look_problem")
     assert not seen(ready, "statistics_figures")
     target.write_bytes(whole)
-    press(ready, "statistics_look")
-    idle(ready)
+    finish(ready, "statistics_look")
     assert seen(ready, "statistics_figures")
     assert not seen(ready, "statistics_look_problem")
     assert statuses() == ["charged"]
@@ -375,7 +351,7 @@ def test_a_column_that_is_dropped_leaves_the_list(ready, idle):
     assert enabled(ready, "release_now")
 
 
-def test_five_hundred_columns_are_forecast_in_a_job_and_ticked_at_once(window, press, idle, qtbot, tmp_path):
+def test_five_hundred_columns_are_forecast_in_a_job_and_ticked_at_once(window, finish, idle, qtbot, tmp_path):
     path = tmp_path / "wide.csv"
     names = [f"c{i:03}" for i in range(500)]
     lines = [",".join(str((r * 7 + c) % 10) for c in range(500)) for r in range(40)]
@@ -385,12 +361,10 @@ def test_five_hundred_columns_are_forecast_in_a_job_and_ticked_at_once(window, p
     plan = window.session.plan
     bounds = {column.name: {"action": "protect", "lower": 0.0, "upper": 9.0} for column in plan.columns}
     window.session.edit("declare", plan.with_columns(bounds))
-    press(window, "tab_statistics")
-    idle(window)
+    finish(window, "tab_statistics")
     table = window.findChild(QTableView, TABLE)
     assert table.model().rowCount() == len(window.session.plan.protected) > 400
-    press(window, "statistics_none")
-    idle(window)
+    finish(window, "statistics_none")
     table.setFocus()
     table.setCurrentIndex(table.model().index(0, 1))
     table.selectAll()
@@ -415,3 +389,22 @@ def test_a_delta_changes_what_is_expected_and_is_charged(ready, hands, press, re
     assert float(hands.cell(TABLE, "age", "Mean").removeprefix("± ").removesuffix(" ⚠")) > plain  # few queries
     (question,) = release()
     assert "This charges ε = 1 and δ = 1e-06" in question
+
+
+# -- The most frequent value of a column: ticked, forecast, released by clicks ----------------------------------------
+
+
+def test_the_most_frequent_value_is_forecast_released_and_shown(ready, hands, finish, idle, release, target):
+    finish(ready, "statistics_none")
+    hands.click_cell(TABLE, "age", "Most frequent")  # numbers have none
+    idle(ready)
+    assert asked(ready) == []
+    hands.click_cell(TABLE, "sex", "Most frequent")
+    idle(ready)
+    assert asked(ready) == [("mode", "sex")]
+    assert hands.cell(TABLE, "sex", "Most frequent") == "lead ≥ 3"
+    release()
+    (line,) = csv.DictReader(target.read_text("utf-8").splitlines())
+    assert line["statistic"] == "mode"
+    assert line["value"] in ("female", "male")
+    assert statuses() == ["charged"]

@@ -6,7 +6,7 @@ import threading
 from decimal import Decimal
 
 import pytest
-from mishaps import PATIENCE, retype, statuses, text_of
+from mishaps import needs_torch, retype, statuses, text_of
 from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtWidgets import QApplication, QDialogButtonBox, QLabel, QMessageBox, QPushButton
 
@@ -14,10 +14,6 @@ from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.jobs import Job, network
 from workbench.release import path as export
 from workbench.signals.events import AtStake, Cancelled
-
-needs_torch = pytest.mark.skipif(
-    __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"
-)
 
 
 @pytest.fixture
@@ -35,7 +31,7 @@ def charged(window, qtbot):
         handle = window.jobs.start(Job("Training: toy", work))
         handle.ending, handle.more = ended, more
         handle.on_pause = (lambda: None) if pausable else None
-        qtbot.waitUntil(lambda: handle.at_stake == Decimal(epsilon), timeout=PATIENCE)
+        qtbot.waitUntil(lambda: handle.at_stake == Decimal(epsilon))
         return handle
 
     ended, more = threading.Event(), []
@@ -46,7 +42,7 @@ def charged(window, qtbot):
 def escape(window, qtbot):
     """Press Esc in the window, which a platform without a screen does not make active again after a question."""
     window.activateWindow()
-    qtbot.waitUntil(window.isActiveWindow, timeout=PATIENCE)
+    qtbot.waitUntil(window.isActiveWindow)
     qtbot.keyClick(window, Qt.Key.Key_Escape)
 
 
@@ -136,7 +132,7 @@ def test_what_is_charged_while_the_question_stands_is_said_in_it(window, qtbot, 
         before = places(box)
         handle.more.append(Decimal(3))
         lose = box.findChild(QPushButton, "confirm_lose")
-        qtbot.waitUntil(lambda: lose.text().endswith("lose ε = 3"), timeout=PATIENCE)
+        qtbot.waitUntil(lambda: lose.text().endswith("lose ε = 3"))
         told.append(box.informativeText().replace("\u00a0", " "))
         assert places(box) == before, "the words stay in their places"
         qtbot.keyClick(box, Qt.Key.Key_Escape)
@@ -190,7 +186,7 @@ def test_closing_says_first_that_epsilon_is_lost_and_then_asks_about_the_plan(pe
     told = in_question(qtbot, lambda box: (answer("discard"), box.findChild(QPushButton, "confirm_lose").click()))
     people.close()
     assert told
-    qtbot.waitUntil(lambda: not people.isVisible(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not people.isVisible())
     assert not handle.paused
 
 
@@ -218,7 +214,7 @@ def test_opening_another_table_asks_first_about_the_training_that_ends_by_it(
     assert (handle.stopping or not handle.running, handle.paused) == (stopping, paused)
 
 
-def test_a_training_is_asked_about_once_where_the_plan_is_saved_first(people, qtbot, press, idle, charged, answer):
+def test_a_training_is_asked_about_once_where_the_plan_is_saved_first(people, qtbot, press, load, charged, answer):
     people.session.edit_column("age", "bounds of age", upper=99.0)
     press(people, "tab_train")
     handle = charged()
@@ -227,20 +223,16 @@ def test_a_training_is_asked_about_once_where_the_plan_is_saved_first(people, qt
     people.open("sample:iris")
     assert not handle.stopping, "the plan was kept, and so was the training"
     in_question(qtbot, lambda box: (answer("discard"), box.findChild(QPushButton, "confirm_pause").click()))
-    people.open("sample:iris")
-    idle(people)
+    load(people, "sample:iris")
     assert people.session.opened.title == "iris"
     assert handle.paused
 
 
 def test_a_table_that_is_being_written_is_charged_and_asked_about(
-    people, press, idle, qtbot, answer, tmp_path, monkeypatch, request
+    people, at_release, press, idle, qtbot, answer, tmp_path, monkeypatch, request
 ):
     """Drawn values are being written: a stop throws them away, and their charge stays."""
-    people.session.choose_way("rows")
-    people.show_page("release")
-    idle(people)
-    retype(people, qtbot, "release_target", tmp_path / "released.csv")
+    at_release(tmp_path / "released.csv")
     held, write = threading.Event(), export._write
 
     def slowly(*given):
@@ -251,7 +243,7 @@ def test_a_table_that_is_being_written_is_charged_and_asked_about(
     request.addfinalizer(held.set)
     answer("yes")
     press(people, "release_now")
-    qtbot.waitUntil(lambda: any(h.at_stake for h in people.jobs.running), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: any(h.at_stake for h in people.jobs.running))
     seen = in_question(qtbot, lambda box: qtbot.keyClick(box, Qt.Key.Key_Escape))
     escape(people, qtbot)
     assert seen[0][2] == ["Keep running", "Cancel and lose ε = 1"]
@@ -283,10 +275,10 @@ def test_a_training_that_is_paused_before_its_first_step_can_go_on(
     retype(window, qtbot, "train_logistic_epochs", "20000")  # nor does it end before a slow window cancels it
     retype(window, qtbot, "train_logistic_batch", "30")
     retype(window, qtbot, "train_folder", tmp_path / "net")
-    qtbot.waitUntil(window.page.primary.isEnabled, timeout=PATIENCE)
+    qtbot.waitUntil(window.page.primary.isEnabled)
     answer("yes")
     press(window, "train_start")
-    qtbot.waitUntil(lambda: window.page.job is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: window.page.job is not None)
     assert window.page.job.at_stake == 0
     press(window, "train_pause")
     asked.set()
@@ -297,7 +289,7 @@ def test_a_training_that_is_paused_before_its_first_step_can_go_on(
     assert run.taken >= 1
     assert text_of(window, "train_paused").startswith("Logistic regression, DP-SGD is paused after ")
     press(window, "train_resume")
-    qtbot.waitUntil(lambda: window.page.going.step > run.taken + 5, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: window.page.going.step > run.taken + 5)
     seen = in_question(qtbot, lambda box: box.findChild(QPushButton, "confirm_lose").click())
     escape(window, qtbot)
     assert seen[0][2][0] == "Pause"

@@ -72,8 +72,7 @@ def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_
         assert "encoding cp1252, decimal mark comma" in hands.see("note_data").accessibleName()
         hands.click("data_onward")
         assert "encoding cp1252, decimal mark comma" in hands.text("dialect_doubts")
-        hands.click("data_onward")
-        hands.idle()
+        hands.finish("data_onward")
         assert not hands.window.session.opened.table.doubts
         assert hands.window.session.opened.table.frame["name"][0] == "Zoé 0"
     else:
@@ -90,8 +89,7 @@ def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_
         hands.key(Qt.Key.Key_Tab)
     hands.keys(FACTS[5])
     hands.key(Qt.Key.Key_Return)
-    hands.click("tab_protect")
-    hands.idle()
+    hands.finish("tab_protect")
     hands.pick("share_table", "zip", "Action", "keep")
     hands.idle()
     assert hands.cell("share_table", "zip", "Expected error") == "not protected"
@@ -113,15 +111,12 @@ def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_
     assert hands.cell("attribute_table", "age", "Kind") == "integer ?"
     hands.click("data_onward")
     assert hands.cell("attribute_table", "age", "Kind") == "integer"
-    hands.click("data_onward")
-    hands.idle()
+    hands.finish("data_onward")
     hands.choose_way("Noisy")
-    hands.click("tab_preview")
-    hands.idle()
+    hands.finish("tab_preview")
     assert hands.sees("preview_distribution")
 
-    hands.click("tab_rows")
-    hands.idle()
+    hands.finish("tab_rows")
     assert hands.text("release_epsilon") == "ε = 1"
     assert "zip" in hands.text("release_outside_text")
     assert charges() == 0
@@ -135,16 +130,13 @@ def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_
     target = Path.home() / "people-released.csv"  # not beside the raw table
     released_as_told(target, rows=300, dialect=dialect)
 
-    hands.click("release_onward")
-    hands.idle()
-    hands.click("shown_release_verify")
-    hands.idle()
+    hands.finish("release_onward")
+    hands.finish("shown_release_verify")
     assert hands.text("shown_release_result").startswith("✓ File, certificate and ledger agree")
     content = bytearray(target.read_bytes())
     content[-2] ^= 1
     target.write_bytes(content)
-    hands.click("shown_release_verify")
-    hands.idle()
+    hands.finish("shown_release_verify")
     told = hands.text("shown_release_result")
     assert told == "✕ The file was changed after it was certified: its SHA-256 differs."
 

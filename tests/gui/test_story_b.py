@@ -71,22 +71,18 @@ def open_and_declare(hands: Hands, source: Path) -> None:
 
 def set_cap(hands: Hands, cap: str) -> None:
     """Set the cap on the Ledger page."""
-    hands.click("tab_ledger")
-    hands.idle()
+    hands.finish("tab_ledger")
     hands.type_into("ledger_cap_field", cap)
     asked = hands.answer("yes")
-    hands.click("ledger_set_cap")
-    hands.idle()
+    hands.finish("ledger_set_cap")
     assert f"to ε = {cap}" in asked[0]
 
 
 def plan_for(hands: Hands, epsilon: str, target: Path) -> None:
     """Give the plan an ε and go to the Release page with a name for the file."""
-    hands.click("tab_protect")
-    hands.idle()
+    hands.finish("tab_protect")
     hands.type_into("plan_epsilon_field", epsilon)
-    hands.click("tab_rows")
-    hands.idle()
+    hands.finish("tab_rows")
     hands.type_into("release_target", str(target))
 
 
@@ -175,8 +171,7 @@ def ask_for_statistics(hands: Hands, epsilon: str, delta: str, target: Path) -> 
     """Choose ε and δ on the Statistics page, for the figures that are ticked from the beginning."""
     hands.click("tab_ways")
     hands.type_into("ways_epsilon_field", epsilon)
-    hands.click("tab_statistics")
-    hands.idle()
+    hands.finish("tab_statistics")
     if hands.sees("statistics_delta_more"):
         hands.click("statistics_delta_more")
     hands.type_into("statistics_delta", delta)

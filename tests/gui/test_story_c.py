@@ -18,7 +18,6 @@ from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QLin
 from workbench.paths import user_data
 
 CTRL = Qt.KeyboardModifier.ControlModifier
-PATIENT = 600_000
 EPSILONS = (0.1, 0.464158883, 1.0, 2.15443469, 10.0)
 """What is typed, and the ε of the plan."""
 
@@ -66,10 +65,9 @@ def type_into_the_save_dialog(path):
     QTimer.singleShot(50, look)
 
 
-def test_models_are_compared_stopped_continued_and_carried_away(window, qtbot, press, idle, tmp_path):
+def test_models_are_compared_stopped_continued_and_carried_away(window, qtbot, finish, press, idle, tmp_path):
     QApplication.setAttribute(Qt.ApplicationAttribute.AA_DontUseNativeDialogs)
-    press(window, "sample_wine")
-    idle(window)
+    finish(window, "sample_wine")
     assert window.session.target == "cultivar"
     press(window, "tab_utility")
     page = window.page
@@ -83,7 +81,7 @@ def test_models_are_compared_stopped_continued_and_carried_away(window, qtbot, p
     # -- run; meanwhile the table is sorted and other pages are looked at
     seen = []
     qtbot.keyClick(window, Qt.Key.Key_Return, CTRL)
-    qtbot.waitUntil(lambda: page.figure is not None, timeout=PATIENT)
+    qtbot.waitUntil(lambda: page.figure is not None)
     (job,) = window.jobs.running
     job.progress.connect(lambda progress: seen.append(progress.done))
     as_table = window.findChild(QWidget, "curve_as_table")
@@ -100,12 +98,12 @@ def test_models_are_compared_stopped_continued_and_carried_away(window, qtbot, p
     press(window, "tab_data")
     press(window, "tab_protect")
     before = len(seen)
-    qtbot.waitUntil(lambda: len(seen) > before, timeout=PATIENT)
+    qtbot.waitUntil(lambda: len(seen) > before)
     press(window, "tab_utility")
     press(window, "curve_as_plot")
 
     # -- cancel at half, in the panel of jobs
-    qtbot.waitUntil(lambda: seen[-1] >= MODELS / 2, timeout=PATIENT)
+    qtbot.waitUntil(lambda: seen[-1] >= MODELS / 2)
     assert not window.findChild(QWidget, "job_cancel").isVisible(), "this page has a Cancel of its own"
     press(window, "tab_data")
     cancel = window.findChild(QWidget, "job_cancel")
@@ -129,8 +127,7 @@ def test_models_are_compared_stopped_continued_and_carried_away(window, qtbot, p
     os.link(journal, record)  # the file itself stays when the finished study removes its name
     told = []
     window.jobs.noticed.connect(lambda level, text: told.append(text))
-    press(window, "curve_run")
-    idle(window)
+    finish(window, "curve_run")
     assert told == [f"{kept} models are kept from a run that was stopped."]
     tasks = [json.loads(line)[0] for line in record.read_text().splitlines()]
     assert len(tasks) == len(set(tasks)) == MODELS, "no model was trained twice"
@@ -180,8 +177,7 @@ def test_models_are_compared_stopped_continued_and_carried_away(window, qtbot, p
     for suffix in (".png", ".svg", ".csv"):
         path = tmp_path / f"curve{suffix}"
         type_into_the_save_dialog(path)
-        press(window, "curve_save")
-        idle(window)
+        finish(window, "curve_save")
         assert path.exists(), f"{suffix} was saved"
     picture = QImage(str(tmp_path / "curve.png"))
     assert picture.width() > 400

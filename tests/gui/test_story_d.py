@@ -10,10 +10,11 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 torch = pytest.importorskip("torch")
+
+from mishaps import retype, statuses  # noqa: E402
 
 from workbench.gui.widgets.formatting import at_most, exactly  # noqa: E402
 from workbench.privacy.accounting.accountant import loss  # noqa: E402
@@ -22,15 +23,7 @@ from workbench.release.certificate import read_card  # noqa: E402
 from workbench.release.ledger.ledger import Ledger  # noqa: E402
 from workbench.release.verify import verify_release  # noqa: E402
 
-PATIENT = 600_000
 DELTA = 1e-5
-
-
-def retype(window, qtbot, name, text):
-    field = window.findChild(QLineEdit, name)
-    field.setFocus()
-    field.selectAll()
-    qtbot.keyClicks(field, text)
 
 
 def said(window, name):
@@ -38,10 +31,9 @@ def said(window, name):
 
 
 @pytest.fixture
-def network(window, qtbot, press, idle, tmp_path):
+def network(window, qtbot, finish, press, tmp_path):
     """A window with 569 tumours and the form of a network to be trained to ε = 3, δ = 1e-5."""
-    press(window, "sample_breast-cancer")
-    idle(window)
+    finish(window, "sample_breast-cancer")
     press(window, "tab_train")
     press(window, "train_model_logistic")
     for key, text in (("epsilon", "3"), ("delta", "1e-5"), ("batch", "64"), ("epochs", "40")):
@@ -50,22 +42,14 @@ def network(window, qtbot, press, idle, tmp_path):
     return window
 
 
-def start(window, qtbot, press):
-    qtbot.waitUntil(lambda: window.page.primary.isEnabled(), timeout=PATIENT)
-
-    def agree():
-        for box in QApplication.topLevelWidgets():
-            if isinstance(box, QMessageBox) and box.isVisible():
-                box.findChild(QPushButton, "confirm_yes").click()
-                return
-        QTimer.singleShot(50, agree)
-
-    QTimer.singleShot(50, agree)
+def start(window, qtbot, press, answer):
+    qtbot.waitUntil(lambda: window.page.primary.isEnabled())
+    answer("yes")
     press(window, "train_start")
 
 
-def test_a_network_reaches_its_target_in_sight(network, qtbot, press, idle, tmp_path):
-    qtbot.waitUntil(lambda: network.page.primary.isEnabled(), timeout=PATIENT)
+def test_a_network_reaches_its_target_in_sight(network, qtbot, press, idle, answer, tmp_path):
+    qtbot.waitUntil(lambda: network.page.primary.isEnabled())
     stated_cost = Decimal(said(network, "fact_cost").split()[2].rstrip(","))
     assert 2.99 < stated_cost <= 3
     assert "δ = 1e-5" in said(network, "fact_cost")
@@ -76,9 +60,9 @@ def test_a_network_reaches_its_target_in_sight(network, qtbot, press, idle, tmp_
     accounts, predicted = [], []
     network.session.account_changed.connect(lambda: accounts.append(network.session.account))
     network.jobs.memory.connect(lambda sample: predicted.append(sample.predicted))
-    start(network, qtbot, press)
+    start(network, qtbot, press, answer)
     going = network.page.going
-    qtbot.waitUntil(lambda: len(going.loss.points) > 0, timeout=PATIENT)
+    qtbot.waitUntil(lambda: len(going.loss.points) > 0)
     gauge = network.findChild(QWidget, "gauge_memory")
     assert gauge.findChild(QLabel, "fact_predicted").isVisible()
     assert gauge.findChild(QLabel, "fact_peak").isVisible()
@@ -103,6 +87,7 @@ def test_a_network_reaches_its_target_in_sight(network, qtbot, press, idle, tmp_
     assert account.reserved == 0
     assert account.spent <= 3
     assert f"Charged ε = {at_most(account.spent)}{exactly(account.spent)};" in said(network, "train_outcome")
+    assert "all epochs" in said(network, "train_outcome")
     with Ledger.open() as book:
         (release,) = book.releases(account.dataset)
     assert release.epsilon == account.spent
@@ -126,10 +111,12 @@ def test_a_network_reaches_its_target_in_sight(network, qtbot, press, idle, tmp_
 
 
 @pytest.mark.slow
-def test_a_run_with_its_own_noise_ends_before_the_step_that_would_pass_the_cap(network, qtbot, press, idle, tmp_path):
+def test_a_run_with_its_own_noise_ends_before_the_step_that_would_pass_the_cap(
+    network, qtbot, press, idle, answer, tmp_path
+):
     retype(network, qtbot, "train_logistic_noise", "4")
     retype(network, qtbot, "train_logistic_epochs", "200")
-    start(network, qtbot, press)
+    start(network, qtbot, press, answer)
     assert "of 1,800: its target ε ends it" in said(network, "fact_steps")
     idle(network)
     idle(network)
@@ -143,18 +130,22 @@ def test_a_run_with_its_own_noise_ends_before_the_step_that_would_pass_the_cap(n
 @pytest.mark.slow
 def test_a_person_who_stops_it_is_told_how_far_it_came_and_what_it_cost(network, qtbot, press, idle, answer, tmp_path):
     retype(network, qtbot, "train_logistic_epochs", "2000")
-    start(network, qtbot, press)
-    qtbot.waitUntil(lambda: network.page.going.step > 100, timeout=PATIENT)
-    qtbot.waitUntil(lambda: len(network.page.going.accuracy.points) > 0, timeout=PATIENT)
+    start(network, qtbot, press, answer)
+    qtbot.waitUntil(lambda: network.page.going.step > 100)
+    qtbot.waitUntil(lambda: len(network.page.going.accuracy.points) > 0)
+    assert "so cancelling gives no ε back" in network.findChild(QWidget, "note_train").accessibleName()
     answer("lose")
     press(network, "train_cancel")
+    assert network.findChild(QWidget, "train_cancel").text() == "Cancelling…"
     outcome = network.findChild(QLabel, "train_outcome")
-    qtbot.waitUntil(lambda: outcome.text().startswith("Cancelled after"), timeout=PATIENT)
+    qtbot.waitUntil(lambda: outcome.text().startswith("Cancelled after"))
     idle(network)
     spent = network.session.account.spent
     assert 2.99 < spent <= 3, "private figures were seen: the whole run is charged"
     told = f"ε = {at_most(spent)}{exactly(spent)} stays charged"
     assert f"of 18,000 steps. Nothing was released; {told}" in outcome.text()
+    assert "stays charged, as private figures were shown" in outcome.text()
+    assert statuses() == ["charged"]
     assert not (tmp_path / "net").exists()
 
 

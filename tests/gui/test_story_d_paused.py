@@ -7,10 +7,11 @@ import os
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QWidget
 
 torch = pytest.importorskip("torch")
 
+from mishaps import PATIENCE, retype  # noqa: E402
 from short_memory_task import train_short_of_memory  # noqa: E402
 
 from workbench.gui.app import main_window  # noqa: E402
@@ -20,15 +21,6 @@ from workbench.release.certificate import read_card  # noqa: E402
 from workbench.release.kept_run import runs_folder  # noqa: E402
 from workbench.release.ledger.ledger import Ledger  # noqa: E402
 from workbench.release.verify import verify_release  # noqa: E402
-
-PATIENT = 600_000
-
-
-def retype(window, qtbot, name, text):
-    field = window.findChild(QLineEdit, name)
-    field.setFocus()
-    field.selectAll()
-    qtbot.keyClicks(field, text)
 
 
 def said(window, name):
@@ -43,13 +35,13 @@ def to_train(window, qtbot, press, idle, tmp_path, epochs="200"):
     for key, text in (("epsilon", "3"), ("delta", "1e-5"), ("batch", "64"), ("epochs", epochs)):
         retype(window, qtbot, "train_epsilon" if key == "epsilon" else f"train_logistic_{key}", text)
     retype(window, qtbot, "train_folder", str(tmp_path / "net"))
-    qtbot.waitUntil(lambda: window.page.primary.isEnabled(), timeout=PATIENT)
+    qtbot.waitUntil(lambda: window.page.primary.isEnabled())
 
 
 def gone(window, qtbot):
-    qtbot.waitUntil(lambda: not window.isVisible(), timeout=PATIENT)
+    qtbot.waitUntil(lambda: not window.isVisible())
     for handle in window.jobs.running:
-        assert handle.wait(PATIENT / 1000)
+        assert handle.wait(PATIENCE / 1000)
     QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
@@ -95,13 +87,13 @@ def test_a_run_is_paused_the_window_quit_and_the_run_resumed_after_reopening(
     window.jobs.noticed.connect(lambda level, text: notices.append(f"{text[:1].upper()}{text[1:]}."))
     press(window, "train_start")
     going = window.page.going
-    qtbot.waitUntil(lambda: going.step > 100 and len(going.loss.points) > 0, timeout=PATIENT)
-    qtbot.waitUntil(lambda: going.norms.clipped is not None, timeout=PATIENT)
+    qtbot.waitUntil(lambda: going.step > 100 and len(going.loss.points) > 0)
+    qtbot.waitUntil(lambda: going.norms.clipped is not None)
     if not torch.cuda.is_available():
         assert "No GPU was found; training runs on the processor." in notices
     assert "Memory was short" in said(window, "train_notice")
     press(window, "train_pause")
-    qtbot.waitUntil(lambda: not window.page.running, timeout=PATIENT)
+    qtbot.waitUntil(lambda: not window.page.running)
     idle(window)
     assert said(window, "train_outcome").startswith("Paused. It can go on from step")
     assert "stays reserved for it" in said(window, "train_outcome")
@@ -116,7 +108,7 @@ def test_a_run_is_paused_the_window_quit_and_the_run_resumed_after_reopening(
     # Resume in the same window, then close it in the middle: it asks, and pauses.
     press(window, "train_resume")
     before = going.step
-    qtbot.waitUntil(lambda: going.step > before + 100, timeout=PATIENT)
+    qtbot.waitUntil(lambda: going.step > before + 100)
     told = answer("no")
     window.close()
     assert "If you pause it, it goes on later at no further cost." in told[-1]
@@ -175,7 +167,7 @@ def test_a_quiet_run_shows_nothing_private_and_who_cancels_it_pays_for_its_steps
     told = answer("yes")
     press(window, "train_start")
     going = window.page.going
-    qtbot.waitUntil(lambda: going.step > 300, timeout=PATIENT)
+    qtbot.waitUntil(lambda: going.step > 300)
     assert "cancelling costs only the steps taken" in told[-1]
     assert going.loss.points == ()
     assert not going.loss.isVisible()
@@ -184,7 +176,7 @@ def test_a_quiet_run_shows_nothing_private_and_who_cancels_it_pays_for_its_steps
     assert 0 < window.page.job.at_stake < 2
     answer("lose")
     press(window, "train_cancel")
-    qtbot.waitUntil(lambda: not window.page.running, timeout=PATIENT)
+    qtbot.waitUntil(lambda: not window.page.running)
     idle(window)
     idle(window)
     (release,) = releases()
@@ -202,7 +194,7 @@ def test_where_the_accuracy_went_is_one_click_and_charges_nothing(window, qtbot,
     press(window, "train_where")
     assert not window.findChild(QWidget, "train_where").isEnabled()
     chart = window.page.going.where
-    qtbot.waitUntil(lambda: bool(chart.stages), timeout=PATIENT)
+    qtbot.waitUntil(lambda: bool(chart.stages))
     assert chart.isVisible()
     assert [name for name, _, _ in chart.stages] == ["no privacy", "clipped", "clipped and noisy"]
     plain, clipped, noisy = (accuracy for _, accuracy, _ in chart.stages)
@@ -217,4 +209,4 @@ def test_where_the_accuracy_went_is_one_click_and_charges_nothing(window, qtbot,
     assert releases() == []
     assert list(tmp_path.iterdir()) == []
     retype(window, qtbot, "train_logistic_epochs", "21")
-    qtbot.waitUntil(lambda: window.page.primary.isEnabled(), timeout=PATIENT)
+    qtbot.waitUntil(lambda: window.page.primary.isEnabled())

@@ -19,27 +19,22 @@ def hands(people, qtbot) -> Hands:
 
 
 def test_synthetic_rows_are_advised_looked_at_released_and_read_then_statistics(hands, tmp_path):
-    hands.click("tab_ledger")
-    hands.idle()
+    hands.finish("tab_ledger")
     hands.type_into("ledger_cap_field", "2")
     hands.answer("yes")
-    hands.click("ledger_set_cap")
-    hands.idle()
+    hands.finish("ledger_set_cap")
 
     hands.click("tab_data")
-    hands.click("data_onward")
-    hands.idle()
+    hands.finish("data_onward")
     hands.type_into("ways_epsilon_field", "1")
     hands.idle()
     assert "noisy rows" in hands.text("ways_reason")
     assert "synthetic rows keep more" in hands.text("ways_reason").lower()
     assert hands.window.session.way == "synthetic"
     foreseen = hands.window.page._marks.ways
-    hands.click("ways_settings")
-    hands.idle()
+    hands.finish("ways_settings")
 
-    hands.click("synthetic_preview_start")
-    hands.idle()
+    hands.finish("synthetic_preview_start")
     told = hands.text("synthetic_preview_words")
     assert "for one column" in told
     assert "for two" in told
@@ -59,13 +54,10 @@ def test_synthetic_rows_are_advised_looked_at_released_and_read_then_statistics(
     table = hands.see("synthetic_released_table")
     assert isinstance(table, QTableView)
     assert table.model().rowCount() == 2000
-    hands.click("synthetic_released_distribution")
-    hands.idle()
+    hands.finish("synthetic_released_distribution")
     assert "by one trained on original rows" in hands.text("synthetic_released_learned")
-    hands.click("release_onward")
-    hands.idle()
-    hands.click("shown_release_verify")
-    hands.idle()
+    hands.finish("release_onward")
+    hands.finish("shown_release_verify")
     assert hands.text("shown_release_result").startswith("✓")
 
     original = hands.window.session.opened.table.frame
@@ -78,11 +70,9 @@ def test_synthetic_rows_are_advised_looked_at_released_and_read_then_statistics(
     drawn = 5 * released[column].std() / released.height**0.5
     assert abs(released[column].mean() - original[column].cast(float).mean()) < 3 * answer.half_length + drawn
 
-    hands.click("tab_ways")
-    hands.idle()
+    hands.finish("tab_ways")
     hands.choose_way("Statistics")
-    hands.click("ways_settings")
-    hands.idle()
+    hands.finish("ways_settings")
     assert hands.window.session.account.remaining == Decimal(1)
     hands.type_into("release_target", str(tmp_path / "figures.csv"))
     hands.answer("yes")

@@ -44,8 +44,7 @@ def onward(hands: Hands) -> str:
     button = hands.window.page.primary
     assert isinstance(button, QAbstractButton)
     text = button.text()
-    hands.click(button.objectName())
-    hands.idle()
+    hands.finish(button.objectName())
     return text
 
 
@@ -96,8 +95,7 @@ def test_sixty_columns_are_eight_answers_and_a_decision(hands, tmp_path, monkeyp
     assert "The correlation of Age and Income: at least ε = " in hands.text("ways_least")
     assert "for synthetic rows" in hands.text("ways_least")
     before = session.plan
-    hands.click("ways_take_least")
-    hands.idle()
+    hands.finish("ways_take_least")
     assert session.plan.epsilon > before.epsilon
     assert session.way == "synthetic"
     pair = asked.index("The correlation of Age and Income")
@@ -112,17 +110,14 @@ def test_sixty_columns_are_eight_answers_and_a_decision(hands, tmp_path, monkeyp
     pairs = "The correlation of Age and Income"
     hands.click("tab_questions")
     hands.click("ask_pairs")
-    hands.click("tab_ways")
-    hands.idle()
+    hands.finish("tab_ways")
     asked.remove(pairs)
     assert [str(table.index(row, 0).data()) for row in range(table.rowCount())] == asked
     assert hands.text("ways_count") == f"here {len(asked)} of {len(asked)} ✓"
     target = tmp_path / "released.csv"
-    hands.click("ways_settings")
-    hands.idle()
+    hands.finish("ways_settings")
     hands.type_into("release_target", str(target))
-    hands.click("tab_ways")
-    hands.idle()
+    hands.finish("tab_ways")
     question = hands.answer("yes")
     hands.click("ways_release")
     hands.clicks += 1  # its answer

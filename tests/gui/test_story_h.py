@@ -42,8 +42,7 @@ def choose(hands: Hands, name: str, data: str) -> None:
 
 def attack(hands: Hands, release: Path, control: Path) -> list[str]:
     """Infer the secret from a release by clicks; return the line of the outcome."""
-    hands.click("tab_attack")
-    hands.idle()
+    hands.finish("tab_attack")
     choose(hands, "attack_kind", "inference")
     form = hands.window.page.form
     if form._target.findData(str(release)) < 0:
@@ -54,8 +53,7 @@ def attack(hands: Hands, release: Path, control: Path) -> list[str]:
     hands.type_into("attack_form_inference_secret", SECRET)
     hands.type_into("attack_form_inference_known", ",".join(KNOWN))
     hands.type_into("attack_form_inference_attacks", "500")
-    hands.click("attack_run")
-    hands.idle()
+    hands.finish("attack_run")
     view = hands.table("attack_outcomes").model()
     return [str(view.index(0, at).data()) for at in range(view.columnCount())]
 
@@ -88,28 +86,23 @@ def test_risk_k_anonymity_and_epsilon_side_by_side(hands, tmp_path, monkeypatch)
     assert hands.table("risk_rows").model().rowCount() > 100
 
     # k = 5, and what it still reveals.
-    hands.click("tab_generalise")
-    hands.idle()
+    hands.finish("tab_generalise")
     hands.type_into("generalise_form_k", "5")
-    hands.click("generalise_run")
-    hands.idle()
+    hands.finish("generalise_run")
     assert "classes of at least 5" in hands.text("generalise_said")
     hands.click("generalise_view_failures")
     assert "is certain" in hands.text("generalise_failure_0")
     asked = hands.answer("yes")
-    hands.click("generalise_release")
-    hands.idle()
+    hands.finish("generalise_release")
     assert "This is not differential privacy" in asked[0]
     assert verify_any(general) == []
 
     # ε instead.
-    hands.click("tab_ways")
-    hands.idle()
+    hands.finish("tab_ways")
     hands.type_into("ways_epsilon_field", "1")
     hands.idle()
     hands.choose_way("Synthetic")
-    hands.click("ways_settings")
-    hands.idle()
+    hands.finish("ways_settings")
     hands.type_into("release_target", str(synthetic))
     hands.answer("yes")
     hands.click("release_now")
@@ -126,8 +119,7 @@ def test_risk_k_anonymity_and_epsilon_side_by_side(hands, tmp_path, monkeypatch)
 
     # The report; a linear programme for each of 60 strangers would take a third of this test.
     monkeypatch.setattr(reconstruction, "_STRANGERS", 6)
-    hands.click("attack_report")
-    hands.idle()
+    hands.finish("attack_report")
     page = report.read_text("utf-8")
     assert "What attacks got" in page
     assert "private – not for release" in page

@@ -38,12 +38,10 @@ def test_from_a_folder_of_pictures_to_predictions_and_back(window, qtbot, tmp_pa
     leaves, net, project = write_leaves(tmp_path / "leaves"), tmp_path / "net", tmp_path / "leaves.workbench.toml"
     hands = Hands(window, qtbot)
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(leaves))
-    hands.click("open_image_folder")
-    hands.idle()
+    hands.finish("open_image_folder")
     assert hands.text("fact_images_count") == "120"
     assert "names of the classes and size of the images" in hands.text("images_taken")
-    hands.click("images_declare")
-    hands.idle()
+    hands.finish("images_declare")
     assert not hands.sees("images_taken")
     hands.click("data_onward")
     window.page.forms.choose("logistic")
@@ -52,20 +50,16 @@ def test_from_a_folder_of_pictures_to_predictions_and_back(window, qtbot, tmp_pa
     hands.type_into("train_folder", str(net))
     hands.until(lambda: window.page.primary.isEnabled())
     asked = hands.answer("yes")
-    hands.click("train_start")
-    hands.idle()
+    hands.finish("train_start")
     hands.idle()
     assert "trained to predict the class" in asked[0]
     assert verify_release(net) == []
     assert read_card(net)["outside_guarantee"] == []  # what was found had been declared
-    hands.click("train_show_release")
-    hands.idle()
+    hands.finish("train_show_release")
     assert hands.text("shown_release_model") == str(net)
-    hands.click("tab_predict")
-    hands.idle()
+    hands.finish("tab_predict")
     assert hands.text("fact_reads").replace("\u00a0", " ") == ("images of 16 × 16 colour, 3 classes: birch, maple, oak")
-    hands.click("predict_run")
-    hands.idle()
+    hands.finish("predict_run")
     found = window.page._results._found
     assert found.accuracy > 0.8
     assert hands.table("predict_table").model().rowCount() == 120

@@ -17,8 +17,7 @@ def choose(hands, name: str, words: str) -> None:
     """Choose an entry of a list by the keys."""
     box = hands.see(name)
     assert isinstance(box, QComboBox)
-    hands.click(name)
-    hands.idle()
+    hands.finish(name)
     box.hidePopup()
     steps = box.findText(words) - box.currentIndex()
     for _ in range(abs(steps)):
@@ -42,28 +41,22 @@ def keep_missing(hands) -> None:
 
 def confirmed_and_released(hands, target: Path) -> pl.DataFrame:
     """Confirm what is still guessed, release noisy rows and verify them."""
-    hands.click("tab_data")
-    hands.idle()
+    hands.finish("tab_data")
     hands.until(lambda: "Guessed from the rows" in hands.see("note_data").accessibleName())
     hands.qtbot.wait(500)  # a button that a click brought up is not pressed by a double click
-    hands.click("data_onward")
-    hands.idle()
+    hands.finish("data_onward")
     assert not hands.window.session.plan.guesses()
-    hands.click("tab_ways")
-    hands.idle()
+    hands.finish("tab_ways")
     hands.choose_way("Noisy")
-    hands.click("tab_rows")
-    hands.idle()
+    hands.finish("tab_rows")
     hands.type_into("release_target", str(target))
     hands.answer("yes")
     hands.click("release_now")
     hands.until(lambda: hands.sees("release_onward"))
     hands.idle()
     assert statuses() == ["charged"]
-    hands.click("release_onward")
-    hands.idle()
-    hands.click("shown_release_verify")
-    hands.idle()
+    hands.finish("release_onward")
+    hands.finish("shown_release_verify")
     assert hands.text("shown_release_result").startswith("✓")
     assert verify_any(target) == []
     return pl.read_csv(target, infer_schema_length=None)
@@ -120,8 +113,7 @@ def test_a_stata_file_with_labels_is_dropped_confirmed_and_released(hands, tmp_p
     hands.click("data_onward")
     assert "Only the file says so" in hands.text("dialect_doubts")
     assert hands.text("cells_missing_codes_values") == "city .a"
-    hands.click("candidate_missing_codes_missing")
-    hands.idle()
+    hands.finish("candidate_missing_codes_missing")
     assert not session.opened.table.doubts
     assert session.opened.options.missing_codes == "missing"
     hands.click("tab_data")

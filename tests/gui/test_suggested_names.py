@@ -14,10 +14,9 @@ from workbench.gui.widgets import output_name as suggesting
 
 
 @pytest.fixture
-def folder(people, press, idle) -> QLineEdit:
+def folder(people, finish) -> QLineEdit:
     """The field of the model's folder, with the page open."""
-    press(people, "tab_train")
-    idle(people)
+    finish(people, "tab_train")
     return people.findChild(QLineEdit, "train_folder")
 
 
@@ -51,12 +50,11 @@ def test_an_untouched_folder_follows_the_model(people, folder, idle):
     assert folder.text() == before
 
 
-def test_another_table_names_its_own_folder_whatever_was_typed(people, folder, press, idle, qtbot, tmp_path):
+def test_another_table_names_its_own_folder_whatever_was_typed(people, folder, press, load, qtbot, tmp_path):
     retype(people, qtbot, "train_folder", str(tmp_path / "mine"))
     (tmp_path / "two.csv").write_text("a,b\n" + "".join(f"{i % 7},{i % 3}\n" for i in range(50)))
     people.session.may_leave = lambda then: True
-    people.open(str(tmp_path / "two.csv"))
-    idle(people)
+    load(people, tmp_path / "two.csv")
     assert Path(folder.text()).parent == Path.home()  # not beside the raw table
     assert Path(folder.text()).name == "two-logistic-regression"
 
@@ -81,11 +79,10 @@ def test_what_is_typed_while_a_name_is_looked_for_stays(people, folder, idle, qt
     assert folder.text() == str(tmp_path / "mine")
 
 
-def test_a_name_that_was_released_into_gives_way_however_it_was_written(people, press, idle, qtbot, answer, tmp_path):
-    people.session.choose_way("rows")
-    people.show_page("release")
-    idle(people)
-    retype(people, qtbot, "release_target", f"{tmp_path}/./mine.csv")
+def test_a_name_that_was_released_into_gives_way_however_it_was_written(
+    people, at_release, press, idle, qtbot, answer, tmp_path
+):
+    at_release(f"{tmp_path}/./mine.csv")
     answer("yes")
     press(people, "release_now")
     qtbot.waitUntil(lambda: len(people.session.released) == 1)
@@ -95,10 +92,8 @@ def test_a_name_that_was_released_into_gives_way_however_it_was_written(people, 
     assert Path(field.text()).name == "people-released.csv"
 
 
-def test_a_file_that_another_page_has_released_is_no_longer_suggested(people, press, idle, tmp_path):
-    people.session.choose_way("rows")
-    people.show_page("release")
-    idle(people)
+def test_a_file_that_another_page_has_released_is_no_longer_suggested(people, at_release, idle, tmp_path):
+    at_release()
     field = people.findChild(QLineEdit, "release_target")
     Path(field.text()).parent.mkdir(parents=True, exist_ok=True)
     Path(field.text()).write_text("released elsewhere", "utf-8")

@@ -25,28 +25,11 @@ def target(tmp_path) -> Path:
 
 
 @pytest.fixture
-def ready(people, press, idle, qtbot, target):
+def ready(people, finish, qtbot, target):
     """The page for the people sample at ε = 1, with an output in a folder of the test."""
-    press(people, "tab_synthetic")
-    idle(people)
+    finish(people, "tab_synthetic")
     retype(people, qtbot, "release_target", target)
     return people
-
-
-@pytest.fixture
-def release(ready, press, answer, idle, qtbot):
-    """Press Release, answer the question and wait for the end; return what was asked."""
-
-    def release(name: str = "yes", settle: bool = True) -> list[str]:
-        told = answer(name)
-        asked = len(told)
-        press(ready, "release_now")
-        qtbot.waitUntil(lambda: len(told) > asked)
-        if settle:
-            idle(ready)
-        return told
-
-    return release
 
 
 def test_without_a_table_the_page_leads_to_the_data(window, press):
@@ -112,10 +95,9 @@ def test_rows_that_are_no_number_are_refused_beside_their_field(ready, idle, qtb
     assert enabled(ready, "release_now")
 
 
-def test_a_preview_is_private_compares_and_charges_nothing(ready, press, idle, target, qtbot):
+def test_a_preview_is_private_compares_and_charges_nothing(ready, finish, press, target, qtbot):
     assert not seen(ready, "synthetic_preview")
-    press(ready, "synthetic_preview_start")
-    idle(ready)
+    finish(ready, "synthetic_preview_start")
     card = ready.findChild(QWidget, "synthetic_preview")
     assert card.isVisible()
     assert any(part.isVisible() and "PRIVATE" in part.text() for part in card.findChildren(QLabel))
@@ -129,8 +111,7 @@ def test_a_preview_is_private_compares_and_charges_nothing(ready, press, idle, t
     press(ready, "synthetic_preview_correlations")
     assert "before" in text_of(ready, "synthetic_preview_pair_words")
     first = text_of(ready, "synthetic_preview_error"), text_of(ready, "synthetic_preview_words")
-    press(ready, "synthetic_preview_start")
-    idle(ready)
+    finish(ready, "synthetic_preview_start")
     assert (text_of(ready, "synthetic_preview_error"), text_of(ready, "synthetic_preview_words")) != first
     assert not seen(ready, "synthetic_preview_rows")  # rows of a preview are not shown, so they cannot be copied
     assert statuses() == []
@@ -140,7 +121,7 @@ def test_a_preview_is_private_compares_and_charges_nothing(ready, press, idle, t
     assert not seen(ready, "synthetic_preview")  # it was of another plan
 
 
-def test_rows_are_released_charged_once_verified_and_looked_at(ready, press, idle, target, release):
+def test_rows_are_released_charged_once_verified_and_looked_at(ready, finish, target, release):
     told = release()
     assert "charges ε = 1 and writes 2,000 synthetic rows to new-people.csv" in told[0]
     assert "also sets the cap to ε = 1" in told[0]
@@ -154,16 +135,13 @@ def test_rows_are_released_charged_once_verified_and_looked_at(ready, press, idl
     assert table.model().index(0, 0).data() == str(pl.read_csv(target, infer_schema=False)[0, 0])
     card = ready.findChild(QWidget, "synthetic_released")
     assert not card.badge.isVisible()  # released rows are public
-    press(ready, "synthetic_released_distribution")
-    idle(ready)
+    finish(ready, "synthetic_released_distribution")
     assert card.badge.isVisible()  # the original is not
     assert "of the rows, on average, would have to move" in text_of(ready, "synthetic_released_words")
     assert ready.rail.pages["release"].state(ready.session) == "ready"
-    press(ready, "release_onward")
-    idle(ready)
+    finish(ready, "release_onward")
     assert text_of(ready, "shown_release_id").startswith("locked")
-    press(ready, "shown_release_verify")
-    idle(ready)
+    finish(ready, "shown_release_verify")
     assert text_of(ready, "shown_release_result").startswith("✓")
 
 
@@ -177,29 +155,24 @@ def test_after_a_release_the_highlighted_button_pays_nothing(ready, release):
     assert ready.session.has_released(ready.session.plan) is False  # no table of noisy rows was
 
 
-def test_released_lists_it_and_offers_no_model_of_it(ready, press, idle, release):
+def test_released_lists_it_and_offers_no_model_of_it(ready, finish, release):
     release()
-    press(ready, "release_way_rows")
-    idle(ready)
-    press(ready, "tab_released")
-    idle(ready)
-    press(ready, "shown_release_verify")
-    idle(ready)
+    finish(ready, "release_way_rows")
+    finish(ready, "tab_released")
+    finish(ready, "shown_release_verify")
     assert text_of(ready, "shown_release_result").startswith("✓")
     assert not seen(ready, "shown_release_learn")
 
 
-def test_estimates_lead_from_synthetic_rows_to_the_rows(ready, press, idle, release, target, qtbot):
+def test_estimates_lead_from_synthetic_rows_to_the_rows(ready, finish, press, release, target, qtbot):
     release()
     press(ready, "tab_estimate")
     assert not seen(ready, "estimate_open")
     retype(ready, qtbot, "estimate_release", target)
-    press(ready, "estimate_run")
-    idle(ready)
+    finish(ready, "estimate_run")
     assert "count and average the synthetic rows as they are" in text_of(ready, "estimate_said")
     ready.session.may_leave = lambda then: True
-    press(ready, "estimate_open")
-    idle(ready)
+    finish(ready, "estimate_open")
     assert ready.session.opened.source == str(target)
 
 
@@ -217,28 +190,24 @@ def test_without_cuts_of_ones_own_values_keep_the_steps_of_their_column(ready, i
     assert text_of(ready, "synthetic_steps").startswith("Values are rounded as the plan says: ")
 
 
-def test_an_earlier_release_is_found_again_and_compared(ready, press, idle, release, target):
+def test_an_earlier_release_is_found_again_and_compared(ready, finish, idle, release, target):
     release()
     ready.show_page("data")
     ready.session.open(ready.session.opened, ready.session.plan)
     read_account(ready.session, ready.jobs)
     idle(ready)
-    press(ready, "tab_synthetic")
-    idle(ready)
+    finish(ready, "tab_synthetic")
     assert not seen(ready, "synthetic_released_table")
-    press(ready, "synthetic_look")
-    idle(ready)
+    finish(ready, "synthetic_look")
     assert seen(ready, "synthetic_released_table")
     assert statuses() == ["charged"]
     target.write_bytes(target.read_bytes() + b"\n")
-    press(ready, "tab_released")
-    idle(ready)
-    press(ready, "shown_release_verify")
-    idle(ready)
+    finish(ready, "tab_released")
+    finish(ready, "shown_release_verify")
     assert text_of(ready, "shown_release_result").startswith("✕")
 
 
-def test_cancelling_a_release_leaves_no_file_and_no_charge(ready, release, target, idle):
+def test_cancelling_a_release_leaves_no_file_and_no_charge(ready, release, target):
     ready.jobs.started.connect(lambda handle: handle.cancel() if handle.title.startswith("Releasing") else None)
     release()
     assert not target.exists()
@@ -247,7 +216,7 @@ def test_cancelling_a_release_leaves_no_file_and_no_charge(ready, release, targe
     assert enabled(ready, "release_now")
 
 
-def test_a_preview_is_cancelled_and_drawn_again(ready, press, idle, qtbot, standstill):
+def test_a_preview_is_cancelled_and_drawn_again(ready, finish, press, idle, qtbot, standstill):
     standstill.go_on()
     idle(ready)
     standstill.stop()
@@ -259,8 +228,7 @@ def test_a_preview_is_cancelled_and_drawn_again(ready, press, idle, qtbot, stand
     idle(ready)
     assert not seen(ready, "synthetic_preview")
     assert not seen(ready, "release_cancel")
-    press(ready, "synthetic_preview_start")
-    idle(ready)
+    finish(ready, "synthetic_preview_start")
     assert seen(ready, "synthetic_preview")
 
 

@@ -74,22 +74,19 @@ def test_a_page_of_the_list_is_a_tab_of_its_room_in_the_menu_and_the_help(with_t
     assert isinstance(with_toy.page, ToyPage)
 
 
-def test_a_page_of_the_list_has_the_keys_of_every_page(with_toy, press, idle, qtbot):
-    press(with_toy, "sample_people")
-    idle(with_toy)
+def test_a_page_of_the_list_has_the_keys_of_every_page(with_toy, finish, press, qtbot):
+    finish(with_toy, "sample_people")
     press(with_toy, "tab_toy")
     qtbot.keyClick(with_toy, Qt.Key.Key_Return, CTRL)
     assert with_toy.session.plan.epsilon == 4
 
 
-def test_a_mechanism_of_the_list_is_offered_chosen_and_forecast(monkeypatch, window, press, idle):
+def test_a_mechanism_of_the_list_is_offered_chosen_and_forecast(monkeypatch, window, finish, press, idle):
     lopsided.register(monkeypatch)
-    press(window, "sample_people")
-    idle(window)
+    finish(window, "sample_people")
     near = window.session.plan.with_columns({"sex": {"purpose": "values"}})
     window.session.edit("say what sex is for", near)
-    press(window, "tab_protect")
-    idle(window)
+    finish(window, "tab_protect")
     shares = window.page.shares
     (words,) = [words for words, name in shares.choices_at(SEX) if name == "toy"]
     assert shares.setData(shares.index(SEX, MECHANISM), words)

@@ -46,14 +46,13 @@ def test_names_are_of_one_model_each() -> None:
 
 
 @pytest.fixture
-def iris(window, press, idle):
-    press(window, "sample_iris")
-    idle(window)
+def iris(window, finish):
+    finish(window, "sample_iris")
     window.session.set_target("petal_width")
     return window
 
 
-def test_train_shows_it_and_releases_it_with_a_card_of_its_own(iris, press, idle, qtbot, answer, tmp_path):
+def test_train_shows_it_and_releases_it_with_a_card_of_its_own(iris, finish, press, idle, qtbot, answer, tmp_path):
     press(iris, "tab_train")
     assert iris.findChild(QWidget, "train_model_naive-bayes") is None, "it predicts classes"
     assert iris.page.forms.model == "bin-means", "the only one that predicts numbers"
@@ -74,8 +73,7 @@ def test_train_shows_it_and_releases_it_with_a_card_of_its_own(iris, press, idle
     qtbot.waitUntil(lambda: iris.page.primary.isEnabled())
     assert iris.findChild(QLabel, "fact_cost").text() == "ε = 1"
     asked = answer("yes")
-    press(iris, "train_start")
-    idle(iris)
+    finish(iris, "train_start")
     idle(iris)
     assert TOY.title in asked[0]
     card = read_card(folder)
@@ -89,11 +87,10 @@ def test_train_shows_it_and_releases_it_with_a_card_of_its_own(iris, press, idle
         assert [release.body["work"] for release in book.releases()] == ["fit bin-means"]
 
 
-def test_of_many_models_a_list_is_shown(window, press, idle, qtbot, monkeypatch):
+def test_of_many_models_a_list_is_shown(window, finish, press, qtbot, monkeypatch):
     more = tuple(replace(TOY, name=f"toy-{i}", title=f"Toy {i}") for i in range(9))
     monkeypatch.setattr(learners, "LEARNERS", (*learners.LEARNERS, *more))
-    press(window, "sample_iris")
-    idle(window)
+    finish(window, "sample_iris")
     window.session.set_target("petal_width")
     press(window, "tab_train")
     assert window.width() == 1280  # as many buttons would have made it wider
@@ -105,7 +102,7 @@ def test_of_many_models_a_list_is_shown(window, press, idle, qtbot, monkeypatch)
     qtbot.waitUntil(lambda: window.findChild(QLabel, "fact_cost").text() == "ε = 1")
 
 
-def test_utility_draws_its_own_metrics(iris, press, idle, qtbot):
+def test_utility_draws_its_own_metrics(iris, finish, press, qtbot):
     press(iris, "tab_utility")
     model, metric = iris.findChild(QComboBox, "curve_model"), iris.findChild(QComboBox, "curve_metric")
     model.setFocus()
@@ -117,8 +114,7 @@ def test_utility_draws_its_own_metrics(iris, press, idle, qtbot):
     assert [metric.itemText(i) for i in range(metric.count())] == ["R²", "RMSE", "MSE"]
     retype(iris, qtbot, "curve_epsilons", "1, 1000")
     retype(iris, qtbot, "curve_repeats", "2")
-    press(iris, "curve_run")
-    idle(iris)
+    finish(iris, "curve_run")
     figure = iris.page.figure
     assert figure.title == "R² against ε"
     assert "Means of parts" in figure.subtitle
@@ -258,13 +254,12 @@ def test_curve_measures_what_a_regression_is_measured_by(
     assert any(line.startswith("always the mean: ") for line in lines)
 
 
-def test_a_metric_that_cannot_be_measured_says_why_and_which_is_drawn_instead(iris, press, idle, qtbot):
+def test_a_metric_that_cannot_be_measured_says_why_and_which_is_drawn_instead(iris, finish, press, qtbot):
     iris.session.set_target("species")  # three classes: F1 is for two, AUC for any
     press(iris, "tab_utility")
     retype(iris, qtbot, "curve_epsilons", "1, 1000")
     retype(iris, qtbot, "curve_repeats", "2")
-    press(iris, "curve_run")
-    idle(iris)
+    finish(iris, "curve_run")
     metric, told = iris.findChild(QComboBox, "curve_metric"), iris.findChild(QLabel, "curve_words")
     metric.setFocus()
     for title, drawn in (("Balanced accuracy", "Balanced accuracy"), ("F1", "Accuracy"), ("AUC", "AUC")):

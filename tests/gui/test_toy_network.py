@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from mishaps import retype
+from mishaps import needs_torch, retype
 from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QRadioButton
 
 from workbench.cli import main
@@ -19,10 +19,6 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify import verify_release
 
 TOY = Network("narrow", "One hidden layer of 4", "It learns 4 combinations of columns.", hidden=(4,))
-
-needs_torch = pytest.mark.skipif(
-    __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"
-)
 
 
 @pytest.fixture(autouse=True)
@@ -38,9 +34,8 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def train(window, press, idle):
-    press(window, "sample_iris")
-    idle(window)
+def train(window, finish, press):
+    finish(window, "sample_iris")
     press(window, "tab_train")
     told = window.findChild(QRadioButton, "train_model_narrow").toolTip()
     assert told == f"{TOY.title}. {TOY.about} {TOY.needs}"
@@ -58,15 +53,14 @@ def test_the_form_has_the_parameters_of_every_network_and_says_what_it_costs(tra
 
 
 @needs_torch
-def test_it_is_trained_in_sight_and_released_with_a_card_of_its_own(train, press, idle, qtbot, answer, here, tmp_path):
+def test_it_is_trained_in_sight_and_released_with_a_card_of_its_own(train, finish, idle, qtbot, answer, here, tmp_path):
     retype(train, qtbot, "train_narrow_epochs", "3")
     retype(train, qtbot, "train_narrow_batch", "30")
     folder = tmp_path / "model"
     retype(train, qtbot, "train_folder", str(folder))
     qtbot.waitUntil(lambda: train.page.primary.isEnabled())
     asked = answer("yes")
-    press(train, "train_start")
-    idle(train)
+    finish(train, "train_start")
     idle(train)
     assert TOY.title in asked[0]
     card = read_card(folder)

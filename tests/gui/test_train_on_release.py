@@ -37,12 +37,10 @@ def release(original: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def page(window, press, idle):
+def page(window, finish, press):
     """The Predict page over the iris sample, with the place where a model is trained."""
-    press(window, "sample_iris")
-    idle(window)
-    press(window, "tab_predict")
-    idle(window)
+    finish(window, "sample_iris")
+    finish(window, "tab_predict")
     press(window, "predict_learn")
     return window
 
@@ -66,7 +64,7 @@ def take(window, qtbot, name: str, text: str) -> None:
     assert box.currentText() == text
 
 
-def test_a_model_is_trained_on_a_release_and_predicts_at_once(page, press, idle, qtbot, release, tmp_path):
+def test_a_model_is_trained_on_a_release_and_predicts_at_once(page, finish, idle, qtbot, release, tmp_path):
     start = page.findChild(QPushButton, "learn_start")
     assert not start.isEnabled()
     assert choices(page, "learn_model") == [entry.title for entry in LEARNERS if entry.corrected is not None]
@@ -75,8 +73,7 @@ def test_a_model_is_trained_on_a_release_and_predicts_at_once(page, press, idle,
     assert misfits(page) == []
     folder = release.parent / "iris-released-model"
     assert page.findChild(QWidget, "learn_folder").text() == str(folder)
-    press(page, "learn_start")
-    idle(page)
+    finish(page, "learn_start")
     assert verify_release(folder) == []
     assert text_of(page, "fact_model") == "Naive Bayes"
     certificate = json.loads(release.with_name(f"{release.name}.certificate.json").read_text("utf-8"))
@@ -86,55 +83,43 @@ def test_a_model_is_trained_on_a_release_and_predicts_at_once(page, press, idle,
     assert statuses() == [], "no ledger knows of it"
     assert misfits(page) == []
     retype(page, qtbot, "predict_output", tmp_path / "told.csv")
-    press(page, "predict_run")
-    idle(page)
+    finish(page, "predict_run")
     assert "150 predictions in told.csv" in text_of(page, "predict_outcome")
 
 
-def test_another_model_predicts_other_columns_and_gets_another_folder(page, press, idle, qtbot, release):
+def test_another_model_predicts_other_columns_and_gets_another_folder(page, finish, idle, qtbot, release):
     name_release(page, qtbot, idle, release)
-    press(page, "learn_start")
-    idle(page)
-    press(page, "predict_learn")
-    idle(page)
+    finish(page, "learn_start")
+    finish(page, "predict_learn")
     assert page.findChild(QWidget, "learn_folder").text().endswith("iris-released-model-2")
     take(page, qtbot, "learn_model", "Linear regression")
     columns = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
     assert choices(page, "learn_target") == ["choose a column", *columns], "none of these names says so"
     assert not page.findChild(QPushButton, "learn_start").isEnabled()
     take(page, qtbot, "learn_target", "petal_width")
-    press(page, "learn_start")
-    idle(page)
+    finish(page, "learn_start")
     assert text_of(page, "fact_predicts") == "petal_width"
     assert verify_release(release.parent / "iris-released-model-2") == []
 
 
-def test_the_release_page_leads_there(people, press, idle, qtbot, answer, tmp_path):
-    people.session.choose_way("rows")
-    people.show_page("release")
-    idle(people)
-    retype(people, qtbot, "release_target", tmp_path / "people-released.csv")
+def test_the_release_page_leads_there(people, at_release, finish, answer, tmp_path):
+    at_release(tmp_path / "people-released.csv")
     answer("yes")
-    press(people, "release_now")
-    idle(people)
-    press(people, "tab_released")
-    idle(people)
+    finish(people, "release_now")
+    finish(people, "tab_released")
     charged = statuses()
-    press(people, "shown_release_learn")
-    idle(people)
+    finish(people, "shown_release_learn")
     assert people.findChild(QWidget, "page_predict").isVisible()
     assert people.findChild(QWidget, "learn_release").text() == str(tmp_path / "people-released.csv")
-    press(people, "learn_start")
-    idle(people)
+    finish(people, "learn_start")
     assert verify_release(tmp_path / "people-released-model") == []
     assert statuses() == charged, "nothing more is charged"
 
 
-def test_a_tampered_release_is_refused_in_words_and_leaves_nothing(page, press, idle, qtbot, release):
+def test_a_tampered_release_is_refused_in_words_and_leaves_nothing(page, finish, idle, qtbot, release):
     name_release(page, qtbot, idle, release)
     release.write_text(release.read_text("utf-8").replace("setosa", "virginica", 1), "utf-8")
-    press(page, "learn_start")
-    idle(page)
+    finish(page, "learn_start")
     assert "The release is not what its certificate says" in text_of(page, "learn_problem")
     assert sorted(p.name for p in release.parent.iterdir()) == [release.name, f"{release.name}.certificate.json"]
     name_release(page, qtbot, idle, release.with_name("nowhere.csv"))
@@ -156,13 +141,11 @@ def test_a_training_is_cancelled_and_leaves_no_folder(page, press, idle, qtbot, 
     assert page.findChild(QPushButton, "learn_start").isEnabled()
 
 
-def test_the_dialogs_do_the_same(page, press, idle, release, monkeypatch):
+def test_the_dialogs_do_the_same(page, finish, press, release, monkeypatch):
     chosen = release.parent / "mine"
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *a, **k: (str(release), ""))
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(chosen), ""))
-    press(page, "learn_release_browse")
-    idle(page)
+    finish(page, "learn_release_browse")
     press(page, "learn_folder_browse")
-    press(page, "learn_start")
-    idle(page)
+    finish(page, "learn_start")
     assert verify_release(chosen) == []

@@ -9,23 +9,16 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from mishaps import PATIENCE, retype
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QPushButton, QRadioButton, QWidget
+from mishaps import needs_torch, retype, text_of
+from PySide6.QtWidgets import QLabel, QPushButton, QRadioButton, QWidget
 
-from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify import verify_release
-
-needs_torch = pytest.mark.skipif(
-    __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"
-)
 
 
 @pytest.fixture
-def train(window, press, idle, tmp_path, qtbot):
+def train(window, finish, press, tmp_path, qtbot):
     """A window with the iris sample, the Train page open and a folder to release into."""
-    press(window, "sample_iris")
-    idle(window)
+    finish(window, "sample_iris")
     press(window, "tab_train")
     retype(window, qtbot, "train_folder", str(tmp_path / "model"))
     return window
@@ -36,21 +29,16 @@ def forecast(window, qtbot):
     qtbot.waitUntil(lambda: window.page.primary.isEnabled())
 
 
-def answer(name):
-    """Press a button of the question that is about to be asked."""
+@pytest.fixture
+def start(train, qtbot, press, answer):
+    """Wait for the cost, press Start and answer the question."""
 
-    def press():
-        for box in QApplication.topLevelWidgets():
-            if isinstance(box, QMessageBox) and box.isVisible():
-                box.findChild(QPushButton, name).click()
+    def start(word="yes"):
+        forecast(train, qtbot)
+        answer(word)
+        press(train, "train_start")
 
-    QTimer.singleShot(200, press)
-
-
-def start(window, qtbot, press, word="confirm_yes"):
-    forecast(window, qtbot)
-    answer(word)
-    press(window, "train_start")
+    return start
 
 
 def network(window, qtbot, press, tmp_path, *, epochs="4"):
@@ -59,10 +47,6 @@ def network(window, qtbot, press, tmp_path, *, epochs="4"):
     retype(window, qtbot, "train_logistic_epochs", epochs)
     retype(window, qtbot, "train_logistic_batch", "30")
     retype(window, qtbot, "train_folder", str(tmp_path / "net"))
-
-
-def text_of(window, name):
-    return window.findChild(QLabel, name).text()
 
 
 def test_a_guess_of_how_the_file_is_written_is_confirmed_before_a_model_is_made(window, tmp_path, press, idle, qtbot):
@@ -112,10 +96,10 @@ def test_without_a_table_the_button_leads_to_the_data(window, press):
     assert window.page.objectName() == "page_data"
 
 
-def test_naive_bayes_is_released_and_charged_what_was_told(train, qtbot, press, idle, tmp_path):
+def test_naive_bayes_is_released_and_charged_what_was_told(train, start, qtbot, press, idle, tmp_path):
     forecast(train, qtbot)
     assert text_of(train, "fact_cost") == "ε = 1"
-    start(train, qtbot, press)
+    start()
     idle(train)
     idle(train)
     assert verify_release(tmp_path / "model") == []
@@ -135,11 +119,11 @@ def test_naive_bayes_is_released_and_charged_what_was_told(train, qtbot, press, 
     assert not train.findChild(QWidget, "train_show_release").isVisible()
 
 
-def test_a_plan_that_is_edited_during_a_training_is_not_the_trained_one(train, qtbot, press, idle, standstill):
+def test_a_plan_that_is_edited_during_a_training_is_not_the_trained_one(train, start, qtbot, idle, standstill):
     standstill.go_on()
     forecast(train, qtbot)
     standstill.stop()
-    start(train, qtbot, press)
+    start()
     assert train.page.running
     train.session.edit_column(train.session.plan.columns[0].name, "drop it", action="drop")
     standstill.go_on()
@@ -150,8 +134,8 @@ def test_a_plan_that_is_edited_during_a_training_is_not_the_trained_one(train, q
     qtbot.waitUntil(lambda: train.page.primary.objectName() == "train_raise_cap")
 
 
-def test_a_table_that_was_trained_on_goes_with_the_next_one(train, qtbot, press, idle):
-    start(train, qtbot, press)
+def test_a_table_that_was_trained_on_goes_with_the_next_one(train, start, qtbot, idle):
+    start()
     idle(train)
     assert train.page.primary.objectName() == "train_show_release"
     former = weakref.ref(train.session.opened)
@@ -165,8 +149,8 @@ def test_a_table_that_was_trained_on_goes_with_the_next_one(train, qtbot, press,
     qtbot.waitUntil(gone)  # the line of a job that is done stays in sight for a moment
 
 
-def test_a_refused_question_charges_nothing(train, qtbot, press, idle, tmp_path):
-    start(train, qtbot, press, "confirm_no")
+def test_a_refused_question_charges_nothing(train, start, tmp_path):
+    start("no")
     assert not train.jobs.running
     assert not (tmp_path / "model").exists()
     assert train.session.account.releases == 0
@@ -235,57 +219,6 @@ def test_a_network_tells_noise_steps_and_memory_before_it_starts(train, qtbot, p
     assert "fits, " in text_of(train, "fact_memory")
 
 
-@pytest.mark.slow  # story D does the same in the default suite
-@needs_torch
-def test_a_network_is_trained_in_sight_and_stays_within_its_epsilon(train, qtbot, press, idle, tmp_path):
-    network(train, qtbot, press, tmp_path)
-    start(train, qtbot, press)
-    idle(train)
-    idle(train)
-    assert verify_release(tmp_path / "net") == []
-    page = train.page.going
-    assert len(page.loss.points) == len(page.accuracy.points) > 0
-    values = [value for _, value in page.epsilon.points]
-    assert values == sorted(values)
-    assert page.epsilon.points[-1][0] == 20
-    assert 0 < max(value for _, value in page.epsilon.points) <= 1
-    assert train.session.account.spent <= 1
-    assert "all epochs" in text_of(train, "train_outcome")
-
-
-@pytest.mark.slow  # story D does the same in the default suite
-@needs_torch
-def test_with_noise_and_epsilon_the_run_stops_before_the_cap(train, qtbot, press, idle, tmp_path):
-    network(train, qtbot, press, tmp_path, epochs="200")
-    retype(train, qtbot, "train_logistic_noise", "3")
-    start(train, qtbot, press)
-    assert "its target ε ends it" in text_of(train, "fact_steps")
-    idle(train)
-    idle(train)
-    assert "stopped before its target ε" in text_of(train, "train_outcome")
-    assert train.session.account.spent <= 1
-
-
-@pytest.mark.slow  # story D does the same in the default suite
-@needs_torch
-def test_a_cancelled_run_releases_nothing_and_stays_charged(train, qtbot, press, idle, answer, tmp_path):
-    network(train, qtbot, press, tmp_path, epochs="3000")
-    start(train, qtbot, press)
-    qtbot.waitUntil(lambda: len(train.page.going.accuracy.points) > 0)
-    assert "so cancelling gives no ε back" in train.findChild(QWidget, "note_train").accessibleName()
-    answer("lose")
-    press(train, "train_cancel")
-    assert train.findChild(QWidget, "train_cancel").text() == "Cancelling…"
-    told = train.findChild(QLabel, "train_outcome")
-    qtbot.waitUntil(lambda: told.text().startswith("Cancelled after"))
-    assert "stays charged, as private figures were shown" in told.text()
-    idle(train)
-    assert not (tmp_path / "net").exists()
-    assert 0.99 < train.session.account.spent <= 1
-    with Ledger.open() as book:
-        assert [r.status for r in book.releases(train.session.account.dataset)] == ["charged"]
-
-
 def test_without_torch_the_page_says_what_is_missing(train, press, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     press(train, "train_model_logistic")
@@ -298,8 +231,8 @@ def test_without_torch_the_page_says_what_is_missing(train, press, monkeypatch):
     assert not missing.isVisible()
 
 
-def test_what_is_beyond_the_budget_cannot_be_started_before_the_cap_is_raised(train, qtbot, press, idle, answer):
-    start(train, qtbot, press)
+def test_what_is_beyond_the_budget_cannot_be_started_before_the_cap_is_raised(train, start, qtbot, press, idle, answer):
+    start()
     idle(train)
     idle(train)
     account = train.session.account
@@ -311,14 +244,14 @@ def test_what_is_beyond_the_budget_cannot_be_started_before_the_cap_is_raised(tr
     assert not train.findChild(QWidget, "train_start").isEnabled()
     answer("yes")
     press(train, "train_raise_cap")
-    qtbot.waitUntil(train.findChild(QWidget, "train_start").isEnabled, timeout=PATIENCE)
+    qtbot.waitUntil(train.findChild(QWidget, "train_start").isEnabled)
     assert train.session.account.cap == account.cap * 3 / 2
 
 
-def test_a_folder_that_exists_is_refused_and_costs_nothing(train, qtbot, press, idle, tmp_path):
+def test_a_folder_that_exists_is_refused_and_costs_nothing(train, start, idle, tmp_path):
     Path(tmp_path / "model").mkdir()
     (tmp_path / "model" / "file").write_text("mine")
-    start(train, qtbot, press)
+    start()
     idle(train)
     idle(train)
     assert train.findChild(QLabel, "banner_text").isVisible()

@@ -31,10 +31,9 @@ LOW = Decimal("0.3")
 
 
 @pytest.fixture
-def utility(window, press, idle):
+def utility(window, finish, press):
     """A window with the iris sample and a small study to run."""
-    press(window, "sample_iris")
-    idle(window)
+    finish(window, "sample_iris")
     press(window, "tab_utility")
     return window
 
@@ -139,18 +138,17 @@ def test_a_click_on_a_point_says_what_it_is_and_sets_nothing(utility, qtbot, pre
     assert "No better than always naming the majority" in utility.findChild(QLabel, "curve_point_warning").text()
 
 
-def test_a_point_leads_to_its_run_in_compare(utility, qtbot, press, idle):
+def test_a_point_leads_to_its_run_in_compare(utility, qtbot, finish, press, idle):
     page = ran(utility, qtbot, press, idle)
     click_point(page, qtbot, 1, 1)
-    press(utility, "curve_point_run")
-    idle(utility)
+    finish(utility, "curve_point_run")
     assert utility.page.objectName() == "page_compare"
     table = utility.page.table
     assert utility.page.runs.lines[table.currentIndex().row()].kind == "private"
     assert utility.findChild(QComboBox, "compare_epsilon").currentText() == "10"
 
 
-def test_the_epsilon_of_the_plan_is_always_among_the_points_and_marked(utility, qtbot, press, idle):
+def test_the_epsilon_of_the_plan_is_always_among_the_points_and_marked(utility, qtbot, finish, press, idle):
     utility.session.set_epsilon(Decimal(3))
     assert utility.findChild(QLabel, "curve_with").text() == ""
     retype(utility, qtbot, "curve_epsilons", "1, 10")
@@ -159,19 +157,17 @@ def test_the_epsilon_of_the_plan_is_always_among_the_points_and_marked(utility, 
     assert all(series.x == (1.0, 3.0, 10.0) for series in page.figure.series)
     assert page.plot.view._mark_text.toPlainText() == "your ε = 3"
     assert utility.findChild(QLineEdit, "curve_epsilons").text() == "1, 10", "the list is the person's own"
-    press(utility, "tab_compare")
-    idle(utility)
+    finish(utility, "tab_compare")
     assert utility.findChild(QComboBox, "compare_epsilon").currentText() == "3"
     assert all(utility.page.runs.cell(at, 4).text != "–" for at in range(3))
 
 
-def test_band_and_error_are_the_same_figure_on_curves_and_compare(utility, qtbot, press, idle):
+def test_band_and_error_are_the_same_figure_on_curves_and_compare(utility, qtbot, finish, press, idle):
     page = ran(utility, qtbot, press, idle, repeats="5")
     bands = {
         (s.style, x): high - mean for s in page.figure.series for x, mean, high in zip(s.x, s.mean, s.high, strict=True)
     }
-    press(utility, "tab_compare")
-    idle(utility)
+    finish(utility, "tab_compare")
     drawn = utility.page.figure.series
     for series in drawn:
         for x, mean, high in zip(series.x, series.mean, series.high, strict=True):
@@ -179,14 +175,13 @@ def test_band_and_error_are_the_same_figure_on_curves_and_compare(utility, qtbot
                 assert high - mean == pytest.approx(bands[series.style, x])
 
 
-def test_made_up_rows_have_no_badge(utility, qtbot, press, idle):
+def test_made_up_rows_have_no_badge(utility, qtbot, finish, press, idle):
     press(utility, "curve_made_up")
     page = ran(utility, qtbot, press, idle)
     assert page.figure.badge == ""
     press(utility, "curve_copy")
     assert "private" not in utility.statusBar().currentMessage()
-    press(utility, "tab_compare")
-    idle(utility)
+    finish(utility, "tab_compare")
     assert utility.page.figure.badge == ""
 
 
@@ -269,9 +264,8 @@ def test_a_point_of_the_private_model_goes_to_train_and_leaves_the_plan_alone(ut
     assert utility.findChild(QWidget, "train_follows").isVisible()
 
 
-def test_it_starts_on_the_advised_model_and_keeps_the_one_that_a_person_chose(people, press, idle, qtbot):
-    press(people, "tab_utility")
-    idle(people)
+def test_it_starts_on_the_advised_model_and_keeps_the_one_that_a_person_chose(people, finish, qtbot):
+    finish(people, "tab_utility")
     box = people.findChild(QComboBox, "curve_model")
     assert (box.currentData(), box.currentText()) == ("logistic-regression", "Logistic regression, pure ε   ★")
     assert box.itemData(0, Qt.ItemDataRole.ToolTipRole).startswith("Logistic regression, pure ε is advised")
@@ -317,11 +311,10 @@ def test_the_sanitised_table_is_as_planned_and_mechanisms_have_titles(utility, q
     assert page.primary.objectName() == "curve_run"  # the study was of the former plan
 
 
-def test_one_click_draws_the_standard_comparison_in_one_picture_with_the_persons_lists(utility, qtbot, press, idle):
+def test_one_click_draws_the_standard_comparison_in_one_picture_with_the_persons_lists(utility, qtbot, finish, press):
     retype(utility, qtbot, "curve_epsilons", "1, 10")
     retype(utility, qtbot, "curve_repeats", "2")
-    press(utility, "curve_standard")
-    idle(utility)
+    finish(utility, "curve_standard")
     assert [run.result.plan.model for run in utility.session.runs] == ["logistic-regression", "naive-bayes"]
     for run in utility.session.runs:
         ways = {way.kind for way in run.result.plan.ways}
@@ -344,34 +337,32 @@ def test_one_click_draws_the_standard_comparison_in_one_picture_with_the_persons
     assert utility.session.to_train.value == ("naive-bayes", Decimal("10.0"))
 
 
-def test_another_model_is_added_and_only_its_own_is_trained_anew(utility, qtbot, press, idle):
+def test_another_model_is_added_and_only_its_own_is_trained_anew(utility, qtbot, finish, press, idle):
     page = ran(utility, qtbot, press, idle)
     menu = utility.findChild(QWidget, "curve_more").menu()
     action = next(one for one in menu.actions() if one.objectName() == "curve_more_random-forest")
     action.trigger()
     assert utility.findChild(QWidget, "curve_more").text() == "+ Random forest"
     assert page.primary.text() == "Run"
-    press(utility, "curve_run")
-    idle(utility)
+    finish(utility, "curve_run")
     assert [run.result.plan.model for run in utility.session.runs][-2:] == ["logistic-regression", "random-forest"]
     assert len(page.figure.series) == 4
     path_of = page.table.lines()
     assert any(line[0].endswith("Random forest: private model") for line in path_of)
 
 
-def test_the_standard_comparison_ends_with_a_cancel(utility, press, idle, qtbot):
+def test_the_standard_comparison_ends_with_a_cancel(utility, finish, press, qtbot):
     press(utility, "curve_standard")
     assert not utility.findChild(QWidget, "curve_standard").isVisible()
     assert utility.focusWidget() is utility.findChild(QWidget, "curve_cancel")
     qtbot.waitUntil(lambda: utility.page.figure is not None)
-    press(utility, "curve_cancel")
-    idle(utility)
+    finish(utility, "curve_cancel")
     assert [run.result.plan.model for run in utility.session.runs if run.result] == []
     assert not utility.page.running
 
 
 @pytest.mark.slow
-def test_a_stopped_study_keeps_what_is_trained_and_goes_on_with_the_rest(utility, qtbot, press, idle):
+def test_a_stopped_study_keeps_what_is_trained_and_goes_on_with_the_rest(utility, qtbot, finish, press, idle):
     retype(utility, qtbot, "curve_epsilons", "0.1:100:13")
     retype(utility, qtbot, "curve_repeats", "40")
     press(utility, "curve_run")
@@ -387,8 +378,7 @@ def test_a_stopped_study_keeps_what_is_trained_and_goes_on_with_the_rest(utility
     told = []
     utility.jobs.noticed.connect(lambda level, text: told.append(text))
     retype(utility, qtbot, "curve_repeats", "2")
-    press(utility, "curve_run")
-    idle(utility)
+    finish(utility, "curve_run")
     assert told == [f"{kept} models are kept from a run that was stopped."]
     assert len(utility.session.runs) == 1
 

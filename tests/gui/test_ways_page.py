@@ -26,8 +26,7 @@ MEAN, MODEL = "The mean of age", "A model of label"
 @pytest.fixture
 def hands(people, qtbot) -> Hands:
     hands = Hands(people, qtbot)
-    hands.click("tab_ways")
-    hands.idle()
+    hands.finish("tab_ways")
     return hands
 
 
@@ -91,8 +90,7 @@ def test_another_epsilon_has_no_old_mark_and_a_count_at_each_is_offered(hands):
     assert hands.window.session.plan.epsilon == Decimal("0.01")
     assert cell(hands, MEAN, "Noisy").endswith("✗")
     assert "✓" in hands.window.findChild(QPushButton, "ways_at_3").text()
-    hands.click("ways_at_3")
-    hands.idle()
+    hands.finish("ways_at_3")
     assert hands.window.session.plan.epsilon == 3
     assert hands.text("ways_reason").endswith("ε = 1 answers as many.")
     hands.type_into("ways_epsilon_field", "0.5")
@@ -111,8 +109,7 @@ def test_a_wish_is_typed_in_its_row_and_the_epsilon_that_gives_it_is_offered(han
     assert cell(hands, MEAN, "Statistics").endswith("✓")
     assert "at least ε = " in hands.text("ways_least")
     assert "for noisy rows" in hands.text("ways_least")
-    hands.click("ways_take_least")
-    hands.idle()
+    hands.finish("ways_take_least")
     assert cell(hands, MEAN, "Noisy").endswith("✓")
     hands.type_in_cell(TABLE, MEAN, "within", "many")
     assert "'many' is not a margin" in hands.text("ways_refused")
@@ -159,8 +156,7 @@ def test_the_truth_is_a_private_draw_that_the_ledger_notes_first(hands, answer, 
     qtbot.keyClick(hands.window.page, Qt.Key.Key_Escape)
     hands.idle()
     assert hands.cell(TABLE, MEAN, "truth") == ""
-    hands.click("ways_truth")
-    hands.idle()
+    hands.finish("ways_truth")
     truth = float(hands.cell(TABLE, MEAN, "truth"))
     assert 18 < truth < 98
     seen = cell(hands, MEAN, "Statistics")
@@ -180,12 +176,10 @@ def test_release_asks_once_and_names_what_is_not_answered(hands, tmp_path):
     hands.type_into("ways_epsilon_field", "1")
     hands.idle()
     hands.choose_way("Statistics")
-    hands.click("tab_statistics")
-    hands.idle()
+    hands.finish("tab_statistics")
     target = tmp_path / "figures.csv"
     hands.type_into("release_target", str(target))
-    hands.click("tab_ways")
-    hands.idle()
+    hands.finish("tab_ways")
     asked = hands.answer("yes")
     hands.click("ways_release")
     hands.until(lambda: hands.sees("release_onward"))
@@ -208,8 +202,7 @@ def test_the_question_repeats_that_more_than_is_offered_to_anyone_is_released(ha
     above = hands.text("ways_offered")
     assert "ε up to 1" in above
     hands.choose_way("Statistics")
-    hands.click("tab_statistics")
-    hands.idle()
+    hands.finish("tab_statistics")
     hands.type_into("release_target", str(tmp_path / "figures.csv"))
     asked = hands.answer("no")
     hands.click("release_now")
@@ -248,19 +241,16 @@ def test_a_kind_that_is_only_a_line_in_its_list_is_a_way_with_a_form_a_cost_and_
 
     monkeypatch.setattr(kinds, "KINDS", (*kinds.KINDS, toy_kind.TOY))
     hands = Hands(people, qtbot)
-    hands.click("tab_ways")
-    hands.idle()
+    hands.finish("tab_ways")
     assert cell(hands, MEAN, "Counts") == "–"
     hands.choose_way("Counts")
-    hands.click("ways_settings")
-    hands.idle()
+    hands.finish("ways_settings")
     hands.type_into("counting_form_column", "age")
     hands.idle()
     assert hands.text("release_epsilon") == "ε = 1"
     target = tmp_path / "count.csv"
     hands.type_into("release_target", str(target))
-    hands.click("tab_ways")
-    hands.idle()
+    hands.finish("tab_ways")
     asked = hands.answer("yes")
     hands.click("ways_release")
     hands.until(lambda: hands.sees("release_onward"))
@@ -287,8 +277,7 @@ def test_nothing_is_scrolled_sideways_however_large_the_text(hands, percent):
     # Questions differ in sight, once the rail has given way.
     hands.until(lambda: table.columnWidth(0) > table.fontMetrics().horizontalAdvance("How income goes"))
     figures_first.agree(hands.window.session)
-    hands.click("ways_truth")
-    hands.idle()
+    hands.finish("ways_truth")
     hands.until(lambda: sideways(hands) == [])
     assert table.columnWidth(0) > table.fontMetrics().horizontalAdvance("How income"), "beside the truth, too"
     shown = column(hands, "Synthetic").replace("\n", " ")

@@ -23,13 +23,12 @@ pytestmark = [
 
 
 @pytest.fixture
-def photos(window, press, idle, tmp_path):
+def photos(window, press, load, tmp_path):
     """A window in which images of 32 × 32 are open, on Train with the network that needs weights."""
     codes = np.arange(60) % 2
     noise = np.random.default_rng(3).integers(0, 50, (60, 32, 32, 3))
     np.savez(tmp_path / "photos.npz", x=(noise + 150 * codes[:, None, None, None]).astype(np.uint8), y=codes)
-    window.open(str(tmp_path / "photos.npz"))
-    idle(window)
+    load(window, tmp_path / "photos.npz")
     press(window, "tab_train")
     press(window, "train_model_vgg16-head")
     return window
@@ -66,7 +65,7 @@ def test_weights_are_chosen_checked_and_told_of(photos, press, idle, qtbot, weig
 
 
 def test_a_head_is_trained_and_predicts_with_its_weights_alone(
-    photos, press, idle, qtbot, answer, weights, tmp_path, monkeypatch
+    photos, finish, press, idle, qtbot, answer, weights, tmp_path, monkeypatch
 ) -> None:
     press(photos, "train_vgg16_head_weights_choose")
     for name, text in (("epochs", "2"), ("batch", "20")):
@@ -82,20 +81,17 @@ def test_a_head_is_trained_and_predicts_with_its_weights_alone(
     press(photos, "train_vgg16_head_weights_choose")
     qtbot.waitUntil(lambda: photos.page.primary.isEnabled())
     answer("yes")
-    press(photos, "train_start")
-    idle(photos)
+    finish(photos, "train_start")
     idle(photos)
     assert verify_release(tmp_path / "net") == []
     card = json.loads((tmp_path / "net" / "card.json").read_text("utf-8"))
     checksum = hashlib.sha256(weights.read_bytes()).hexdigest()
     assert card["training"]["architecture"]["weights_sha256"] == checksum
-    press(photos, "tab_data")
-    idle(photos)
+    finish(photos, "tab_data")
     assert cache_state().sets == 1
     assert "of 1 set of images; private" in text_of(photos, "kept_features")
     answer("yes")
-    press(photos, "kept_features_clear")
-    idle(photos)
+    finish(photos, "kept_features_clear")
     assert cache_state().sets == 0
     assert text_of(photos, "kept_features") == "None are kept."
     predict_with_weights(photos, press, idle, qtbot, weights, checksum, monkeypatch)

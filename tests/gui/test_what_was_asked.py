@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from mishaps import PATIENCE, banner, retype, statuses, text_of
+from mishaps import banner, retype, statuses, text_of
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QMessageBox
 
@@ -50,18 +50,15 @@ def iris_opens(qtbot):
 
     def iris_opens(window):
         open_table(window.session, window.jobs, "sample:iris")
-        qtbot.waitUntil(lambda: window.session.opened.title == "iris", timeout=PATIENCE)
+        qtbot.waitUntil(lambda: window.session.opened.title == "iris")
 
     return iris_opens
 
 
 @pytest.fixture
-def releasable(people, tmp_path, idle, qtbot):
+def releasable(people, at_release, tmp_path):
     """The people sample on the Release page, with a file to release into."""
-    people.session.choose_way("rows")
-    people.show_page("release")
-    idle(people)
-    retype(people, qtbot, "release_target", tmp_path / "released.csv")
+    at_release(tmp_path / "released.csv")
     return people
 
 
@@ -70,7 +67,7 @@ def test_another_table_that_opens_under_the_question_is_not_released(
 ):
     told = when_asked("yes", lambda: iris_opens(releasable))
     press(releasable, "release_now")
-    qtbot.waitUntil(lambda: bool(told), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(told))
     idle(releasable)
     assert statuses() == []
     assert not (tmp_path / "released.csv").exists()
@@ -87,7 +84,7 @@ def test_a_press_more_before_the_question_stands_asks_once_and_charges_once(rele
 
     releasable.jobs.ended.connect(again)
     press(releasable, "release_now")
-    qtbot.waitUntil(lambda: bool(told), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(told))
     idle(releasable)
     assert QApplication.activeModalWidget() is None
     assert len(told) == 1
@@ -98,7 +95,7 @@ def test_what_stands_outside_is_in_the_question_however_soon_it_is_asked(releasa
     told = when_asked("no")
     releasable.session.edit_column("zip", "keep zip", action="keep")
     press(releasable, "release_now")  # before the page has worked out what it shows
-    qtbot.waitUntil(lambda: bool(told), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(told))
     idle(releasable)
     assert "covered by no epsilon: zip" in told[0]
 
@@ -109,33 +106,29 @@ def test_the_file_is_the_one_that_was_looked_at(releasable, when_asked, press, i
     told = when_asked("no")
     press(releasable, "release_now")
     retype(releasable, qtbot, "release_target", other)  # while earlier releases are looked at
-    qtbot.waitUntil(lambda: bool(told), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(told))
     idle(releasable)
     assert "precious.csv" in told[0].partition("It replaces the existing file")[2]
     assert other.read_text("utf-8") == "precious\n"
 
 
 @pytest.fixture
-def trainable(window, press, idle, qtbot, tmp_path):
+def trainable(window, finish, press, qtbot, tmp_path):
     """The iris sample on the Train page."""
-    press(window, "sample_iris")
-    idle(window)
+    finish(window, "sample_iris")
     press(window, "tab_train")
     retype(window, qtbot, "train_folder", tmp_path / "model")
-    qtbot.waitUntil(window.page.primary.isEnabled, timeout=PATIENCE)
+    qtbot.waitUntil(window.page.primary.isEnabled)
     return window
 
 
-def test_another_table_that_opens_under_the_question_is_not_trained_on(
-    trainable, when_asked, press, idle, qtbot, tmp_path
-):
+def test_another_table_that_opens_under_the_question_is_not_trained_on(trainable, when_asked, finish, qtbot, tmp_path):
     def opens():
         open_table(trainable.session, trainable.jobs, "sample:people")
-        qtbot.waitUntil(lambda: trainable.session.opened.title == "people", timeout=PATIENCE)
+        qtbot.waitUntil(lambda: trainable.session.opened.title == "people")
 
     told = when_asked("yes", opens)
-    press(trainable, "train_start")
-    idle(trainable)
+    finish(trainable, "train_start")
     assert told
     assert statuses() == []
     assert not (tmp_path / "model").exists()
@@ -152,23 +145,21 @@ def test_the_cost_of_a_former_form_is_never_offered(trainable, qtbot):
 
     trainable.jobs.started.connect(typed_while_it_is_worked_out)
     retype(trainable, qtbot, "train_epsilon", "0.5")
-    qtbot.waitUntil(lambda: bool(offered), timeout=PATIENCE)
-    qtbot.waitUntil(page.primary.isEnabled, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(offered))
+    qtbot.waitUntil(page.primary.isEnabled)
     assert text_of(trainable, "fact_cost") == "ε = 3"
 
 
-def test_the_cap_is_set_of_the_table_that_was_asked_about(people, when_asked, iris_opens, press, idle, qtbot):
+def test_the_cap_is_set_of_the_table_that_was_asked_about(people, when_asked, iris_opens, finish, visit, qtbot):
     dataset = people.session.account.dataset
-    people.show_page("ledger")
-    idle(people)
+    visit(people, "ledger")
 
     def meanwhile():
         iris_opens(people)
-        qtbot.waitUntil(lambda: people.session.account.dataset not in ("", dataset), timeout=PATIENCE)
+        qtbot.waitUntil(lambda: people.session.account.dataset not in ("", dataset))
 
     told = when_asked("yes", meanwhile)
-    press(people, "ledger_set_cap")
-    idle(people)
+    finish(people, "ledger_set_cap")
     assert told
     assert "people" in told[0]
     with Ledger.open() as book:

@@ -65,12 +65,11 @@ def lines_of(window: QWidget) -> list[QLabel]:
     return [part for part in card.findChildren(QLabel) if part.isVisible()]
 
 
-def test_an_edit_writes_over_the_lines_of_what_will_be_published(people, press, idle):
+def test_an_edit_writes_over_the_lines_of_what_will_be_published(people, finish, idle):
     """To make them anew lays the page out a dozen times."""
     plan = people.session.plan  # as single values the columns are noise before and after
     people.session.edit("values", plan.with_columns({c.name: {"purpose": "values"} for c in plan.columns}))
-    press(people, "tab_rows")
-    idle(people)
+    finish(people, "tab_rows")
     before = lines_of(people)
     protected = people.session.plan.protected[0].name
     people.session.edit_column(protected, f"drop {protected}", action="drop")
@@ -82,16 +81,13 @@ def test_an_edit_writes_over_the_lines_of_what_will_be_published(people, press, 
     assert set(lines_of(people)) == set(before)
 
 
-def test_a_narrower_table_leaves_no_line_of_a_wider_one(people, press, idle, tmp_path):
-    press(people, "tab_rows")
-    idle(people)
+def test_a_narrower_table_leaves_no_line_of_a_wider_one(people, finish, load, tmp_path):
+    finish(people, "tab_rows")
     wider = len(lines_of(people))
     (tmp_path / "two.csv").write_text("a,b\n" + "".join(f"{i % 7},{i % 3}\n" for i in range(50)))
     people.session.may_leave = lambda then: True
-    people.open(str(tmp_path / "two.csv"))
-    idle(people)
-    press(people, "tab_rows")
-    idle(people)
+    load(people, tmp_path / "two.csv")
+    finish(people, "tab_rows")
     texts = [part.text() for part in lines_of(people)]
     assert len(texts) < wider
     assert not {"age", "city"} & set(texts)
@@ -108,9 +104,8 @@ def test_a_split_that_is_even_changes_only_what_was_locked(wide, made):
     assert set(made) <= {"wide edit 3"}
 
 
-def test_only_columns_whose_share_or_facts_changed_are_forecast_again(people, press, idle):
-    press(people, "tab_protect")
-    idle(people)
+def test_only_columns_whose_share_or_facts_changed_are_forecast_again(people, finish, idle):
+    finish(people, "tab_protect")
     shares = people.page.shares
     assert shares.outdated() == ()
     people.session.edit_column("age", "declare", lower=0.0, upper=110.0)
@@ -123,9 +118,8 @@ def test_only_columns_whose_share_or_facts_changed_are_forecast_again(people, pr
     assert shares.outdated() == ()
 
 
-def test_a_page_out_of_sight_follows_the_plan_when_it_is_shown(people, press, idle):
-    press(people, "tab_rows")
-    idle(people)
+def test_a_page_out_of_sight_follows_the_plan_when_it_is_shown(people, finish, press, idle):
+    finish(people, "tab_rows")
     page, size = people.page, people.findChild(QLabel, "release_size")
     before = size.text()
     press(people, "tab_data")

@@ -19,11 +19,10 @@ def beside(window, table: str, card: str) -> bool:
 
 
 @pytest.mark.parametrize(("width", "expected"), [(1280, False), (1920, True), (2560, True)])
-def test_the_cards_stand_where_there_is_room(people, qtbot, press, idle, width, expected):
+def test_the_cards_stand_where_there_is_room(people, qtbot, finish, width, expected):
     people.resize(width, 1000)
     qtbot.waitUntil(lambda: beside(people, "attribute_table", "attribute_detail") is expected)
-    press(people, "tab_protect")
-    idle(people)
+    finish(people, "tab_protect")
     qtbot.waitUntil(lambda: beside(people, "share_table", "share_detail") is expected)
     assert people.findChild(QWidget, "share_becoming").isVisible()
 
@@ -33,13 +32,12 @@ def test_turning_narrow_again_gives_the_table_its_width_back(people, qtbot):
     qtbot.waitUntil(lambda: beside(people, "attribute_table", "attribute_detail"))
     people.resize(1280, 800)
     qtbot.waitUntil(lambda: not beside(people, "attribute_table", "attribute_detail"))
-    assert people.findChild(QWidget, "attribute_detail").height() <= HEIGHT
+    qtbot.waitUntil(lambda: people.findChild(QWidget, "attribute_detail").height() <= HEIGHT)
 
 
-def test_the_example_names_the_value_and_its_chances(people, qtbot, press, idle):
+def test_the_example_names_the_value_and_its_chances(people, qtbot, finish):
     people.resize(1920, 1000)
-    press(people, "tab_protect")
-    idle(people)
+    finish(people, "tab_protect")
     picture = people.findChild(QWidget, "share_becoming")
     assert picture.accessibleName().startswith("What 45 can become: itself in ")
     assert picture.words_at(0.0).startswith("45 becomes each of 18 – 19 in ")
@@ -80,11 +78,9 @@ def test_names_too_many_to_draw_have_no_example():
 
 
 @pytest.mark.parametrize(("width", "expected"), [(1280, False), (2560, True)])
-def test_release_takes_two_columns_where_there_is_room(people, qtbot, idle, width, expected):
+def test_release_takes_two_columns_where_there_is_room(people, at_release, qtbot, width, expected):
     people.resize(width, 1200)
-    people.session.choose_way("rows")
-    people.show_page("release")
-    idle(people)
+    at_release()
     published, cost, outside = (
         people.findChild(QWidget, name) for name in ("pane_rows", "release_cost", "release_outside")
     )
@@ -99,7 +95,7 @@ def test_release_takes_two_columns_where_there_is_room(people, qtbot, idle, widt
     qtbot.waitUntil(lambda: outside.geometry().left() < cost.geometry().left())
 
 
-def test_no_page_shows_its_badge_twice(people, qtbot, press, idle):
+def test_no_page_shows_its_badge_twice(people, qtbot, finish, press):
     from workbench.gui.widgets.basic import PRIVATE
 
     def badges() -> int:
@@ -108,11 +104,9 @@ def test_no_page_shows_its_badge_twice(people, qtbot, press, idle):
 
     people.resize(2560, 1440)
     for name in people.page_names():
-        press(people, f"tab_{name}")
-        idle(people)
+        finish(people, f"tab_{name}")
         assert badges() <= 1, name
-    press(people, "tab_preview")
-    idle(people)
+    finish(people, "tab_preview")
     assert badges() == 1, "rows, spread and correlations have one"
     press(people, "tab_train")
     press(people, "train_model_logistic")
@@ -121,8 +115,7 @@ def test_no_page_shows_its_badge_twice(people, qtbot, press, idle):
     for view in ("rows", "dialect", "attributes"):
         segment = people.findChild(QWidget, f"view_{view}")
         if segment.isVisible():
-            press(people, f"view_{view}")
-            idle(people)
+            finish(people, f"view_{view}")
             assert badges() <= 1, view
     people.page.table.selectRow([c.name for c in people.session.plan.columns].index("sex"))
     press(people, "fact_values")
@@ -139,17 +132,15 @@ def test_the_picture_beside_the_table_grows_with_the_window(people, qtbot):
     qtbot.waitUntil(lambda: picture.height() > 1.3 * low)
 
 
-def test_a_large_window_shows_rows_at_the_questions_and_columns_at_the_settings(people, qtbot, press, idle):
+def test_a_large_window_shows_rows_at_the_questions_and_columns_at_the_settings(people, qtbot, finish, press):
     people.resize(2560, 1440)
-    press(people, "tab_questions")
-    idle(people)
+    finish(people, "tab_questions")
     rows = people.findChild(QWidget, "questions_rows")
     qtbot.waitUntil(rows.isVisible)
     assert rows.model().rowCount() == 2000
     for way in ("rows", "synthetic", "statistics"):
         people.session.choose_way(way)
-        press(people, "tab_release")
-        idle(people)
+        finish(people, "tab_release")
         columns = people.findChild(QWidget, "release_columns")
         qtbot.waitUntil(columns.isVisible)
         assert [columns.lines.cell(at, 0).text for at in range(columns.lines.height())] == [
@@ -173,10 +164,9 @@ def test_what_epsilon_means_has_two_columns_in_a_large_window(people, qtbot):
     assert first.width() > people.page.width() - 80, "the whole width is for one column"
 
 
-def test_a_wide_page_to_decide_says_what_epsilon_means_and_which_columns_leave(people, qtbot, idle):
+def test_a_wide_page_to_decide_says_what_epsilon_means_and_which_columns_leave(people, qtbot, visit):
     people.resize(2560, 1440)
-    people.show_page("ways")
-    idle(people)
+    visit(people, "ways")
     said, columns = people.findChild(QLabel, "ways_meaning"), people.findChild(QWidget, "ways_columns")
     qtbot.waitUntil(columns.isVisible)
     assert beside(people, "decide_table", "ways_columns")
@@ -188,18 +178,16 @@ def test_a_wide_page_to_decide_says_what_epsilon_means_and_which_columns_leave(p
     qtbot.waitUntil(lambda: not columns.isVisible())
 
 
-def test_a_wide_page_of_rows_shows_rows_spread_and_correlations_at_once(people, qtbot, press, idle):
+def test_a_wide_page_of_rows_shows_rows_spread_and_correlations_at_once(people, qtbot, finish, press):
     people.resize(2560, 1440)
-    press(people, "tab_preview")
-    idle(people)
+    finish(people, "tab_preview")
     page = people.page
     qtbot.waitUntil(page.correlations.isVisible)
     assert page.distribution.isVisible()
     assert beside(people, "preview_sanitised", "preview_pair_facts")
     told = people.findChild(QLabel, "preview_pair_facts")
     assert told.text().startswith("draw 1")
-    press(people, "another_draw")
-    idle(people)
+    finish(people, "another_draw")
     assert told.text().startswith("draw 2")
     people.resize(1280, 800)
     qtbot.waitUntil(lambda: not page.correlations.isVisible())
@@ -210,10 +198,9 @@ def test_a_wide_page_of_rows_shows_rows_spread_and_correlations_at_once(people, 
 
 
 @pytest.mark.parametrize(("width", "height", "expected"), [(1280, 800, False), (2560, 1440, True)])
-def test_a_large_page_to_predict_shows_the_rows(people, qtbot, press, idle, width, height, expected):
+def test_a_large_page_to_predict_shows_the_rows(people, qtbot, finish, width, height, expected):
     people.resize(width, height)
-    press(people, "tab_predict")
-    idle(people)
+    finish(people, "tab_predict")
     rows = people.findChild(QWidget, "predict_rows_table")
     qtbot.waitUntil(lambda: rows.isVisible() is expected)
     model, table = people.findChild(QWidget, "predict_model"), people.findChild(QWidget, "predict_output")

@@ -27,8 +27,7 @@ def hands(window, qtbot) -> Hands:
 
 
 def test_the_card_says_what_the_role_of_the_attribute_means(hands):
-    hands.click("sample_people")
-    hands.idle()
+    hands.finish("sample_people")
     hands.click("tab_data")
     hands.click_cell(TABLE, "age", "Attribute")
     assert "it may single a person out" in hands.text("detail_role")
@@ -59,9 +58,8 @@ def test_surnames_that_repeat_are_suspected_and_dropped_by_a_click_only(hands, t
     assert (column.action, column.role) == ("drop", "identifier")
 
 
-def test_the_cost_says_what_zero_out_and_replace_one_compare(people, press, idle):
-    press(people, "tab_rows")
-    idle(people)
+def test_the_cost_says_what_zero_out_and_replace_one_compare(people, finish):
+    finish(people, "tab_rows")
     card = people.findChild(QWidget, "release_cost")
     assert card.findChild(QLabel, "release_compared").isVisible()
     names = [card.findChild(QLabel, f"fact_{key}").accessibleName() for key in ("zero_out", "replace_one")]
@@ -85,9 +83,8 @@ def test_a_field_of_training_is_explained_to_keys_and_pointer_with_what_is_usual
     assert problem.text().startswith("share of class sizes ")
 
 
-def test_the_preview_leads_to_the_decision(people, press, idle):
-    press(people, "tab_preview")
-    idle(people)
+def test_the_preview_leads_to_the_decision(people, finish, press):
+    finish(people, "tab_preview")
     press(people, "to_decide")
     assert people.page.objectName() == "page_ways"
 
@@ -126,8 +123,7 @@ def test_a_name_that_is_taken_is_not_suggested_and_one_that_was_typed_stays(hand
     for taken in ("town-released.csv", "town-released-2.csv"):
         (Path.home() / taken).write_text("taken", "utf-8")  # not beside the raw table
     hands.drop(path)
-    hands.click("tab_rows")
-    hands.idle()
+    hands.finish("tab_rows")
     assert Path(hands.see("release_target").text()) == Path.home() / "town-released-3.csv"
     hands.type_into("release_target", str(tmp_path / "mine.csv"))
     hands.window.session.set_epsilon(hands.window.session.plan.epsilon * 2)
@@ -160,7 +156,7 @@ def raw_names(window: QWidget) -> list[str]:
     return [text for text in texts(window) if text in NAMES or long.search(text)]
 
 
-def test_models_are_called_by_their_titles_on_every_page(people, press, idle, qtbot, tmp_path):
+def test_models_are_called_by_their_titles_on_every_page(people, finish, press, qtbot, tmp_path):
     charged(tmp_path / "one", {**card(0.9), "model": "cifar-cnn"}, work="dpsgd")
     charged(tmp_path / "two", card(), work="fit naive-bayes")
     for model in ("naive-bayes", "random-forest", "boosted-trees"):
@@ -170,17 +166,14 @@ def test_models_are_called_by_their_titles_on_every_page(people, press, idle, qt
         people.page.forms.choose(name)
         assert raw_names(people) == [], name
     for page in people.page_names():
-        press(people, f"tab_{page}")
-        idle(people)
+        finish(people, f"tab_{page}")
         assert raw_names(people) == [], page
         if page == "memory":
             retype(people, qtbot, "memory_batches", "32,64")
             for network in NETWORKS:
                 people.findChild(QAbstractButton, f"memory_network_{network.name}").setChecked(network.name == "mlp")
-            press(people, "memory_run")
-            idle(people)
+            finish(people, "memory_run")
             assert raw_names(people) == [], "the study of memory"
         if page == "predict":
-            press(people, "predict_learn")
-            idle(people)
+            finish(people, "predict_learn")
             assert raw_names(people) == [], "a model of a release"

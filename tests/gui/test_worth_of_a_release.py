@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from hands import Hands
-from mishaps import retype
 from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QWidget
 
 from workbench.gui.widgets import release_card
@@ -19,17 +18,15 @@ def hands(window, qtbot) -> Hands:
     return Hands(window, qtbot)
 
 
-def release(window, qtbot, idle, press, answer, target: Path) -> list[str]:
-    """Release into ``target`` and return what was asked."""
-    window.session.choose_way("rows")
-    window.show_page("release")
-    idle(window)
-    retype(window, qtbot, "release_target", target)
-    told = answer("yes")
-    press(window, "release_now")
-    qtbot.waitUntil(lambda: bool(window.session.released))
-    idle(window)
-    return told
+@pytest.fixture
+def release_into(window, at_release, release):
+    """Release into a file and return what was asked."""
+
+    def release_into(target: Path) -> list[str]:
+        at_release(target)
+        return release()
+
+    return release_into
 
 
 def text(window, name: str) -> str:
@@ -44,12 +41,10 @@ def highlighted(window) -> list[str]:
 
 
 def test_the_people_sample_opens_with_a_plan_that_is_not_noise(window, hands):
-    hands.click("sample_people")
-    hands.idle()
+    hands.finish("sample_people")
     assert window.session.plan.epsilon == 3
     assert "leaves out zip" in window.statusBar().currentMessage()
-    hands.click("tab_rows")
-    hands.idle()
+    hands.finish("tab_rows")
     assert text(window, "release_learn").startswith("A recipient can learn the mean of age to ± ")
     assert "; shares of sex to ± " in text(window, "release_learn")
     assert not hands.sees("release_noise")
@@ -60,11 +55,11 @@ def test_the_people_sample_opens_with_a_plan_that_is_not_noise(window, hands):
 
 
 def test_what_is_mostly_noise_is_said_on_the_page_in_the_question_and_after(
-    people, qtbot, idle, press, answer, tmp_path
+    people, release_into, press, finish, tmp_path
 ):
     plan = people.session.plan
     people.session.edit("values", plan.with_columns({c.name: {"purpose": "values"} for c in plan.columns}))
-    told = release(people, qtbot, idle, press, answer, tmp_path / "out.csv")
+    told = release_into(tmp_path / "out.csv")
     noise = text(people, "release_noise")
     assert noise.startswith("⚠ Mostly noise: age, zip, income.")
     assert "synthetic rows, statistics or a model instead" in noise
@@ -73,16 +68,13 @@ def test_what_is_mostly_noise_is_said_on_the_page_in_the_question_and_after(
     assert "A recipient can learn" in told[0]
     press(people, "release_to_protect")
     assert people.page.objectName() == "page_protect"
-    press(people, "tab_released")
-    idle(people)
+    finish(people, "tab_released")
     assert "Mostly noise: age" in text(people, "shown_release_worth")
 
 
-def test_where_most_of_it_is_noise_the_highlighted_button_pays_nothing(people, idle, press):
+def test_where_most_of_it_is_noise_the_highlighted_button_pays_nothing(people, at_release, idle, finish):
     people.session.set_epsilon(Decimal("0.01"))
-    people.session.choose_way("rows")
-    people.show_page("release")
-    idle(people)
+    at_release()
     assert highlighted(people) == ["release_to_ways"]
     assert people.findChild(QAbstractButton, "release_now").isEnabled()
     people.session.set_epsilon(Decimal(3))
@@ -90,41 +82,34 @@ def test_where_most_of_it_is_noise_the_highlighted_button_pays_nothing(people, i
     assert highlighted(people) == ["release_now"]
     people.session.set_epsilon(Decimal("0.01"))
     idle(people)
-    press(people, "release_to_ways")
-    idle(people)
+    finish(people, "release_to_ways")
     assert people.page.objectName() == "page_ways"
 
 
-def test_what_was_released_before_is_listed_in_the_room_released_alone(people, qtbot, idle, press, answer, tmp_path):
+def test_what_was_released_before_is_listed_in_the_room_released_alone(
+    people, at_release, release_into, load, finish, tmp_path
+):
     target = tmp_path / "out.csv"
-    release(people, qtbot, idle, press, answer, target)
+    release_into(target)
     people.session.may_leave = lambda then: True
-    people.open("sample:iris")
-    idle(people)
-    people.session.choose_way("rows")
-    people.show_page("release")
-    idle(people)
+    load(people, "sample:iris")
+    at_release()
     assert highlighted(people) == ["release_to_ways"]  # most of iris would be noise
-    people.open("sample:people")
-    idle(people)
-    people.session.choose_way("rows")
-    people.show_page("release")
-    idle(people)
+    load(people, "sample:people")
+    at_release()
     assert people.session.released == ()
     # The cap is spent: the ledger would refuse, so nothing blue pays.
     assert highlighted(people) == ["release_onward"]
     assert text(people, "fact_left") == "1"
     assert people.findChild(QLabel, "fact_left").accessibleName() == "short for this plan: 1"
-    press(people, "tab_released")
-    idle(people)
+    finish(people, "tab_released")
     assert people.findChild(QLabel, "shown_release_file").accessibleName() == str(target)
-    press(people, "shown_release_verify")
-    idle(people)
+    finish(people, "shown_release_verify")
     assert text(people, "shown_release_result").startswith("✓")
 
 
-def test_what_will_be_published_is_in_sight_again_after_a_release(people, qtbot, idle, press, answer, tmp_path):
-    release(people, qtbot, idle, press, answer, tmp_path / "out.csv")
+def test_what_will_be_published_is_in_sight_again_after_a_release(people, release_into, idle, press, tmp_path):
+    release_into(tmp_path / "out.csv")
     area = people.findChild(QWidget, "release_area")
     people.session.set_epsilon(Decimal("0.5"))
     idle(people)
@@ -132,43 +117,35 @@ def test_what_will_be_published_is_in_sight_again_after_a_release(people, qtbot,
 
 
 def test_a_release_is_suggested_where_the_last_one_went_and_not_beside_the_raw_table(
-    window, qtbot, idle, press, answer, tmp_path
+    window, at_release, release_into, load, tmp_path
 ):
     raw, mine = tmp_path / "raw", tmp_path / "mine"
     raw.mkdir(), mine.mkdir()
     (raw / "two.csv").write_text("a,b\n" + "".join(f"{i % 7},{i % 3}\n" for i in range(50)))
-    window.open("sample:people")
-    idle(window)
-    release(window, qtbot, idle, press, answer, mine / "out.csv")
+    load(window, "sample:people")
+    release_into(mine / "out.csv")
     window.session.may_leave = lambda then: True
-    window.open(str(raw / "two.csv"))
-    idle(window)
-    window.session.choose_way("rows")
-    window.show_page("release")
-    idle(window)
+    load(window, raw / "two.csv")
+    at_release()
     assert window.findChild(QLineEdit, "release_target").text() == str(mine / "two-released.csv")
 
 
-def test_a_folder_that_no_program_opens_is_named(people, qtbot, idle, press, answer, tmp_path, monkeypatch):
+def test_a_folder_that_no_program_opens_is_named(people, release_into, press, finish, tmp_path, monkeypatch):
     monkeypatch.setattr(release_card.QDesktopServices, "openUrl", lambda url: False)  # a system without a file manager
-    release(people, qtbot, idle, press, answer, tmp_path / "out.csv")
-    press(people, "tab_released")
-    idle(people)
+    release_into(tmp_path / "out.csv")
+    finish(people, "tab_released")
     press(people, "shown_release_folder")
     assert str(tmp_path) in text(people, "shown_release_result")
 
 
-def test_a_release_whose_file_was_moved_says_so(people, qtbot, idle, press, answer, tmp_path):
+def test_a_release_whose_file_was_moved_says_so(people, release_into, load, finish, tmp_path):
     target = tmp_path / "out.csv"
-    release(people, qtbot, idle, press, answer, target)
+    release_into(target)
     target.unlink()
     people.session.may_leave = lambda then: True
-    people.open("sample:iris")
-    idle(people)
-    people.open("sample:people")
-    idle(people)
-    press(people, "tab_released")
-    idle(people)
+    load(people, "sample:iris")
+    load(people, "sample:people")
+    finish(people, "tab_released")
     assert "is not there any more" in text(people, "shown_release_gone")
     with Ledger.open() as book:
         assert [r.status for r in book.releases()] == ["charged"]

@@ -36,6 +36,13 @@ HEIGHT = Attribute(name="y", kind="real", lower=-1, upper=1)
 CORNER = [(1, 1, 0), *[(-1, -1, 1)] * 4]
 """Five rows, of which the first, at a corner, is alone in its class, next to its centre, and all that varies."""
 
+
+def box(rows: list[Any], *, target: Any = None, times: float = 6.0, seen: Any = None, **parameters: Any) -> BlackBox:
+    """Rows of two numbers between -1 and 1, at ε = 2; the sound side is left to the slow tests."""
+    given = {"epsilon": 2.0, **parameters}
+    return BlackBox(rows, given, 4_000, times, seen, slow=True, attributes=SIDES, target=target)
+
+
 BLOCKS = (Tables(1, [(x, 0, 0, y) for x in (-3, 5) for y in (0, 4.9, 10)]), Tables(3, [(-3, 0, 0, 0), (5, 1, 2, 10)]))
 NAN = float("nan")
 
@@ -58,7 +65,7 @@ class TestNaiveBayes(LearnerConformance):
         Tables(2, [*itertools.product((-3, 1, 5), (NAN, 1), (0, 2), (0, 1))]),
         Tables(6, [(5, 1, 0, 0), (-3, NAN, 2, 1)]),
     )
-    black_boxes = (BlackBox(CORNER, {"epsilon": 2.0, "delta": 1e-4}, 4_000, 12.0, slow=True, attributes=SIDES),)
+    black_boxes = (box(CORNER, times=12.0, delta=1e-4),)
 
 
 class TestBestClassifier(LearnerConformance):
@@ -106,15 +113,13 @@ class TestLinearRegression(LearnerConformance):
     )
     # The first row, at the edge, makes x worth choosing; the sums follow from the choice.
     black_boxes = tuple(
-        BlackBox(
+        box(
             [(1, -1, 1), *[(0, 0, 0)] * 4],
-            {"epsilon": 2.0, "columns": 1, **more},
-            4_000,
-            times,
-            lambda model: [*model.chosen, *model.answer],
-            slow=True,
-            attributes=SIDES,
             target=HEIGHT,
+            times=times,
+            seen=lambda model: [*model.chosen, *model.answer],
+            columns=1,
+            **more,
         )
         for more, times in (({}, 6.0), ({"delta": 1e-6}, 12.0))
     )
@@ -139,24 +144,8 @@ class TestLogisticRegression(LearnerConformance):
         Tables(4, [(5, 1, 0), (-3, NAN, 1)]),
     )
     black_boxes = (
-        BlackBox(
-            [(0.5, 0.5, 0), (0.5, 0.5, 1)],
-            {"epsilon": 2.0, "weights_from": "search"},
-            4_000,
-            6.0,
-            slow=True,
-            attributes=SIDES,
-            target=TWO,
-        ),
-        BlackBox(
-            CORNER,
-            {"epsilon": 2.0, "weights_from": "sums", "columns": 2},
-            4_000,
-            6.0,
-            slow=True,
-            attributes=SIDES,
-            target=TWO,
-        ),
+        box([(0.5, 0.5, 0), (0.5, 0.5, 1)], target=TWO, weights_from="search"),
+        box(CORNER, target=TWO, weights_from="sums", columns=2),
     )
 
 
@@ -177,17 +166,7 @@ FORESTS = (
 
 class TestRandomForest(LearnerConformance):
     chosen = learners.RANDOM_FOREST
-    black_boxes = (
-        BlackBox(
-            CORNER,
-            {"epsilon": 2.0, "delta": 1e-4, "trees": 1, "depth": 1},
-            4_000,
-            12.0,
-            slow=True,
-            attributes=SIDES,
-            target=TWO,
-        ),
-    )
+    black_boxes = (box(CORNER, target=TWO, times=12.0, delta=1e-4, trees=1, depth=1),)
     attributes, target = (X, STEPS, COLOUR), THREE
     ways = FORESTS
     tables = (
@@ -241,17 +220,7 @@ class TestAdditiveRegression(LearnerConformance):
         Tables(3, [(5, 3, 2, 10), (5, NAN, 2, 0)]),
     )
     # The first row, at the edge, moves the counts of both cells, the start and every turn.
-    black_boxes = (
-        BlackBox(
-            [(1, 1, 1), *[(-1, -1, 0)] * 3],
-            {"epsilon": 2.0, "parts": 2, "columns": 2},
-            4_000,
-            6.0,
-            slow=True,
-            attributes=SIDES,
-            target=HEIGHT,
-        ),
-    )
+    black_boxes = (box([(1, 1, 1), *[(-1, -1, 0)] * 3], target=HEIGHT, parts=2, columns=2),)
 
 
 class TestAdditiveTrees(TestAdditiveRegression):
@@ -262,17 +231,7 @@ class TestAdditiveTrees(TestAdditiveRegression):
         Tables(2, [(-3, NAN, 1, 0), (5, 3, 2, 1), (1, 1, 0, 2), (5, 3, 2, 0)]),
         Tables(3, [(5, 3, 2, 1), (5, NAN, 2, 0)]),
     )
-    black_boxes = (
-        BlackBox(
-            [(1, 1, 1), *[(-1, -1, 0)] * 3],
-            {"epsilon": 2.0, "parts": 2, "columns": 2},
-            4_000,
-            6.0,
-            slow=True,
-            attributes=SIDES,
-            target=TWO,
-        ),
-    )
+    black_boxes = (box([(1, 1, 1), *[(-1, -1, 0)] * 3], target=TWO, parts=2, columns=2),)
 
 
 class TestAdditiveTreesOfTwo(TestAdditiveTrees):
@@ -327,8 +286,7 @@ class TestKMeans(LearnerConformance):
         Tables(4, [(5, 1, 0), (-3, NAN, 1)]),
     )
     black_boxes = tuple(
-        BlackBox(CORNER, {"epsilon": 2.0, "rounds": 1, **more}, 4_000, times, slow=True, attributes=SIDES)
-        for more, times in (({}, 6.0), ({"delta": 1e-4}, 12.0))
+        box(CORNER, times=times, rounds=1, **more) for more, times in (({}, 6.0), ({"delta": 1e-4}, 12.0))
     )
 
 
@@ -342,16 +300,7 @@ class TestDbscan(LearnerConformance):
         Tables(5, [(-9, NAN, 0, 0), (5, 1, 2, 0)]),
     )
     # The only row of its cell.
-    black_boxes = (
-        BlackBox(
-            [(0.9, 0.9, 0), (-0.5, -0.5, 0), (-0.5, -0.5, 0)],
-            {"epsilon": 1.0, "parts": 2},
-            4_000,
-            6.0,
-            slow=True,
-            attributes=SIDES,
-        ),
-    )
+    black_boxes = (box([(0.9, 0.9, 0), (-0.5, -0.5, 0), (-0.5, -0.5, 0)], epsilon=1.0, parts=2),)
 
 
 class TestPCA(LearnerConformance):
@@ -435,11 +384,7 @@ def of_what_was_not_declared(self: Any, ask: Any, setting: Any, X: Any, y: Any) 
 
 
 @pytest.mark.parametrize(
-    ("learn", "error"),
-    [
-        (with_ten_times_the_epsilon, TypeError),
-        (of_what_was_not_declared, UndeclaredError),
-    ],
+    ("learn", "error"), [(with_ten_times_the_epsilon, TypeError), (of_what_was_not_declared, UndeclaredError)]
 )
 def test_a_toy_that_spends_what_was_not_paid_draws_no_bit(learn: Any, error: type[Exception]) -> None:
     with pytest.raises(error):

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from classification_tables import Table, breast_cancer, iris
+from sklearn import cluster
 from sklearn.cluster import KMeans as Reference
+from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from workbench.data.schema import Attribute
-from workbench.learners.kmeans import (
-    FIGURES,
-    KMeans,
-    KMeansParameters,
-    figures,
-    mean_deviation,
-    squared_distances,
-)
+from workbench.learners.dbscan import COUNTS, Dbscan, DbscanModel, DbscanParameters, Setting
+from workbench.learners.kmeans import FIGURES, KMeans, KMeansParameters, figures, mean_deviation, squared_distances
+from workbench.learners.tasks import EMPTY
+from workbench.params import ParameterError
+from workbench.privacy.audit import epsilon_lower
 from workbench.work.noise import Exact, Study
 
-ATTRIBUTES = (
-    Attribute(name="x", kind="real", lower=-3, upper=5),
-    Attribute(name="gap", kind="real", lower=0, upper=1, missing="own-value"),
-)
 TARGET = Attribute(name="group", kind="category", domain=("a", "b"))
 
 
@@ -93,3 +90,122 @@ def test_the_number_of_groups_can_be_given_and_categories_have_places() -> None:
     assert centres[:, 1] == pytest.approx([1, 5, 9], abs=0.7)
     assert list(centres[:, 0]) == [0, 1, 2]
     assert adjusted_rand_score(colour, learner.predict(np.column_stack([colour, size]))) > 0.95
+
+
+# -- DBSCAN on a grid: neighbours in whole numbers, groups that are found, and why noise on distances protects nobody
+
+
+PLANE = (Attribute(name="u", kind="real", lower=-2, upper=3), Attribute(name="v", kind="real", lower=-2, upper=2))
+
+
+def study(seed: int = 0) -> Study:
+    return Study(np.random.default_rng(seed))
+
+
+def moons(rows: int = 3_000) -> tuple[np.ndarray, np.ndarray]:
+    return make_moons(rows, noise=0.05, random_state=0)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+def test_groups_of_any_shape_are_found(epsilon: float) -> None:
+    X, y = moons()
+    parameters = DbscanParameters(epsilon=epsilon, parts=16, min_rows=12)
+    scores = [
+        adjusted_rand_score(y, Dbscan(PLANE, TARGET, parameters, study(seed)).fit(X, [0] * len(X)).predict(X))
+        for seed in range(5)
+    ]
+    assert np.mean(scores) > 0.9  # k-means reaches 0.25 here
+
+
+def test_without_noise_it_agrees_with_the_ordinary_one_about_clear_groups() -> None:
+    X, _ = moons()
+    ours = Dbscan(PLANE, TARGET, DbscanParameters(parts=32, min_rows=3), Exact()).fit(X, [0] * len(X))
+    assert adjusted_rand_score(cluster.DBSCAN(eps=0.2).fit_predict(X), ours.predict(X)) > 0.98
+
+
+def test_iris_falls_into_groups_in_private() -> None:
+    data = iris()
+    scores = [
+        adjusted_rand_score(
+            data.y,
+            Dbscan(data.attributes, data.target, DbscanParameters(epsilon=3.0), study(seed))
+            .fit(data.X, data.y)
+            .predict(data.X),
+        )
+        for seed in range(10)
+    ]
+    assert np.mean(scores) > 0.4
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.3, 5.0])
+def test_noise_alone_makes_hardly_any_cell_dense(epsilon: float) -> None:
+    """At most 0.1 false cells are expected a fit; 60 or more in 200 fits would have odds below 1e-6."""
+    X = np.zeros((500, 2))
+    false = 0
+    for seed in range(200):
+        model = (
+            Dbscan(PLANE, TARGET, DbscanParameters(epsilon=epsilon, parts=10), study(seed)).fit(X, [EMPTY] * 500).model_
+        )
+        false += len(model.dense_)
+    assert false < 60
+
+
+def test_rows_in_no_dense_cell_join_the_nearest_group_or_stand_apart() -> None:
+    X = np.array([[-1.9, -1.9]] * 50 + [[2.9, 1.9]] * 40 + [[0.4, 0.0]])
+    y = [0] * len(X)
+    near, apart = (
+        Dbscan(PLANE, TARGET, DbscanParameters(parts=9, min_rows=5, outliers=o), Exact()).fit(X, y).predict(X)
+        for o in ("nearest", "apart")
+    )
+    assert list(np.unique(near)) == [0, 1]
+    assert list(np.unique(apart)) == [-1, 0, 1]
+    assert apart[-1] == -1
+    assert (apart[:50] == 0).all(), "the largest group is the first"
+
+
+def test_where_nothing_is_dense_there_is_one_group() -> None:
+    X = np.random.default_rng(0).uniform(-2, 2, (20, 2))
+    assert set(Dbscan(PLANE, TARGET, DbscanParameters(epsilon=0.01), study()).fit(X, [0] * 20).predict(X)) <= {0}
+
+
+def test_more_cells_than_can_be_counted_are_refused_before_the_charge() -> None:
+    many = tuple(Attribute(name=f"c{j}", kind="real", lower=0, upper=1) for j in range(20))
+    with pytest.raises(ParameterError, match="1,048,576 cells"):
+        Dbscan(many, TARGET, DbscanParameters(epsilon=1.0), study()).cost(100)
+    with pytest.raises(ParameterError, match="fewer columns"):
+        Dbscan(many[:4], TARGET, DbscanParameters(epsilon=1.0, parts=64), study()).cost(100)
+
+
+def test_the_grid_follows_from_public_facts_alone() -> None:
+    sizes = {}
+    for rows, epsilon in ((100, 0.1), (100, 10.0), (100_000, 1.0)):
+        sizes[rows, epsilon] = Setting(PLANE, TARGET, DbscanParameters(epsilon=epsilon), rows, True).sizes
+    assert sizes[100, 0.1] <= sizes[100, 10.0] <= sizes[100_000, 1.0]
+
+
+def test_the_file_holds_counts_and_is_checked() -> None:
+    X, _ = moons(500)
+    model = Dbscan(PLANE, TARGET, DbscanParameters(epsilon=3.0), study()).fit(X, [0] * 500)
+    plain = json.loads(json.dumps(model.to_plain()))
+    assert set(plain["answers"]) == {COUNTS}
+    np.testing.assert_array_equal(DbscanModel.from_plain(plain).predict(X), model.predict(X))
+    for answers in ({}, {COUNTS: plain["answers"][COUNTS][1:]}, {COUNTS: [0.5] * len(plain["answers"][COUNTS])}):
+        with pytest.raises(ParameterError):
+            DbscanModel.from_plain({**plain, "answers": answers})
+
+
+def test_noise_on_distances_protects_nobody() -> None:
+    """The classroom's way: DBSCAN on distances with Laplace noise of scale 1/ε. One far row is told from none."""
+    epsilon = 1.0
+    generator = np.random.default_rng(3)
+
+    def labels_of(rows: np.ndarray) -> float:
+        apart = np.abs(rows[:, None, :] - rows[None]).sum(axis=2)
+        noisy = np.maximum(apart + generator.laplace(0, 1 / epsilon, apart.shape), 0)
+        noisy = np.triu(noisy, 1) + np.triu(noisy, 1).T
+        return float(cluster.DBSCAN(eps=3.0, min_samples=3, metric="precomputed").fit_predict(noisy)[-1] == -1)
+
+    near = np.zeros((8, 2))
+    far = np.vstack([near[:-1], [100.0, 100.0]])
+    sides = [np.array([labels_of(rows) for _ in range(600)]) for rows in (far, near)]
+    assert epsilon_lower(*sides, alpha=1e-7).refutes(epsilon)

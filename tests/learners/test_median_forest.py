@@ -17,10 +17,16 @@ from regression_tables import boston, diabetes_progression
 from sklearn.base import clone
 
 from workbench.data.schema import Attribute
-from workbench.learners import MEDIAN_FOREST, MEDIAN_XGBOOST, Learner
+from workbench.learners import Learner
 from workbench.learners.checks import checked_numbers
 from workbench.learners.median_forest.blocks import MOST_ASKED, AskedRows, deal, expected_medians
-from workbench.learners.median_forest.estimator import AnsweredRows, Blocks, SampleAndAggregate
+from workbench.learners.median_forest.estimator import (
+    MEDIAN_FOREST,
+    MEDIAN_XGBOOST,
+    AnsweredRows,
+    Blocks,
+    SampleAndAggregate,
+)
 from workbench.params import BudgetRefusedError, InputError, ParameterError
 from workbench.params.errors import how_to_install
 from workbench.privacy.accounting.event import Cost
@@ -176,7 +182,7 @@ def test_every_asked_row_is_charged_before_a_row_is_read(asked: str) -> None:
 
 def test_what_may_be_released_names_its_rows() -> None:
     model = made(MEDIAN_FOREST, Charged(lambda cost: None), epsilon=1)
-    with pytest.raises(ParameterError, match="each prediction costs epsilon; give ask"):
+    with pytest.raises(ParameterError, match="each prediction costs epsilon; name a file of public rows"):
         model.fit(*rows_of(8))
     with pytest.raises(ParameterError, match="epsilon is not given"):
         made(MEDIAN_FOREST, study()).fit(*rows_of(8))

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from classification_tables import DIABETES, breast_cancer, iris, table
+from sklearn.metrics import accuracy_score, f1_score
+from sklearn.model_selection import train_test_split
+from sklearn.naive_bayes import CategoricalNB, GaussianNB
 
 from workbench.data.schema import Attribute
 from workbench.learners.naive_bayes.estimator import NaiveBayes, NaiveBayesModel
+from workbench.learners.naive_bayes.likelihood import CellDensity, GaussianDensity
 from workbench.learners.naive_bayes.parameters import NaiveBayesParameters
 from workbench.params import BudgetRefusedError, InputError, ParameterError
 from workbench.privacy.accounting.event import Composed, Cost
@@ -38,17 +45,6 @@ def learner(noise: Any, epsilon: float | None = 1.0, **parameters: float) -> Nai
 
 def study(seed: int = 0) -> Study:
     return Study(np.random.default_rng(seed))
-
-
-class Unreadable:
-    """A table whose shape is public and whose rows nobody may look at yet."""
-
-    def __init__(self, *shape: int) -> None:
-        self.shape = shape
-        self.ndim = len(shape)
-
-    def __array__(self, *_args: object, **_kwargs: object) -> np.ndarray:
-        raise AssertionError("the rows were read")
 
 
 def refuse(_cost: Cost) -> None:
@@ -261,3 +257,135 @@ def test_undeclared_facts_are_refused_before_anything_is_charged(
         NaiveBayes(attributes, target, NaiveBayesParameters(epsilon=1), Charged(refuse)).fit(
             np.zeros((5, len(attributes))), np.zeros(5, dtype=int)
         )
+
+
+# -- Without noise: plain naive Bayes, to rounding --------------------------------------------------------------------
+
+
+PLAIN = NaiveBayesParameters()
+
+
+@pytest.fixture
+def bayes(golden_entries: list[dict[str, Any]]) -> dict[str, tuple[float, float]]:
+    """The golden values of naive Bayes with their tolerances."""
+    return {e["name"]: (e["value"], e["tolerance"]) for e in golden_entries if e["name"].startswith("bayes_")}
+
+
+def category(name: str, *domain: str) -> Attribute:
+    return Attribute(name=name, kind="category", domain=domain)
+
+
+def test_diabetes_reference_accuracy_and_f1(shared_data: Path) -> None:
+    rows = np.loadtxt(shared_data / "diabetes.csv", delimiter=",", skiprows=1)
+    X, y = rows[:, :8], rows[:, 8].astype(np.int64)
+    for column in (1, 2, 3, 4, 5):  # a zero there is a missing value, and the median is of the values that are there
+        X[X[:, column] == 0, column] = np.median(X[X[:, column] != 0, column])
+    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, test_size=0.2)
+
+    reference = GaussianNB().fit(X_train, y_train)
+    named = table(X, y, DIABETES)
+    ours = NaiveBayes(named.attributes, named.target, PLAIN, Exact()).fit(X_train, y_train)
+
+    for classifier in (reference, ours):
+        predicted = classifier.predict(X_test)
+        assert accuracy_score(y_test, predicted) == pytest.approx(0.7857142857, abs=1e-10)
+        assert f1_score(y_test, predicted) == pytest.approx(0.6373626374, abs=1e-10)
+    np.testing.assert_array_equal(ours.predict(X_test), reference.predict(X_test))
+
+
+@pytest.mark.parametrize("make", [iris, breast_cancer])
+def test_probabilities_equal_gaussian_naive_bayes(make) -> None:
+    data = make()
+    reference = GaussianNB(var_smoothing=0).fit(data.X, data.y)
+    ours = NaiveBayes(data.attributes, data.target, PLAIN, Exact()).fit(data.X, data.y)
+    for j, density in ours.model_.densities_.items():
+        lower, upper = data.attributes[j].bounds()
+        half = (upper - lower) / 2
+        np.testing.assert_allclose((lower + upper) / 2 + half * density.means, reference.theta_[:, j], rtol=1e-7)
+        np.testing.assert_allclose(half**2 * density.variances, reference.var_[:, j], rtol=1e-5)
+    np.testing.assert_allclose(ours.predict_proba(data.X), reference.predict_proba(data.X), atol=1e-4)
+    np.testing.assert_allclose(
+        ours.model_.joint_log_likelihood(data.X), reference.predict_joint_log_proba(data.X), rtol=2e-5
+    )
+
+
+def test_probabilities_equal_categorical_naive_bayes() -> None:
+    generator = np.random.default_rng(3)
+    y = generator.integers(0, 3, 200)
+    X = np.column_stack([(y + generator.integers(0, 2, 200)) % 4, generator.integers(0, 3, 200)]).astype(float)
+    attributes = [category("a", *"wxyz"), category("b", *"uvw")]
+    reference = CategoricalNB(min_categories=[4, 3]).fit(X.astype(int), y)
+    ours = NaiveBayes(attributes, category("y", *"rst"), PLAIN, Exact()).fit(X, y)
+    np.testing.assert_allclose(ours.predict_proba(X), reference.predict_proba(X.astype(int)), rtol=1e-12)
+
+
+def test_mixed_attributes_multiply_their_densities() -> None:
+    generator = np.random.default_rng(4)
+    y = generator.integers(0, 2, 300)
+    numbers, codes = generator.normal(y, 1.0), (y + (generator.random(300) < 0.3)) % 2
+    number = Attribute(name="number", kind="real", lower=-10, upper=10)
+    flag = Attribute(name="flag", kind="boolean")
+    both = NaiveBayes([number, flag], category("y", "n", "p"), PLAIN, Exact())
+    joint = both.fit(np.column_stack([numbers, codes]), y).model_.joint_log_likelihood(
+        np.column_stack([numbers, codes])
+    )
+    gauss = GaussianNB(var_smoothing=0).fit(numbers[:, None], y).predict_joint_log_proba(numbers[:, None])
+    cells = CategoricalNB().fit(codes[:, None], y)
+    np.testing.assert_allclose(
+        joint, gauss + cells.predict_joint_log_proba(codes[:, None]) - cells.class_log_prior_, rtol=1e-6
+    )
+
+
+def test_golden_missed_payment(shared_data: Path, bayes: dict[str, tuple[float, float]]) -> None:
+    domains = {"Age": ("Young", "Medium", "Old"), "Income": ("Low", "Medium", "High"), "Gender": ("Male", "Female")}
+    lines = (shared_data / "missed_payment.csv").read_text().splitlines()[1:]
+    cells = [line.split(",") for line in lines]
+    X = np.array([[d.index(c) for d, c in zip(domains.values(), row, strict=False)] for row in cells], dtype=float)
+    y = np.array([("No", "Yes").index(row[3]) for row in cells])
+    attributes = [category(name, *domain) for name, domain in domains.items()]
+    exact = NaiveBayesParameters(smoothing=0)
+    model = NaiveBayes(attributes, category("Missed", "No", "Yes"), exact, Exact()).fit(X, y).model_
+
+    person = np.array([[0, 1, 1]], dtype=float)  # Young, Medium, Female
+    joint = np.exp(model.joint_log_likelihood(person)[0])
+    for found, key in ((joint[0], "bayes_missed_no"), (joint[1], "bayes_missed_yes")):
+        value, tolerance = bayes[key]
+        assert found == pytest.approx(value, abs=tolerance)
+    value, tolerance = bayes["bayes_posterior_yes"]
+    assert model.predict_proba(person)[0, 1] == pytest.approx(value, abs=tolerance)
+
+
+def test_golden_sex_classification_with_sample_variances(
+    shared_data: Path, bayes: dict[str, tuple[float, float]]
+) -> None:
+    rows = [line.split(",") for line in (shared_data / "sex_classification.csv").read_text().splitlines()[1:]]
+    X = np.array([[float(v) for v in row[1:]] for row in rows])
+    y = np.array([("masc", "fem").index(row[0]) for row in rows])
+    bounds = {"height": (100, 220), "weight": (20, 180), "foot": (10, 40)}
+    named = table(X, y, bounds)
+    model = NaiveBayes(named.attributes, named.target, PLAIN, Exact()).fit(X, y).model_
+
+    person = np.array([183.0, 59.0, 20.0])
+    joint = np.array([0.5, 0.5])
+    for j, (name, (lower, upper)) in enumerate(bounds.items()):
+        density = model.densities_[j]
+        assert isinstance(density, GaussianDensity)
+        # The source divides by n − 1, maximum likelihood by n = 4.
+        sample = dataclasses.replace(density, variances=density.variances * 4 / 3)
+        found = np.exp(sample.log_density(person[j : j + 1])[0])
+        joint *= found
+        for c, sex in enumerate("mf"):
+            variance, _ = bayes[f"bayes_var_{name}_{sex}"]
+            assert sample.variances[c] * ((upper - lower) / 2) ** 2 == pytest.approx(variance, rel=1e-6)
+            assert found[c] == pytest.approx(bayes[f"bayes_pdf_{name[0]}_{sex}"][0], rel=1e-5)
+    assert joint == pytest.approx([bayes["bayes_male_joint"][0], bayes["bayes_female_joint"][0]], rel=1e-5)
+    assert model.predict(person[None]) == [1]
+
+
+def test_an_unseen_category_without_smoothing_falls_back_to_the_class_sizes() -> None:
+    attributes = [category("a", "x", "y", "z")]
+    model = NaiveBayes(attributes, category("y", "n", "p"), NaiveBayesParameters(smoothing=0), Exact()).fit(
+        [[0], [1], [0], [1]], [0, 1, 0, 0]
+    )
+    assert isinstance(model.model_.densities_[0], CellDensity)
+    np.testing.assert_allclose(model.predict_proba([[2]]), [[0.75, 0.25]])

@@ -7,16 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from classification_tables import (
-    DIFFPRIVLIB,
-    Table,
-    breast_cancer,
-    deviation_of_mean,
-    diabetes,
-    iris,
-    skewed,
-    titanic,
-)
+from classification_tables import DIFFPRIVLIB, Table, breast_cancer, deviation_of_mean, diabetes, iris, skewed, titanic
 
 from workbench.learners.naive_bayes.estimator import NaiveBayes
 from workbench.learners.naive_bayes.parameters import NaiveBayesParameters

@@ -16,15 +16,7 @@ import pytest
 import workbench
 from workbench.params import InputError, ParameterError, Parameters
 from workbench.params.codec import parse_json
-from workbench.params.field import (
-    BooleanField,
-    ChoiceField,
-    Field,
-    IntegerField,
-    RealField,
-    TextField,
-    TextsField,
-)
+from workbench.params.field import BooleanField, ChoiceField, Field, IntegerField, RealField, TextField, TextsField
 from workbench.params.lists import RecordsField
 
 HEAVY = ("workbench.gui", "workbench.__main__")

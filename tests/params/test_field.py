@@ -105,12 +105,7 @@ def test_toml_gives_back_what_it_was_given(tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"a = [", "is not TOML"),
-        (b"\xff\xfe\x00", "is not UTF-8"),
-        (None, "does not exist"),
-    ],
+    ("content", "said"), [(b"a = [", "is not TOML"), (b"\xff\xfe\x00", "is not UTF-8"), (None, "does not exist")]
 )
 def test_unreadable_toml_is_one_sentence(tmp_path: Path, content: bytes | None, said: str) -> None:
     path = tmp_path / "x.toml"

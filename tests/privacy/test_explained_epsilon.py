@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from workbench.params import ParameterError
+from workbench.privacy.accounting.accountant import event_of, loss
+from workbench.privacy.accounting.epsilon_curve import EpsilonCurve
+from workbench.privacy.accounting.event import PoissonGaussian
+from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior, total_variation
+from workbench.privacy.accounting.questions import solve
 from workbench.privacy.explain.deployments import DEPLOYMENTS, published_between
 from workbench.privacy.explain.guide import QUESTIONS, advice
 from workbench.privacy.explain.sections import PRIORS, Section, factor, percent, sections, small
@@ -86,11 +95,11 @@ def test_what_is_no_guarantee_is_not_explained(epsilon, delta):
 
 
 def test_every_choice_leads_to_a_range_and_a_careful_answer_never_to_a_higher_one():
-    for given in itertools.product(*([a.name for a in q.answers] for q in QUESTIONS)):
-        found = advice(*given)
+    for answers in itertools.product(*([a.name for a in q.answers] for q in QUESTIONS)):
+        found = advice(*answers)
         assert 0 < found.low <= found.high <= 10
         for place, question in enumerate(QUESTIONS):
-            careful = list(given)
+            careful = list(answers)
             careful[place] = question.answers[0].name
             assert advice(*careful).high <= found.high
 
@@ -108,3 +117,115 @@ def test_the_rappor_values_are_those_of_its_parameters():
     once = hashes * math.log(high * (1 - low) / (low * (1 - high)))
     rappor = next(d for d in DEPLOYMENTS if d.what.startswith("RAPPOR"))
     assert (rappor.low, rappor.high) == (round(once, 2), round(permanent, 2))
+
+
+# -- Bounds on what an observer can come to believe -------------------------------------------------------------------
+
+
+def test_posterior_bounds_are_the_golden_ones(golden: dict[str, list[dict[str, Any]]]) -> None:
+    entries = golden["posterior_upper"]
+    assert len(entries) >= 7
+    for entry in entries:
+        belief = posterior(entry["inputs"]["eps"], entry["inputs"]["prior"])
+        assert belief.high == pytest.approx(entry["value"], abs=entry["tolerance"])
+
+
+def test_total_variation_is_the_golden_one(golden: dict[str, list[dict[str, Any]]]) -> None:
+    (entry,) = golden["tv_bound_eps_dp"]
+    assert total_variation(entry["inputs"]["eps"]) == pytest.approx(entry["value"], abs=entry["tolerance"])
+
+
+@given(epsilon=st.floats(0, 2000), prior=st.floats(0, 1))
+def test_bounds_enclose_the_prior(epsilon: float, prior: float) -> None:
+    belief = posterior(epsilon, prior)
+    assert 0 <= belief.low <= prior * (1 + 1e-15)
+    assert prior * (1 - 1e-15) <= belief.high <= 1
+
+
+@given(epsilon=st.floats(0, 30), prior=st.floats(1e-6, 1 - 1e-6))
+def test_the_odds_move_by_e_to_the_epsilon(epsilon: float, prior: float) -> None:
+    belief = posterior(epsilon, prior)
+    odds = prior / (1 - prior)
+    assert belief.low / (1 - belief.low) == pytest.approx(odds * math.exp(-epsilon), rel=1e-6)
+    doubt = posterior(epsilon, 1 - prior)
+    assert belief.high == pytest.approx(1 - doubt.low, abs=1e-9), "the doubt falls as far as the belief rises"
+
+
+def test_certainty_and_zero_epsilon_do_not_move() -> None:
+    assert (posterior(3.0, 0.0).high, posterior(3.0, 1.0).low) == (0.0, 1.0)
+    assert posterior(0.0, 0.3).low == posterior(0.0, 0.3).high == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(("epsilon", "prior"), [(-1, 0.5), (math.nan, 0.5), (math.inf, 0.5), (1, -0.1), (1, math.nan)])
+def test_impossible_beliefs_are_refused(epsilon: float, prior: float) -> None:
+    with pytest.raises(ParameterError):
+        posterior(epsilon, prior)
+
+
+def test_the_note_says_that_delta_can_break_the_bounds() -> None:
+    assert "δ > 0" in DELTA_NOTE
+
+
+# -- One figure of a training run from the others; and an ε for each of a million steps -------------------------------
+
+
+GIVEN = {"rows": 60_000, "delta": 1e-5}
+
+
+def test_epsilon_is_the_accountants() -> None:
+    found = solve(**GIVEN, sigma=1.0, epochs=15, batch=64)
+    assert found.epsilon == pytest.approx(0.6111, abs=2e-3)
+
+
+@pytest.mark.parametrize("accountant", ["rdp", "rdp-classic"])
+@pytest.mark.parametrize("missing", ["sigma", "epochs", "batch"])
+def test_what_is_found_fits_epsilon_and_one_percent_more_does_not(missing: str, accountant: str) -> None:
+    asked = {"epsilon": 1.5, "sigma": 1.0, "epochs": 15, "batch": 64}
+    asked[missing] = None
+    found = solve(**GIVEN, **asked, accountant=accountant)
+    assert found.epsilon <= 1.5
+    more = {
+        "sigma": (found.batch, found.epochs, found.sigma / 1.01),
+        "epochs": (found.batch, int(found.epochs * 1.01) + 1, found.sigma),
+        "batch": (int(found.batch * 1.01) + 2, found.epochs, found.sigma),
+    }[missing]
+    batch, epochs, sigma = more
+    assert loss(event_of(60_000, batch, epochs, sigma), 1e-5, accountant).epsilon > 1.5
+
+
+def test_the_tightest_accountant_finds_at_least_as_many_epochs() -> None:
+    by_pld = solve(rows=1000, delta=1e-4, epsilon=2.0, sigma=2.0, batch=100)
+    by_rdp = solve(rows=1000, delta=1e-4, epsilon=2.0, sigma=2.0, batch=100, accountant="rdp")
+    assert by_pld.epsilon <= 2.0
+    assert by_pld.epochs > by_rdp.epochs
+
+
+def test_exactly_one_figure_has_to_be_open() -> None:
+    with pytest.raises(ParameterError, match="2 of epsilon"):
+        solve(**GIVEN, sigma=1.0, epochs=15)
+    with pytest.raises(ParameterError, match="0 of epsilon"):
+        solve(**GIVEN, sigma=1.0, epochs=15, batch=64, epsilon=1.0)
+    with pytest.raises(ParameterError, match="even one epoch"):
+        solve(**GIVEN, epsilon=1e-5, sigma=0.5, batch=600)
+
+
+@pytest.mark.slow
+def test_a_million_steps_within_ten_seconds_and_ten_microseconds_a_lookup() -> None:
+    run = PoissonGaussian(0.001, 1.2, 10**6)
+    start = time.process_time()  # of this process alone: the machine may have other work
+    curve = EpsilonCurve.build(run, 1e-6)
+    assert time.process_time() - start < 10
+    start = time.process_time()
+    for step in range(1, 10**6, 10):
+        curve.at(step)
+    assert (time.process_time() - start) / 10**5 < 1e-5
+
+
+@pytest.mark.slow
+def test_a_lookup_never_reports_less_than_the_truth() -> None:
+    run = PoissonGaussian(0.001, 1.2, 10**6)
+    curve = EpsilonCurve.build(run, 1e-6)
+    for step in (1, 2, 17, 999, 12_345, 250_000, 777_777, 999_999):
+        truth = loss(PoissonGaussian(0.001, 1.2, step), 1e-6).epsilon
+        # The truth is itself an upper bound, by a finer grid: the curve may be below it by the grids' difference alone.
+        assert curve.at(step) >= truth * (1 - 1e-3), step

@@ -11,7 +11,6 @@ import pytest
 from scipy import stats
 
 from workbench.params import ParameterError
-from workbench.privacy.audit import epsilon_lower
 from workbench.privacy.entropy import OsEntropy, SeededEntropy
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.error_profile import error_profile
@@ -95,23 +94,6 @@ def test_intervals_hold_as_often_as_they_say(kind: OracleKind) -> None:
             assert 0 <= found.low <= found.high <= 1
             missed += not found.low <= own <= found.high
     assert stats.binomtest(missed, 1500, 0.1, alternative="greater").pvalue > 1e-6
-
-
-@every_oracle
-def test_the_auditor_proves_no_more_than_epsilon_and_most_of_it(kind: OracleKind) -> None:
-    """The event that tells two values apart best: that one is supported and the other is not."""
-    made = kind.build(4, 1.0)
-    sides = []
-    for value in (0, 1):
-        reports = made.encode(np.full(ROWS, value), OsEntropy())
-        if kind is OLH:
-            cells = [made.hashed(reports[:, :2], np.full(ROWS, v)) == reports[:, 2] for v in (0, 1)]
-        else:
-            cells = [reports[:, 0], reports[:, 1]]
-        sides.append(2 * cells[0].astype(np.int64) + cells[1])
-    found = epsilon_lower(*sides, alpha=1e-7)
-    assert not found.refutes(made.exact_epsilon)
-    assert found.epsilon > 0.8
 
 
 @every_oracle

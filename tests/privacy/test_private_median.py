@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.params import ParameterError
-from workbench.privacy.audit import epsilon_lower
 from workbench.privacy.central.central_noise import NoNoise
 from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
 from workbench.privacy.central.private_median import (
@@ -248,14 +247,3 @@ def test_released_and_study_noise_draw_and_no_noise_does_not() -> None:
 def test_what_is_no_median_is_refused(aggregate: str, cells: list[int], size: int, epsilon: float) -> None:
     with pytest.raises(ParameterError):
         median_weights(aggregate, cells, size, epsilon)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("aggregate", AGGREGATES)
-@pytest.mark.parametrize("epsilon", [0.5, 2.0])
-def test_the_auditor_never_sees_more_than_epsilon(aggregate: str, epsilon: float) -> None:
-    pairs = [([0] * 9, [*[0] * 8, 31]), ([*[0] * 4, *[31] * 5], [*[0] * 5, *[31] * 4])]
-    for number, pair in enumerate(pairs):
-        noise = StudyNoise(np.random.default_rng([7, number]))
-        sides = [np.array([[private_median(aggregate, c, 32, epsilon, noise)] for _ in range(10_000)]) for c in pair]
-        assert not epsilon_lower(*(s.astype(np.float64) for s in sides), alpha=1e-7).refutes(epsilon)

@@ -61,7 +61,6 @@ class Case:
         work: how it is released as CSV.
         numbers: what a released file says, as a vector of a fixed length.
         formats: of its files.
-        samples: releases of each side of the bound.
     """
 
     plan: Plan
@@ -69,7 +68,6 @@ class Case:
     work: Work
     numbers: Callable[[bytes], Sequence[float]]
     formats: Mapping[str, str] = field(default_factory=lambda: {".csv": "csv"})
-    samples: int = 400
 
     def of(self, work: Work) -> Case:
         """The same with another work."""
@@ -398,7 +396,7 @@ class KindConformance:
     def test_its_files_prove_no_more_than_what_is_charged(self) -> None:
         """Here a few files, which show what is not noisy at all; finer faults are hunted in ``tests/attacks``."""
         case = self.case()
-        found = self.lower_bound(lambda seed: study_ask(case.work.events, seed), case.samples)
+        found = self.lower_bound(lambda seed: study_ask(case.work.events, seed), FEW)
         assert not found.refutes(float(case.work.cost().epsilon))
 
     def test_answers_without_noise_are_seen_in_its_files(self) -> None:

@@ -256,9 +256,3 @@ def test_a_part_that_was_changed_is_thrown_away_and_paid_anew(tmp_path: Path, mo
         assert not release_prepared(prepared, opened, notes.append).published_earlier
     assert any("not as it was written" in getattr(n, "text", "") for n in notes)
     assert statuses(ledger) == ["charged", "charged"]
-
-
-def test_progress_ends_certified(tmp_path: Path) -> None:
-    seen: list[Any] = []
-    release(tmp_path / "l.sqlite", tmp_path / "out.csv", emit=seen.append)
-    assert seen[-1].label == "certified"

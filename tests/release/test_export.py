@@ -1,9 +1,16 @@
 """What a release leaves: the table, its certificate and its charge."""
 
+from __future__ import annotations
+
 import hashlib
 import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
+from types import FrameType
 
 import jsonschema
 import numpy as np
@@ -11,15 +18,21 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from release_cases import CITIES, certificate_of, names_in, plan_of, raise_cap, release, statuses
+from release_cases import CITIES, certificate_of, names_in, plan_of, raise_cap, release, statuses, table_of
 from released import release_table
 
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, InputError
 from workbench.paths import resources
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.path import check_values, destination, prepare_rows, release_prepared
+from workbench.release.verdict import verdict_on
 from workbench.release.verify import verified_release, verify_in_ledger, verify_release
+from workbench.sanitize.calibrated import protected_columns
+from workbench.sanitize.engine import check_columns
 from workbench.sanitize.plan import Plan
+from workbench.sanitize.realisation import Realisation
+from workbench.signals.cancel import CancelToken
 
 SCHEMA = json.loads((resources() / "schemas" / "certificate.v2.schema.json").read_text("utf-8"))
 
@@ -313,3 +326,46 @@ def test_facts_of_a_dropped_column_are_not_published(tmp_path: Path) -> None:
     assert "person" in written, "that it was dropped is said"
     assert "Secret" not in written
     assert "Hidden" not in written
+
+
+# -- What a release and a preview need of plan and table is prepared once and passed on -------------------------------
+
+
+WATCHED = {f.__code__: f.__name__ for f in (check_columns, protected_columns, Plan.rows_of)}
+
+
+@contextmanager
+def counted() -> Iterator[Counter[str]]:
+    """Count the calls of the preparing functions, wherever they were imported to."""
+    calls: Counter[str] = Counter()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code in WATCHED:
+            calls[WATCHED[frame.f_code]] += 1
+
+    former = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        yield calls
+    finally:
+        sys.setprofile(former)
+
+
+@pytest.mark.parametrize("invalid", ["refuse", "replace"])
+def test_a_release_is_prepared_once(tmp_path: Path, invalid: str) -> None:
+    plan, table = plan_of(invalid=invalid), table_of(200)
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger, counted() as calls:
+        prepared = prepare_rows(plan, table, destination(tmp_path / "out.csv"))
+        check_values(prepared, CancelToken())
+        verdict = verdict_on(prepared, ledger)
+        done = release_prepared(prepared, ledger, account=verdict.account)
+    assert done.rows == 200
+    assert calls == {"check_columns": 1, "protected_columns": 1, "rows_of": 1}
+
+
+def test_looks_at_one_preview_check_the_columns_once() -> None:
+    with counted() as calls:
+        drawn = Realisation(table_of(200), plan_of(), 1, CancelToken())
+        for name in ("age", "city", "pay"):
+            assert drawn.all_rows(name).after[:200].tolist() == drawn.first_rows(name).after.tolist()
+    assert calls == {"check_columns": 1, "rows_of": 1}

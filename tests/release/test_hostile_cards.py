@@ -8,6 +8,7 @@ import json
 import random
 import re
 import shutil
+import tomllib
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -16,7 +17,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from release_cases import release as release_rows
 from released import release_table
+from test_statistics_release import release as release_statistics
+from test_synthetic_release import release as release_rows_of_nobody
 
 from workbench.data.table import Table
 from workbench.deep.features import Features
@@ -31,6 +35,7 @@ from workbench.release.model.on_release import train_on_release
 from workbench.release.model.release_learner import FitTask, release_fit
 from workbench.release.model.release_network import release_training
 from workbench.release.verify import verify_release
+from workbench.release.verify_any import verify_any
 from workbench.sanitize.plan import Plan
 
 ROWS = 200
@@ -284,3 +289,89 @@ def test_a_card_that_was_forged_throughout_is_not_believed_either(models: Path) 
     card = json.loads((models / NETWORK / CARD).read_text("utf-8"))
     card["training"]["noise_multiplier"] = card["parameters"]["noise"] = 20.0
     assert believed(models, NETWORK, [(("training",), card["training"])]) == []
+
+
+# -- Certificates of somebody else whose checksum was computed anew: the same lies as on cards, and nothing crashes
+
+
+KINDS = ("table", "statistics", "synthetic", "synthetic with delta")
+
+FREE_IN_CERTIFICATES: dict[tuple[Any, ...], str] = {
+    ("release_id",): "a random name, which the ledger knows",
+    ("time",): "of a clock, which the ledger knows",
+    ("program",): "of the program that wrote the certificate; nothing is computed from it",
+    ("rows",): "of the original of synthetic rows and of figures, which do not tell how many it had",
+    ("method", "answers"): "noisy sums whose figures, as the file writes them, are the same",
+    ("output", "file"): "the name that the file had; its bytes are named by their digest",
+}
+"""What a valid certificate can say otherwise without contradicting itself, and why that is so.
+
+The digest of a column's table is one of these where the table has a formula: doubles of another processor may differ in
+their last bit. Of tables that are found by solving, whose digest alone identifies them, it is checked.
+"""
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one release of each kind."""
+    folder = tmp_path_factory.mktemp("released")
+    for kind in KINDS:
+        (folder / kind).mkdir()
+    release_rows(folder / "1.sqlite", folder / "table" / "out.csv")
+    release_statistics(folder / "2.sqlite", folder / "statistics" / "out.csv")
+    release_rows_of_nobody(folder / "3.sqlite", folder / "synthetic" / "out.csv")
+    release_rows_of_nobody(folder / "4.sqlite", folder / "synthetic with delta" / "out.csv", delta="1e-5")
+    return folder
+
+
+def lies_of_certificate(path: Path) -> list[tuple[tuple[Any, ...], Any]]:
+    """Every place of a certificate with every hostile value."""
+    document, found = json.loads(path.read_text("utf-8")), []
+    for place in leaves(document):
+        present: Any = document
+        for key in place:
+            present = present[key]
+        found += [(place, value) for value in (*VALUES, *other(present)) if not _same(place, present, value)]
+    return found
+
+
+def _same(place: tuple[Any, ...], present: Any, value: Any) -> bool:
+    """Whether a value says nothing else: 1 for true, or a plan that is written otherwise."""
+    if place[-1:] == ("plan",) and isinstance(value, str):
+        try:
+            return tomllib.loads(value) == tomllib.loads(present)
+        except tomllib.TOMLDecodeError:
+            return False
+    return _equal(present, value) or (value is True and present == 1)
+
+
+def believed_certificates(folder: Path, chosen: list[tuple[tuple[Any, ...], Any]]) -> list[str]:
+    """The lies that `verify` believes, beyond what a certificate may say freely; each is judged without a crash."""
+    path = folder / "out.csv.certificate.json"
+    original, wrong = path.read_text("utf-8"), []
+    try:
+        for place, value in chosen:
+            path.write_text(json.dumps(changed(json.loads(original), place, value)), "utf-8")
+            free = any(place[: len(known)] == known for known in FREE_IN_CERTIFICATES) or place[-1:] == (
+                "table_digest",
+            )
+            if not verify_any(folder / "out.csv") and not free:
+                wrong.append(f"{folder.name}: {place} = {str(value)[:40]!r}")
+    finally:
+        path.write_text(original, "utf-8")
+    return wrong
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_certificate_that_contradicts_itself_is_not_believed(released: Path, kind: str) -> None:
+    assert verify_any(released / kind / "out.csv") == []
+    chosen = lies_of_certificate(released / kind / "out.csv.certificate.json")
+    chosen = [lie for lie in chosen if lie[0] == ("format",)] + random.Random(kind).sample(chosen, 40)
+    assert believed_certificates(released / kind, chosen) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_lie_of_a_certificate_is_believed(released: Path, kind: str) -> None:
+    wrong = believed_certificates(released / kind, lies_of_certificate(released / kind / "out.csv.certificate.json"))
+    assert not wrong, "\n".join(wrong)

@@ -101,7 +101,7 @@ class Synthetic(KindConformance):
             cells = pl.read_csv(io.BytesIO(data)).select(cell=pl.concat_str("u", "v", "w"))["cell"]
             return [float((cells == a + b + c).sum()) for a in "ab" for b in "ab" for c in "ab"]
 
-        return Case(plan, table, synthesis_work(plan, Decimal(1), 4, "csv", chosen), numbers, samples=120)
+        return Case(plan, table, synthesis_work(plan, Decimal(1), 4, "csv", chosen), numbers)
 
 
 class TestMarginals(Synthetic):
@@ -153,7 +153,7 @@ class TestValues(KindConformance):
             return [counts.get("a", 0.0), counts.get("b", 0.0), *(ends or [0.0, 0.0])]
 
         work = values_work(PLAN, asked, Decimal(1), Decimal("1e-5"), len(rows), "csv")
-        return Case(PLAN, table, work, numbers, samples=120)
+        return Case(PLAN, table, work, numbers)
 
 
 class TestNoisyRows(KindConformance):

@@ -1,14 +1,10 @@
-"""Released statistics: charged, certified, recomputed from the certificate, killed, and audited from outside."""
+"""Released statistics: charged, certified, and recomputed from the certificate."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import random
 import re
-import subprocess
-import sys
-import time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,14 +12,13 @@ from typing import Any
 import polars as pl
 import pytest
 from asks import released_ask
-from release_cases import assert_sound, certificate_of, forge, names_in, plan_of, statuses, table_of
+from release_cases import certificate_of, forge, plan_of, table_of
 
 from workbench.data.table import Table
 from workbench.gui.pages.release.statistics.figures_model import released
 from workbench.params import InputError
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import Released, destination, prepare, release_prepared
-from workbench.release.recover import finished_draw, recover
 from workbench.release.statistics import statistics_work as work_module
 from workbench.release.statistics.statistics_work import statistics_work
 from workbench.release.verify import verify_in_ledger
@@ -34,7 +29,6 @@ from workbench.signals.events import ignore
 from workbench.statistics.asked import Request, Statistic, usual_request
 from workbench.statistics.release_file import FORMATS, decode
 
-WHOLE = {"figures.csv", "figures.csv.certificate.json"}
 EVERY = Request(
     figures=(
         Statistic(statistic="histogram", column="age"),
@@ -67,15 +61,6 @@ def test_statistics_are_released_and_recomputed(tmp_path: Path, name: str) -> No
     assert verify_any(tmp_path / name) == []
     with Ledger.open(tmp_path / "l.sqlite") as opened:
         assert verify_in_ledger(ledger_claims(tmp_path / name), opened) == []
-
-
-def test_three_releases_of_a_tenth_fit_a_cap_of_three_tenths(tmp_path: Path) -> None:
-    """Shares of 1e-12 and their sums are decimals: no last bit makes the budget insufficient."""
-    with Ledger.open(tmp_path / "l.sqlite") as opened:
-        opened.set_cap(opened.identify(table_of(60)), Decimal("0.3"))
-    for name in ("a.csv", "b.csv", "c.csv"):
-        done = release(tmp_path / "l.sqlite", tmp_path / name, epsilon=0.1)
-    assert done.epsilon_remaining == 0
 
 
 @pytest.mark.parametrize(
@@ -189,62 +174,3 @@ def test_the_space_that_is_reserved_is_enough_whatever_the_names(tmp_path: Path)
         work = statistics_work(Request(figures=(*by, *usual_request(plan).figures)), plan, 1.0, 1, kind)
         made = work.run(table, released_ask(work.events), ignore, CancelToken())
         assert len(made.whole) + len(json.dumps(made.method)) < work.room
-
-
-# -- killed runs ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
-@pytest.mark.parametrize("kills", [2, pytest.param(40, marks=pytest.mark.slow)])
-def test_programs_killed_at_random_moments_leave_nothing_unpaid_and_nothing_half(tmp_path: Path, kills: int) -> None:
-    source, folder, ledger = tmp_path / "source", tmp_path / "out", tmp_path / "l.sqlite"
-    source.mkdir()
-    folder.mkdir()
-    table_of(100_000).frame.write_csv(source / "people.csv")
-    (source / "plan.toml").write_text(plan_of(1.0).to_toml(), "utf-8")
-    target = folder / "figures.csv"
-    words = ["statistics", str(source / "people.csv"), "--plan", str(source / "plan.toml"), "--epsilon", "0.5"]
-    words += ["-o", str(target), "--ledger", str(ledger), "--by", "city", "--quantiles", "age", "--mean", "pay"]
-    words += ["--replace"]  # else every run after the first one is refused, and none is killed at its work
-    with Ledger.open(ledger) as opened:
-        opened.set_cap(opened.identify(table_of(100_000)), Decimal(1000))
-
-    def run() -> subprocess.Popen[bytes]:
-        return subprocess.Popen([sys.executable, "-m", "workbench", *words], stdout=-3, stderr=-3)
-
-    began = time.monotonic()
-    assert run().wait(120) == 0
-    whole, generator = time.monotonic() - began, random.Random(4)
-    for number in range(kills):
-        process = run()
-        time.sleep(1.1 * whole * (number + generator.random()) / kills)
-        process.kill()
-        process.wait(60)
-        sound(folder, target, ledger)
-    before = statuses(ledger)
-    with Ledger.open(ledger) as opened:
-        waits = finished_draw(opened, target) is not None
-    assert run().wait(120) == 0
-    assert statuses(ledger) == [*before, *([] if waits else ["charged"])]
-    assert names_in(folder) == WHOLE
-    assert verify_any(target) == []
-
-
-def sound(folder: Path, target: Path, ledger: Path) -> None:
-    strange = names_in(folder) - WHOLE
-    assert len(strange) <= 1
-    assert all(name.endswith(".part") for name in strange)
-    with Ledger.open(ledger) as opened:
-        assert opened.verify() == []
-        recover(opened)
-        assert {r.status for r in opened.releases()} <= {"void", "charged"}
-        if target.exists() and not strange:
-            assert verify_any(target) == []
-            assert verify_in_ledger(ledger_claims(target), opened) == []
-
-
-def test_the_helper_for_killed_tables_knows_central_files(tmp_path: Path) -> None:
-    """A table that stands beside statistics is still checked as a table."""
-    release(tmp_path / "l.sqlite", tmp_path / "figures.csv")
-    with pytest.raises(AssertionError):
-        assert_sound(tmp_path, tmp_path / "figures.csv", tmp_path / "l.sqlite")

@@ -1,7 +1,11 @@
 """Rows in every format: what is written is what is read, and it is the same file whenever it is made."""
 
+from __future__ import annotations
+
+import datetime
 import gzip
 import io
+import math
 import zipfile
 from pathlib import Path
 
@@ -10,10 +14,15 @@ import polars as pl
 import pytest
 from released import release_table
 
+from workbench.data import read
 from workbench.data.read import ReadOptions, read_table
+from workbench.data.sources.parquet import parts_of
+from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
+from workbench.privacy.entropy import SeededEntropy
 from workbench.release.kinds import TABLES
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.path import destination, prepare_rows, release_prepared
 from workbench.release.table_formats import (
     FORMATS,
     TABLE_FORMATS,
@@ -26,7 +35,8 @@ from workbench.release.table_formats import (
     written_like,
 )
 from workbench.release.verify import verified_release, verify_release
-from workbench.sanitize.plan import Plan
+from workbench.sanitize.engine import draw
+from workbench.sanitize.plan import Plan, load_plan
 from workbench.sanitize.writing import PLAIN, Writing
 
 KINDS = {"n": "integer", "x": "real", "day": "date", "c": "category"}
@@ -202,3 +212,168 @@ def test_lines_that_are_looked_up_are_those_of_the_text(delimiter: str, encoding
     written = [b"".join(form.write(text, writing)).decode(encoding) for text in (looked_up, parts)]
     assert written[0] == written[1]
     assert "\ufeff" not in written[0]  # a byte order mark is at the beginning of the file alone
+
+
+# -- Kept text that a format cannot hold is refused before a charge; what it could change is written as text
+
+
+PLAN = """
+version = 1
+epsilon = 4.0
+keep_order = true
+{writing}
+[[column]]
+name = "age"
+action = "protect"
+kind = "integer"
+lower = 0
+upper = 120
+missing = "refuse"
+
+[[column]]
+name = "t"
+action = "keep"
+"""
+
+
+def kept_text(folder: Path, source: Path, name: str, writing: str = "") -> list[str | None]:
+    """Return the kept column of a release of ``source``; an error leaves the ledger without a charge."""
+    plan, out = folder / "plan.toml", folder / name
+    plan.write_text(PLAN.format(writing=writing))
+    table = read_table(source)
+    with Ledger.open(folder / "ledger.sqlite") as ledger:
+        try:
+            release_prepared(prepare_rows(load_plan(plan), table, destination(out, source)), ledger)
+        except InputError:
+            assert not ledger.releases(ledger.enter_for_release(table, None))
+            raise
+    assert verify_release(out) == []
+    return read_table(out).frame["t"].to_list()
+
+
+def parquet(folder: Path, cells: list[object]) -> Path:
+    """Write a table with these cells."""
+    source = folder / "source.parquet"
+    pl.DataFrame({"age": list(range(len(cells))), "t": cells}).write_parquet(source)
+    return source
+
+
+def test_a_text_too_long_for_excel_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="column t, row 2"):
+        kept_text(tmp_path, parquet(tmp_path, ["a", "x" * 40_000]), "out.xlsx")
+
+
+@pytest.mark.parametrize("from_size", [0, 1 << 26])
+def test_a_text_outside_the_encoding_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, from_size: int
+) -> None:
+    monkeypatch.setattr(read, "IN_PARTS_FROM", from_size)
+    source = tmp_path / "source.csv"
+    source.write_text("age,t\n1,a\n2,\u4e2d\n3,b\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"cannot be written in cp1252.*row 2"):
+        kept_text(tmp_path, source, "out.csv", '[writing]\nencoding = "cp1252"\n')
+
+
+@pytest.mark.parametrize("name", ["out.xlsx", "out.jsonl", "out.csv"])
+def test_every_real_number_survives(tmp_path: Path, name: str) -> None:
+    cells = [0.1 + 0.2, 1e-10, 1 / 3, math.inf, math.nan, 5e-324, -0.0]
+    kept = kept_text(tmp_path, parquet(tmp_path, cells), name)
+    assert kept == ["0.30000000000000004", "1e-10", "0.3333333333333333", "inf", "NaN", "5e-324", "-0.0"]
+
+
+def test_links_in_a_folder_of_parquet_files_are_not_followed(tmp_path: Path) -> None:
+    below = tmp_path / "table" / "k=1"
+    below.mkdir(parents=True)
+    parquet(below, ["a"])
+    for number in range(2):
+        (below / f"l={number}").symlink_to(tmp_path / "table", target_is_directory=True)
+    assert parts_of(tmp_path / "table") == [below / "source.parquet"]
+
+
+def test_rows_that_were_read_twice_are_not_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
+    source, plan = tmp_path / "source.csv", tmp_path / "plan.toml"
+    source.write_text("age,t\n1,a\n2,b\n")
+    plan.write_text(PLAN.format(writing=""))
+    table = read_table(source)
+    reader = prepare_rows(load_plan(plan), table, destination(tmp_path / "out.csv", source)).work.reader
+    assert reader is not None
+    for _ in range(2):
+        for part in table.parts():
+            reader.take(reader.of_part(part))
+    with pytest.raises(InputError, match="changed while it was read"):
+        reader.finish()
+
+
+def test_a_formula_behind_blanks_or_in_wide_letters_is_defused(tmp_path: Path) -> None:
+    formulas = ["=1+1", " =1+1", "\u00a0=1", "\ufeff=1", "\n=1", "\uff1d1+1", "\u2212a1", "\uff201"]
+    numbers = [" -1,5", "\u22121"]
+    source = parquet(tmp_path, [*formulas, *numbers])
+    kept = kept_text(tmp_path, source, "out.xlsx", "[writing]\ndefuse_formulas = true\n")
+    assert kept == [*(f"'{cell}" for cell in formulas), *numbers]
+
+
+# -- A Parquet file released as Parquet: a kept column has the type it had, and the same values -----------------------
+
+
+KEPT = {
+    "small": pl.Series([1, None, -3], dtype=pl.Int16),
+    "share": pl.Series([0.1, 1e-7, None]),
+    "single": pl.Series([0.1, 2.0, None], dtype=pl.Float32),
+    "truth": pl.Series([True, None, False]),
+    "day": pl.Series([datetime.date(2024, 1, 31), None, datetime.date(1, 1, 1)]),
+    "moment": pl.Series([datetime.datetime(2024, 1, 31, 10, 30, 0, 5), None, None]),  # noqa: DTZ001
+    "class": pl.Series(["a", None, "b"], dtype=pl.Categorical),
+    "word": pl.Series(["007", "1e3", None]),
+}
+
+
+def released_typed(folder: Path, frame: pl.DataFrame, suffix: str = "parquet") -> pl.DataFrame:
+    """Release ``frame`` from a Parquet file, every column but ``age`` kept, in its order; check the release."""
+    frame.write_parquet(folder / "people.parquet")
+    kept = [{"name": name, "action": "keep"} for name in frame.columns if name != "age"]
+    age = {"name": "age", "kind": "integer", "lower": 0, "upper": 120}
+    plan = Plan.from_plain({"epsilon": 3.0, "keep_order": True, "column": [age, *kept]})
+    target = folder / f"out.{suffix}"
+    with Ledger.open(folder / "ledger.sqlite") as ledger:
+        release_table(plan, read_table(folder / "people.parquet"), target, ledger)
+    assert verify_release(target) == []
+    return pl.read_parquet(target) if suffix == "parquet" else pl.read_csv(target)
+
+
+def test_kept_columns_have_the_types_and_the_values_of_the_source(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"age": [31, 47, 8], **KEPT})
+    out = released_typed(tmp_path, frame)
+    assert out.columns == frame.columns
+    assert out.schema["age"] == pl.Int64
+    for name in KEPT:
+        assert out.schema[name] == frame.schema[name], name
+        assert out[name].to_list() == frame[name].to_list(), name
+
+
+def test_a_column_whose_text_does_not_give_the_values_back_stays_text() -> None:
+    """Found out before anything is charged: a release must not fail for a type."""
+    plan = Plan.from_plain(
+        {
+            "epsilon": 3.0,
+            "column": [
+                {"name": "age", "kind": "integer", "lower": 0, "upper": 120},
+                *({"name": name, "action": "keep"} for name in ("good", "bad")),
+            ],
+        }
+    )
+    frame = pl.DataFrame({"age": ["31", "47"], "good": ["1", None], "bad": ["1", "one"]})
+    table = Table(frame, "people.parquet", types={"age": pl.Int8(), "good": pl.Int8(), "bad": pl.Int8()})
+    drawn = draw(plan, table, SeededEntropy(1))
+    assert drawn.kept_types == {"good": pl.Int8()}
+    types = types_of({c.column.name: c.column.kind for c in drawn.columns}) | drawn.kept_types
+    assert ReleasedText(drawn.frame, drawn.rows, types).typed(drawn.frame()).schema == {
+        "age": pl.Int64,
+        "good": pl.Int8,
+        "bad": pl.String,
+    }
+
+
+def test_a_text_file_is_released_as_before(tmp_path: Path) -> None:
+    out = released_typed(tmp_path, pl.DataFrame({"age": [31, 47, 8], "share": [0.1, 0.25, None]}), "csv")
+    assert out["share"].to_list() == [0.1, 0.25, None]

@@ -1,9 +1,17 @@
+from __future__ import annotations
+
 import itertools
+import os
+from pathlib import Path
 
 import pytest
+import toy_figure
 from hypothesis import given
 from hypothesis import strategies as st
+from PySide6.QtGui import QColor, QImage
 
+from workbench.render import values
+from workbench.render.offscreen import write_figure
 from workbench.render.palette import FREE_STYLES, STYLES, THEMES
 from workbench.render.scaffold import linear_ticks, log_ticks, nice_step, plain_number, spread
 
@@ -93,3 +101,21 @@ def test_no_two_series_differ_by_colour_alone() -> None:
     signs = [(style.marker, style.dash) for style in STYLES.values()]
     assert len(set(signs)) == len(signs)
     assert set(FREE_STYLES) < set(STYLES)
+
+
+# -- A kind of figure that is only a line in the list is drawn into a file like any other -----------------------------
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg"])
+def test_a_figure_of_the_list_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
+    kind = values.FigureKind("bar", toy_figure.Bar, "toy_figure")
+    monkeypatch.setattr(values, "FIGURES", (*values.FIGURES, kind))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
+    path = tmp_path / f"bar{suffix}"
+    write_figure(toy_figure.Bar("a bar", 0.5), path, width=320, height=200, scale=1.0)
+    if suffix == ".svg":
+        assert "#ff0000" in path.read_text("utf-8")
+        return
+    image = QImage(str(path))
+    assert (image.width(), image.height()) == (320, 200)
+    assert any(image.pixelColor(x, 150) == QColor("#ff0000") for x in range(320))

@@ -9,7 +9,7 @@ from workbench.deep.networks.images import Pixels
 from workbench.learners import LEARNERS
 from workbench.learners.tasks import CLASSIFICATION, REGRESSION
 from workbench.params import ParameterError
-from workbench.sanitize.learnable import ADVICE, fitting_learners, is_learnable, require_learnable
+from workbench.sanitize.learnable import ADVICE, fitting_learners, learnable, require_learnable
 from workbench.sanitize.plan import Column, Plan
 
 PLAN = Plan(
@@ -27,7 +27,7 @@ PLAN = Plan(
     [("label", CLASSIFICATION, "logistic-regression"), ("age", REGRESSION, "boosted-trees")],
 )
 def test_what_fits_predicts_the_target_and_the_advised_one_comes_first(target, task, advised):
-    found = fitting_learners(1.0, lambda entry: is_learnable(entry, PLAN, target))
+    found = fitting_learners(1.0, learnable(PLAN, target))
     assert {entry.task for entry in found.predicting} == {task}
     assert found.advised == found.predicting[0].name == advised
     assert found.why.startswith(f"{found.predicting[0].title} is advised: ")
@@ -53,7 +53,7 @@ def test_a_plan_that_leaves_no_column_fits_no_model():
     alone = Plan(epsilon=1.0, columns=PLAN.columns[2:])
     with pytest.raises(ParameterError, match="no column to learn from"):
         require_learnable(LEARNERS[0], alone, "label")
-    assert not is_learnable(LEARNERS[0], alone, "label")
+    assert not learnable(alone, "label")(LEARNERS[0])
 
 
 def test_of_a_few_columns_networks_of_images_learn_nothing():

@@ -20,7 +20,6 @@ from statistics_cases import asks, people, plan_of
 from workbench.cli.main import main
 from workbench.data.table import Table
 from workbench.params import ParameterError
-from workbench.privacy.audit import epsilon_lower
 from workbench.privacy.central.exponential import clear_lead
 from workbench.privacy.central.laplace import StudyNoise
 from workbench.sanitize.plan import Plan
@@ -106,21 +105,6 @@ def test_a_count_by_the_same_columns_is_the_same_query() -> None:
     asked = asks({"statistic": "table", "by": ("city", "stars")}, {"statistic": "count", "by": ("city", "stars")})
     (query,) = queries_of(asked.checked(plan), plan, 1.0, 100)
     assert {f.statistic for f in figures_of(query, [3] * query.length)} == {"count", "table", "margin", "missing"}
-
-
-def test_the_cells_of_a_table_prove_no_more_than_epsilon_and_margins_drawn_for_free_are_caught() -> None:
-    """One of three rows is emptied; 1e-6. The planted fault draws the margins as well, with the same ε."""
-    epsilon, samples = 0.7, 16_000
-    sides: dict[bool, list[Any]] = {True: [], False: []}
-    for at, cells in enumerate(((0, 3, 3), (3, 3))):
-        counts, noise = np.bincount(cells, minlength=4), StudyNoise(np.random.default_rng([5, at]))
-        table = counts.reshape(2, 2)
-        faulty = np.concatenate([counts, table.sum(axis=0), table.sum(axis=1)])
-        for planted, exact in ((False, counts), (True, faulty)):
-            drawn = np.array(noise.integers(exact.tolist() * samples, 1, epsilon), dtype=float)
-            sides[planted].append(drawn.reshape(samples, -1))
-    assert 0.1 < epsilon_lower(*sides[False], alpha=1e-6).epsilon <= epsilon
-    assert epsilon_lower(*sides[True], alpha=1e-6).refutes(epsilon)
 
 
 # -- the most frequent values ------------------------------------------------------------------------------------------

@@ -17,9 +17,13 @@ from workbench.data.read import read_table
 from workbench.data.table import Table
 from workbench.learners import NAIVE_BAYES
 from workbench.learners.public_tables import PublicTable
+from workbench.params import CancelledError, ParameterError
 from workbench.processes.executor import cores
+from workbench.render.curve_figure import curve_figure
 from workbench.sanitize.plan import Column, Plan
+from workbench.signals.cancel import CancelToken
 from workbench.studies.curve import CurvePlan, Journal, identity, run_curve
+from workbench.studies.learned_from import learned_from
 from workbench.studies.regimes import Regime, StudyData
 from workbench.studies.results import Row, Tally
 
@@ -169,3 +173,138 @@ def test_the_diabetes_table_on_8_cells(shared_data: Path) -> None:
         point = got["corrected:plan", epsilon]
         assert point.mean > majority - 2 * point.standard_error
     assert got["corrected:plan", 10.0].mean >= 0.73
+
+
+# -- The regime ``synthetic:METHOD``: an ordinary model trained on synthetic rows, asked about real ones --------------
+
+
+SYNTHETIC_PLAN = CurvePlan(regimes=("none", "synthetic:marginals", "synthetic:mst"), epsilons=(0.01, 20.0), repeats=4)
+
+
+@pytest.fixture
+def synthetic_data() -> StudyData:
+    made = np.random.default_rng(5)
+    x, z = made.uniform(0, 10, 400), made.uniform(0, 10, 400)
+    frame = pl.DataFrame(
+        {
+            "x": [f"{v:.1f}" for v in x],
+            "z": [f"{v:.1f}" if v > 1 else "" for v in z],
+            "y": ["yes" if v > 4 else "no" for v in x],
+        }
+    )
+    columns = (
+        Column(name="x", kind="real", lower=0, upper=10),
+        Column(name="z", kind="real", lower=0, upper=10, missing="own-value"),
+        Column(name="y", kind="category", domain=("no", "yes")),
+    )
+    return StudyData.read(Table(frame, "t"), Plan(epsilon=1.0, columns=columns), "y")
+
+
+def test_at_a_large_epsilon_it_is_as_good_as_the_rows_themselves(synthetic_data: StudyData) -> None:
+    result = run_curve(SYNTHETIC_PLAN, synthetic_data)
+    mean = {(p.regime, p.epsilon): p.mean for p in result.points if p.metric == "accuracy"}
+    for way in ("synthetic:marginals", "synthetic:mst"):
+        assert mean[way, 20.0] > mean["none", 20.0] - 0.05
+        assert mean[way, 0.01] < mean[way, 20.0] - 0.1
+    assert run_curve(SYNTHETIC_PLAN, synthetic_data).rows == result.rows
+    assert [s.name for s in curve_figure(result, "t").series] == ["synthetic: marginals", "synthetic: mst"]
+
+
+def test_the_rows_follow_from_the_training_rows_alone(synthetic_data: StudyData) -> None:
+    training = np.arange(0, 400, 2)
+    way = Regime.parse("synthetic:mst")
+    cells = synthetic_data.cells.copy()
+    cells[1::2] = 0
+    other = replace(synthetic_data, cells=cells)
+    one, two = (of.synthetic(way, 1.0, 7, training) for of in (synthetic_data, other))
+    assert len(one[1]) == len(training)
+    assert np.array_equal(one[0], two[0], equal_nan=True)
+    assert np.array_equal(one[1], two[1])
+    assert np.isnan(one[0][:, 1]).any(), "a missing value is one of the values"
+    assert set(np.unique(one[1])) <= {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("synthetic", "write synthetic:marginals"), ("synthetic:mts", "did you mean 'mst'")]
+)
+def test_an_unknown_method_is_refused_in_words(name: str, said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        Regime.parse(name)
+
+
+def test_an_epsilon_that_cannot_be_divided_is_refused_before_any_work(synthetic_data: StudyData) -> None:
+    seen: list[object] = []
+    plan = replace(SYNTHETIC_PLAN, epsilons=(0.0001,), regimes=("none", "synthetic:mst"))
+    many = replace(
+        synthetic_data, cells=np.tile(synthetic_data.cells[:, :1], 60), columns=synthetic_data.columns[:1] * 59
+    )
+    with pytest.raises(ParameterError, match="leaves"):
+        run_curve(plan, many, on_rows=seen.append)
+    assert seen == []
+
+
+# -- What a model learns from released rows, beside one that learns from the original rows ----------------------------
+
+
+LEARNED_PLAN = Plan(
+    epsilon=1.0,
+    columns=(
+        Column(name="note", action="keep"),
+        Column(name="x", kind="real", lower=0, upper=10),
+        Column(name="y", kind="category", domain=("no", "yes"), missing="own-value"),
+        Column(name="z", kind="real", lower=0, upper=20),
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def table() -> Table:
+    x = np.random.default_rng(5).uniform(0, 10, 600)
+    said = ["yes" if v > 4 else "no" for v in x]
+    frame = pl.DataFrame({"note": ["kept"] * 600, "x": [f"{v:.1f}" for v in x], "y": said})
+    return Table(frame.with_columns(z=pl.Series([f"{2 * v:.1f}" for v in x])), "t")
+
+
+def cells(table: Table) -> dict[str, np.ndarray]:
+    return {c.name: c.grid().encode(table) for c in LEARNED_PLAN.protected}
+
+
+def test_the_rows_themselves_teach_as_much_as_the_rows(table: Table) -> None:
+    found = learned_from(LEARNED_PLAN, table, "y", cells(table), CancelToken())
+    assert found is not None
+    assert found.released == pytest.approx(found.original, abs=0.02)
+    assert found.released > 0.9
+    assert found.level == pytest.approx(0.6, abs=0.05)
+    assert f"{found.released:.3f} by a model" in found.words
+
+
+def test_rows_without_the_relationship_teach_nothing_and_a_row_without_a_class_is_left_out(table: Table) -> None:
+    drawn = np.random.default_rng(1)
+    mixed = {name: drawn.permutation(found) for name, found in cells(table).items()}
+    mixed["y"][::7] = 2  # missing
+    found = learned_from(LEARNED_PLAN, table, "y", mixed, CancelToken())
+    assert found is not None
+    assert found.released < found.original - 0.2
+
+
+def test_a_target_of_numbers_is_judged_by_the_error_of_a_line(table: Table) -> None:
+    found = learned_from(LEARNED_PLAN, table, "z", cells(table), CancelToken())
+    assert found is not None
+    assert found.metric == "R²"
+    assert found.released > 0.99
+    assert found.level == pytest.approx(0, abs=0.05)
+
+
+@pytest.mark.parametrize(("target", "released"), [(None, ["x", "y"]), ("note", ["x", "y"]), ("y", ["y"])])
+def test_without_a_released_target_and_something_to_learn_from_nothing_is_trained(
+    table: Table, target: str | None, released: list[str]
+) -> None:
+    found = {name: made for name, made in cells(table).items() if name in released}
+    assert learned_from(LEARNED_PLAN, table, target, found, CancelToken()) is None
+
+
+def test_it_is_cancelled_between_models(table: Table) -> None:
+    cancel = CancelToken()
+    cancel.cancel()
+    with pytest.raises(CancelledError):
+        learned_from(LEARNED_PLAN, table, "y", cells(table), cancel)

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -5,16 +7,21 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.model_selection import train_test_split
+from sklearn.naive_bayes import GaussianNB
 
+from workbench.data.read import read_table
 from workbench.data.table import Table
 from workbench.learners.naive_bayes.estimator import NaiveBayes
 from workbench.learners.tasks import CLASSIFICATION, REGRESSION
 from workbench.params import CancelledError, InputError, ParameterError
+from workbench.processes.executor import cores
+from workbench.render.curve_figure import curve_figure, epsilon_label
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals import Event, Progress
 from workbench.signals.cancel import CancelToken
 from workbench.studies.curve import CurvePlan, Journal, identity, run_curve
-from workbench.studies.metrics import measured
+from workbench.studies.metrics import classification_metrics, measured
 from workbench.studies.regimes import Regime, StudyData
 from workbench.studies.results import Row, Tally
 
@@ -269,3 +276,185 @@ def test_a_tiny_share_is_refused_before_any_work(data: StudyData) -> None:
     lopsided = replace(data, columns=columns)
     with pytest.raises(ParameterError, match="share"):
         run_curve(replace(PLAN, epsilons=(1e-4,)), lopsided)
+
+
+# -- The curve of the diabetes table: what the study must show, on real rows ------------------------------------------
+
+
+# Round numbers that a physician would write without looking at a row; 0 stands for "not measured" in this table.
+DIABETES_BOUNDS = {
+    "Pregnancies": ("integer", 0, 20),
+    "Glucose": ("integer", 0, 250),
+    "BloodPressure": ("integer", 0, 150),
+    "SkinThickness": ("integer", 0, 100),
+    "Insulin": ("integer", 0, 900),
+    "BMI": ("real", 0, 70),
+    "DiabetesPedigreeFunction": ("real", 0, 2.5),
+    "Age": ("integer", 18, 100),
+}
+NOT_MEASURED = ("Glucose", "BloodPressure", "SkinThickness", "BMI", "Insulin")
+
+
+@pytest.fixture(scope="module")
+def diabetes(shared_data: Path) -> StudyData:
+    columns = [
+        Column(name=name, kind=kind, lower=float(low), upper=float(high))
+        for name, (kind, low, high) in DIABETES_BOUNDS.items()
+    ]
+    target = Column(name="Outcome", kind="category", domain=("0", "1"))
+    return StudyData.read(
+        read_table(shared_data / "diabetes.csv"), Plan(epsilon=1, columns=(*columns, target)), "Outcome"
+    )
+
+
+def test_the_published_figures_without_privacy_are_reproduced(diabetes: StudyData) -> None:
+    X = diabetes.X.copy()
+    for j, column in enumerate(diabetes.columns):
+        if column.name in NOT_MEASURED:
+            X[X[:, j] == 0, j] = np.median(X[X[:, j] != 0, j])
+    split = train_test_split(X, diabetes.y, random_state=0, test_size=0.2)
+    said = GaussianNB().fit(split[0], split[2]).predict(split[1])
+    figures = classification_metrics(split[3], said, 2)
+    assert figures["accuracy"] == pytest.approx(0.7857142857, abs=1e-10)
+    assert figures["f1"] == pytest.approx(0.6373626374, abs=1e-10)
+
+
+@pytest.mark.slow
+def test_a_private_model_beats_a_sanitised_table_and_nothing_beats_no_privacy(diabetes: StudyData) -> None:
+    epsilons = CurvePlan.declared()["epsilons"].parse("0.1:100:13", "epsilons")
+    plan = CurvePlan(regimes=("none", "sanitized:staircase", "private"), epsilons=epsilons, repeats=20)
+    rows = [r for r in run_curve(plan, diabetes, jobs=cores()).rows if r.metric == "accuracy"]
+    none, sanitised, private = (
+        np.array([[r.value for r in rows if (r.regime, r.epsilon) == (regime, epsilon)] for epsilon in epsilons])
+        for regime in plan.regimes
+    )
+    assert none.shape == (13, 20)
+
+    def over(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """Return the mean difference on the same splits at each ε, in standard errors."""
+        difference = one - other
+        return difference.mean(axis=1) / np.maximum(difference.std(axis=1, ddof=1) / np.sqrt(20), 1e-12)
+
+    assert np.all(over(private, sanitised) >= -2)
+    middle = [1 <= epsilon <= 10 for epsilon in epsilons]
+    assert sum(middle) == 5
+    assert np.all(over(private, sanitised)[middle] > 2)
+    assert np.all(over(private, none) <= 2)
+    assert np.all(over(sanitised, none) <= 2)
+
+
+# -- Other parameters of the private model in a curve: ``--set blocks=20`` --------------------------------------------
+
+
+SETTINGS_PLAN = CurvePlan(
+    model="median-forest", regimes=("private",), epsilons=(2.0,), repeats=2, settings=("blocks=4", "trees=1")
+)
+
+
+@pytest.fixture
+def settings_data() -> StudyData:
+    x = np.random.default_rng(2).uniform(0, 10, 60)
+    frame = pl.DataFrame({"x": [f"{v:.2f}" for v in x], "y": [f"{v / 2:.2f}" for v in x]})
+    columns = tuple(Column(name=name, kind="real", lower=0, upper=10) for name in ("x", "y"))
+    return StudyData.read(Table(frame, "t"), Plan(epsilon=1.0, columns=columns), "y", "regression")
+
+
+def test_they_reach_the_private_model_and_change_its_figures(settings_data: StudyData) -> None:
+    parameters = SETTINGS_PLAN.parameters(2.0, SETTINGS_PLAN.ways[0])
+    assert parameters.to_plain() == {"epsilon": 2.0, "blocks": 4, "trees": 1}
+    one = run_curve(SETTINGS_PLAN, settings_data)
+    other = run_curve(CurvePlan(**{**SETTINGS_PLAN.to_plain(), "settings": ["blocks=16", "trees=1"]}), settings_data)
+    assert one.rows != other.rows
+    assert run_curve(SETTINGS_PLAN, settings_data).rows == one.rows
+    figure = curve_figure(one, "t")
+    assert "blocks=4 · trees=1" in figure.subtitle
+    assert figure.x_label == "ε of each prediction (log scale)"
+
+
+def test_a_study_with_other_settings_is_another_study(settings_data: StudyData, tmp_path: Path) -> None:
+    other = CurvePlan(**{**SETTINGS_PLAN.to_plain(), "settings": ["blocks=16", "trees=1"]})
+    same = CurvePlan(**{**SETTINGS_PLAN.to_plain(), "settings": ["trees=1", "blocks=4"]})
+    assert identity(SETTINGS_PLAN, settings_data) != identity(other, settings_data)
+    assert identity(SETTINGS_PLAN, settings_data) == identity(same, settings_data)
+    with Journal.open(tmp_path, identity(SETTINGS_PLAN, settings_data)) as journal:
+        run_curve(SETTINGS_PLAN, settings_data, journal=journal)
+        assert len(journal.done) == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (("blocks",), "not NAME=VALUE"),
+        (("block=3",), "did you mean 'blocks'"),
+        (("blocks=0",), "blocks = 0"),
+        (("blocks=3", "blocks = 4"), "set twice"),
+        (("epsilon=1",), "not NAME=VALUE of a parameter"),
+        (("ask=rows.csv",), "not NAME=VALUE of a parameter"),
+        (("aggregate=mean",), "aggregate = 'mean'"),
+    ],
+)
+def test_what_cannot_be_set_is_one_sentence(settings: tuple[str, ...], said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        CurvePlan(model="median-forest", regimes=("private",), settings=settings)
+
+
+def test_the_axis_says_whose_epsilon_it_is() -> None:
+    assert epsilon_label([]) == epsilon_label([False, False]) == "ε for a whole row (log scale)"
+    assert epsilon_label([True]) == "ε of each prediction (log scale)"
+    assert "of a private median for each prediction" in epsilon_label([False, True])
+
+
+def test_a_regime_may_have_settings_of_its_own(settings_data: StudyData) -> None:
+    plan = CurvePlan(
+        **{**SETTINGS_PLAN.to_plain(), "settings": ["trees=1"], "regimes": ["private:blocks=4", "private:blocks=16"]}
+    )
+    result = run_curve(plan, settings_data)
+    assert {row.regime for row in result.rows} == {"private:blocks=4", "private:blocks=16"}
+    assert [series.name for series in curve_figure(result, "t").series] == [
+        "private, blocks = 4",
+        "private, blocks = 16",
+    ]
+    with pytest.raises(ParameterError, match="did you mean 'blocks'"):
+        CurvePlan(**{**SETTINGS_PLAN.to_plain(), "regimes": ["private:block=4"]})
+    with pytest.raises(ParameterError, match="set twice"):
+        CurvePlan(**{**SETTINGS_PLAN.to_plain(), "regimes": ["private:blocks=4"]})
+
+
+def test_figures_are_drawn_against_blocks(settings_data: StudyData) -> None:
+    plan = CurvePlan(
+        model="median-forest",
+        regimes=("none", "private"),
+        epsilons=(0.5, 4.0),
+        repeats=3,
+        settings=("trees=1",),
+        against="blocks=10,2,5",
+    )
+    result = run_curve(plan, settings_data)
+    assert [way.name for way in plan.ways] == ["none", "private:blocks=2", "private:blocks=5", "private:blocks=10"]
+    figure = curve_figure(result, "t", "r2")
+    assert [series.name for series in figure.series] == ["private, ε = 0.5", "private, ε = 4"]
+    assert figure.title.endswith("against blocks")
+    assert figure.x_label == "blocks (log scale)"
+    assert figure.span == (2, 10)
+    means = {(p.regime, p.epsilon): p.mean for p in result.points if p.metric == "r2"}
+    for series, epsilon in zip(figure.series, (0.5, 4.0), strict=True):
+        assert series.x == (2, 5, 10)
+        assert series.mean == tuple(means[f"private:blocks={b}", epsilon] for b in (2, 5, 10))
+    assert figure.baselines[0].value == means["none", 0.5]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"against": "block=2,5"}, "did you mean 'blocks'"),
+        ({"against": "blocks=2"}, "two values"),
+        ({"against": "blocks=0,2"}, "blocks = 0"),
+        ({"against": "aggregate=smooth"}, "not a number"),
+        ({"against": "blocks=2,5", "settings": ["blocks=3"]}, "set twice"),
+        ({"against": "blocks=2,5", "regimes": ["none"]}, "only the private model has blocks"),
+        ({"against": "blocks=2,5", "epsilons": [1, 2, 3, 4, 5, 6, 7, 8]}, "each of 8 epsilons"),
+    ],
+)
+def test_what_cannot_be_drawn_against_a_parameter_is_refused(changed: dict[str, object], said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        CurvePlan(**{**SETTINGS_PLAN.to_plain(), "settings": ["trees=1"], **changed})

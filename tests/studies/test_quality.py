@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import math
 
@@ -14,10 +15,11 @@ from scipy.stats.contingency import association as peer_association
 from sklearn.linear_model import LogisticRegression
 
 from workbench.data.table import Table
-from workbench.params import CancelledError, InputError
+from workbench.params import CancelledError, InputError, WorkbenchError
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import CancelToken
-from workbench.studies.association import Variable
+from workbench.studies import association as measures
+from workbench.studies.association import Variable, association, associations, measure
 from workbench.studies.quality import study
 from workbench.studies.quality.pairs import pair_of
 from workbench.studies.quality.propensity import separated
@@ -26,6 +28,7 @@ from workbench.studies.quality.shapes import of_column
 from workbench.studies.quality.study import Quality, QualityRequest, quality
 from workbench.studies.quality.tables import Rows
 from workbench.studies.quality.way_tables import cut
+from workbench.studies.synthetic_comparison import table_quality
 
 
 def numbers(values: object, name: str = "x") -> Variable:
@@ -260,3 +263,176 @@ def test_odd_tables_have_figures_or_none_and_no_warning() -> None:
             tables = [table(**{name: column(size) for name in "abc"}) for size in sizes]
         found = quality(tables[0], tables[1], tables[2] if case % 4 else None, request=QualityRequest(target="a"))
         json.dumps(found.to_plain(), allow_nan=False)
+
+
+# -- Total-variation distances of marginals: by hand, against a slow count, and of many pairs -------------------------
+
+
+def test_two_tables_by_hand():
+    original = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    drawn = np.array([[0, 0], [0, 0], [0, 0], [1, 1], [1, 1], [1, 1], [1, 1], [1, 1]])
+    found = table_quality(original, drawn, (2, 2))
+    # 1-way: (1/2, 1/2) and (3/8, 5/8), both 1/8; 2-way: quarters and (3/8, 0, 0, 5/8), (1/8 + 1/4 + 1/4 + 3/8) / 2.
+    assert found.one_way == pytest.approx(1 / 8)
+    assert found.two_way == pytest.approx(1 / 2)
+    assert found.mean == pytest.approx((2 / 8 + 1 / 2) / 3)
+    assert (found.columns, found.pairs, found.of_pairs) == (2, 1, 1)
+
+
+def test_alike_is_0_and_nothing_in_common_is_1():
+    rows = np.random.default_rng(1).integers(0, 3, (50, 4))
+    same = table_quality(rows, np.vstack([rows, rows]), (6, 6, 6, 6))
+    assert same.mean == pytest.approx(0, abs=1e-12)
+    assert table_quality(rows, rows + 3, (6, 6, 6, 6)).mean == pytest.approx(1)
+
+
+def test_the_worst_column_is_named_and_one_column_has_no_pair():
+    original, drawn = np.array([[0, 0], [0, 1]]), np.array([[0, 1], [0, 1]])
+    found = table_quality(original, drawn, (2, 2))
+    assert (found.worst, found.worst_distance) == (1, 0.5)
+    alone = table_quality(original[:, 1:], drawn[:, 1:], (2,))
+    assert math.isnan(alone.two_way)
+    assert alone.mean == alone.one_way == 0.5
+
+
+def test_large_tables_are_counted_by_what_occurs_and_give_the_same(monkeypatch):
+    made = np.random.default_rng(2)
+    original, drawn = made.integers(0, 40, (300, 3)), made.integers(0, 40, (200, 3))
+    dense = table_quality(original, drawn, (40, 40, 40))
+    monkeypatch.setattr(measures, "_DENSE", 10)
+    found = table_quality(original, drawn, (40, 40, 40))
+    assert (found.one_way, found.two_way) == pytest.approx((dense.one_way, dense.two_way))
+
+
+def test_of_many_pairs_evenly_spaced_ones_stand_for_all(monkeypatch):
+    monkeypatch.setattr(measures, "MOST_TABLES", 7)
+    made = np.random.default_rng(3)
+    original, drawn = made.integers(0, 2, (30, 9)), made.integers(0, 2, (30, 9))
+    seen = []
+    found = table_quality(original, drawn, (2,) * 9, on_pair=lambda done, of: seen.append((done, of)))
+    assert (found.pairs, found.of_pairs) == (7, 36)
+    assert seen[-1] == (7, 7)
+    pairs = measures.spaced(9, 2, 7)
+    assert {pairs[0], pairs[-1]} == {(0, 1), (7, 8)}
+    assert set(pairs) <= set(itertools.combinations(range(9), 2))
+
+
+def test_distances_of_marginals_can_be_cancelled():
+    token = CancelToken()
+    token.cancel()
+    with pytest.raises(CancelledError):
+        table_quality(np.zeros((3, 2), int), np.zeros((3, 2), int), (1, 1), token)
+
+
+# -- Measures of association against closed forms and against scipy, and where they cannot be said --------------------
+
+
+RNG = np.random.default_rng(7)
+
+
+def variable_of_numbers(x) -> Variable:
+    return Variable("x", np.asarray(x, dtype=np.float64), numeric=True)
+
+
+def variable_of_names(x) -> Variable:
+    return Variable("c", np.asarray(x, dtype=np.int64), numeric=False)
+
+
+def test_pearson_is_numpys():
+    x, y = RNG.normal(size=400), RNG.normal(size=400)
+    y += 0.6 * x
+    assert association(variable_of_numbers(x), variable_of_numbers(y)) == pytest.approx(
+        np.corrcoef(x, y)[0, 1], abs=1e-12
+    )
+    assert association(variable_of_numbers(x), variable_of_numbers(-x)) == pytest.approx(-1)
+
+
+def test_numbers_near_the_largest_bounds_do_not_overflow():
+    x = np.linspace(-1e150, 1e150, 50)
+    assert association(variable_of_numbers(x), variable_of_numbers(2 * x)) == pytest.approx(1)
+
+
+def test_the_correlation_ratio_of_two_groups_is_the_corrected_pearson():
+    groups = RNG.integers(0, 2, 500)
+    x = RNG.normal(size=500) + groups
+    r = np.corrcoef(x, groups)[0, 1]
+    expected = math.sqrt(1 - 499 / 498 * (1 - r * r))
+    assert association(variable_of_numbers(x), variable_of_names(groups)) == pytest.approx(expected, abs=1e-12)
+    assert association(variable_of_names(groups), variable_of_numbers(x)) == pytest.approx(expected, abs=1e-12)
+
+
+def test_cramers_v_is_bergsmas():
+    stats = pytest.importorskip("scipy.stats.contingency")
+    x = RNG.integers(0, 4, 900)
+    y = np.where(RNG.random(900) < 0.5, x, RNG.integers(0, 5, 900))
+    table = np.zeros((4, 5), dtype=int)
+    np.add.at(table, (x, y), 1)
+    v = stats.association(table, method="cramer")
+    phi2 = max(0.0, v * v * 3 - 3 * 4 / 899)
+    expected = math.sqrt(phi2 / (min(4 - 9 / 899, 5 - 16 / 899) - 1))
+    assert association(variable_of_names(x), variable_of_names(y)) == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_domain_too_large_to_be_counted_in_full_gives_the_same():
+    x = RNG.integers(0, 30, 2000)
+    y = np.where(RNG.random(2000) < 0.4, x, RNG.integers(0, 30, 2000))
+    assert association(variable_of_names(x), variable_of_names(y)) == pytest.approx(
+        association(variable_of_names(x * 100), variable_of_names(y * 100)), abs=1e-12
+    )
+
+
+def test_independent_columns_with_many_names_are_near_nought():
+    x, y, z = RNG.integers(0, 60, 3000), RNG.integers(0, 60, 3000), RNG.normal(size=3000)
+    assert association(variable_of_names(x), variable_of_names(y)) < 0.08
+    assert association(variable_of_names(x), variable_of_numbers(z)) < 0.12
+
+
+def test_equal_names_go_together_fully():
+    x = RNG.integers(0, 7, 300)
+    assert association(variable_of_names(x), variable_of_names(6 - x)) == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (variable_of_numbers([1, 1, 1, 1]), variable_of_numbers([1, 2, 3, 4])),
+        (variable_of_numbers([1, 2, 3, 4]), variable_of_names([5, 5, 5, 5])),
+        (variable_of_names([1, 1, 1, 1]), variable_of_names([0, 1, 0, 1])),
+        (variable_of_numbers([1, 2, math.nan, math.nan]), variable_of_numbers([1, 2, 3, 4])),
+        (variable_of_names([-1, -1, -1, 1]), variable_of_names([0, 1, 0, 1])),
+        (variable_of_numbers([1, 2, 3, 4]), variable_of_names([0, 1, 2, 3])),
+    ],
+)
+def test_where_nothing_can_be_said_it_is_nan(one, other):
+    assert math.isnan(association(one, other))
+
+
+def test_rows_with_a_missing_value_are_left_out_of_their_pair_alone():
+    x, y = RNG.normal(size=50), RNG.normal(size=50)
+    with_gap = np.append(x, math.nan)
+    assert association(variable_of_numbers(with_gap), variable_of_numbers(np.append(y, 9.0))) == pytest.approx(
+        np.corrcoef(x, y)[0, 1]
+    )
+
+
+def test_the_matrix_is_symmetric_and_stops_when_cancelled():
+    columns = [
+        variable_of_numbers(RNG.normal(size=40)),
+        variable_of_names(RNG.integers(0, 3, 40)),
+        variable_of_names(RNG.integers(0, 2, 40)),
+    ]
+    made = associations(columns)
+    assert np.array_equal(made, made.T, equal_nan=True)
+    assert np.all(np.diag(made) == 1)
+    cancel = CancelToken()
+    cancel.cancel()
+    with pytest.raises(WorkbenchError):
+        associations(columns, cancel)
+
+
+def test_each_pair_of_kinds_has_its_name():
+    assert {measure(a, b) for a in (True, False) for b in (True, False)} == {
+        "Pearson's r",
+        "correlation ratio η",
+        "Cramér's V",
+    }

@@ -39,6 +39,7 @@ from workbench.studies.ways import (
 from workbench.studies.ways_asked import asked_request
 from workbench.studies.ways_draw import draw_ways
 from workbench.studies.ways_synthetic import Trial
+from workbench.studies.why.rows import made_up_columns
 from workbench.synth import MARGINALS, MST, TAN
 from workbench.synth.columns import coarse_columns
 from workbench.synth.parameters import SynthesisParameters
@@ -386,3 +387,15 @@ def test_the_way_that_suits_the_questions_is_advised_where_it_answers_as_much(as
     synthetic, statistics = ways.way(SYNTHETIC).useful, ways.way(STATISTICS).useful
     assert synthetic == statistics > ways.way(ROWS).useful
     assert ways.advised == (STATISTICS if asks == ("averages",) else SYNTHETIC)
+
+
+# -- Made-up rows of a preview follow from the plan alone -------------------------------------------------------------
+
+
+def test_made_up_rows_follow_from_the_plan_alone() -> None:
+    one = Column(name="age", kind="integer", lower=0, upper=90)
+    kept = Column(name="town", kind="category", action="keep", domain=("Graz", "Linz"))
+    rows, plan = made_up_columns(Plan(epsilon=1, columns=(one, kept)), 10**6)
+    assert (rows.names, plan.columns) == (("age",), (one,))
+    assert rows.rows == 20_000
+    assert rows.frame.equals(made_up_columns(Plan(epsilon=1, columns=(one, kept)), 10**6)[0].frame)

@@ -8,7 +8,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 from asks import ask_by
-from synth_cases import dependent_rows, names_of, questions_of, rows_of, run, setting_of
+from synth_cases import dependent_rows, names_of, questions_of, rows_of, setting_of
 
 from workbench.privacy.audit import epsilon_lower
 from workbench.privacy.central.exponential import exponential_choice
@@ -101,17 +101,6 @@ def test_noise_of_half_the_scale_is_caught() -> None:
     )
     assert not epsilon_lower(*sound, alpha=ALPHA).refutes(1.0)
     assert epsilon_lower(*planted, alpha=ALPHA).refutes(1.0)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("method", ["marginals", "mst"])
-def test_counts_of_synthetic_rows_prove_no_more_than_epsilon(method: str) -> None:
-    setting = setting_of(names_of(2, 2), 6, "1")
-    sides = []
-    for side, rows in enumerate(TABLES):
-        drawn = (run(method, setting, rows, 6, seed=2 * seed + side).codes for seed in range(1_000))
-        sides.append(np.array([np.bincount(codes @ [2, 1], minlength=4) for codes in drawn]))
-    assert not epsilon_lower(*sides, alpha=ALPHA).refutes(1.0)
 
 
 def all_answers(method: Synthesiser, rows: CodedRows, seed: int, delta: str = "0") -> list[int]:

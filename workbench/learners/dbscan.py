@@ -7,7 +7,7 @@ side are one group.
 
 Released are the counts. Groups are of cells, never of rows: which group a training row is in, or that it is noise,
 would show where it is. Noise on the distances between rows, as it is sometimes taught, protects nobody: a row far
-from all others stays far from them (``tests/learners/test_dbscan.py`` shows it). Grid-based density clustering: Wang
+from all others stays far from them (``tests/learners/test_kmeans.py`` shows it). Grid-based density clustering: Wang
 et al., STING (1997); with differential privacy: Wu et al., DP-DBSCAN (2015).
 """
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from workbench import learners
+from workbench.data.schema import Attribute
 from workbench.learners import Learner
 from workbench.learners.tasks import CLASSIFICATION, REGRESSION
 from workbench.params import ParameterError
@@ -49,19 +50,32 @@ def require_learnable(chosen: Learner, plan: Plan, target: str) -> None:
     Raises:
         ParameterError: no column is left, the target is not what the learner predicts, or it cannot use a column.
     """
-    features = [column.facts() for column in plan.columns if column.action != "drop" and column.name != target]
+    _check(chosen, *_facts(plan, target))
+
+
+def learnable(plan: Plan, target: str) -> Callable[[Learner], bool]:
+    """Return whether :func:`require_learnable` has nothing against a learner, as a function of the learner."""
+    facts = _facts(plan, target)  # once, not for each of the learners
+
+    def fits(chosen: Learner) -> bool:
+        try:
+            _check(chosen, *facts)
+        except ParameterError:
+            return False
+        return True
+
+    return fits
+
+
+def _facts(plan: Plan, target: str) -> tuple[list[Attribute], Attribute]:
+    left = [column.facts() for column in plan.columns if column.action != "drop" and column.name != target]
+    return left, plan.column(target).facts()
+
+
+def _check(chosen: Learner, features: list[Attribute], target: Attribute) -> None:
     if not features:
         raise ParameterError("the plan leaves no column to learn from", hint="protect at least one besides the target")
-    chosen.require(features, plan.column(target).facts())
-
-
-def is_learnable(chosen: Learner, plan: Plan, target: str) -> bool:
-    """Return whether :func:`require_learnable` has nothing against it."""
-    try:
-        require_learnable(chosen, plan, target)
-    except ParameterError:
-        return False
-    return True
+    chosen.require(features, target)
 
 
 def fitting_learners(epsilon: float, fits: Callable[[Learner], bool]) -> Fitting:

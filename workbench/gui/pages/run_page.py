@@ -196,7 +196,7 @@ def unconfirmed(session: Session) -> str:
 def fitting(session: Session) -> Fitting:
     """Return the learners that fit the table that is open and its target; none where there is no table or target."""
     from workbench.learners.tasks import CLASSIFICATION, REGRESSION
-    from workbench.sanitize.learnable import Fitting, fitting_learners, is_learnable
+    from workbench.sanitize.learnable import Fitting, fitting_learners, learnable
 
     draft, target = session.plan, session.target
     if session.opened is None or target is None:
@@ -204,8 +204,7 @@ def fitting(session: Session) -> Fitting:
     if draft.problems():  # some facts are still open: what the target is like is known
         unlike = CLASSIFICATION if draft.column(target).numeric else REGRESSION
         return fitting_learners(float(draft.epsilon), lambda entry: entry.task != unlike)
-    plan = draft.plan()
-    return fitting_learners(float(draft.epsilon), lambda entry: is_learnable(entry, plan, target))
+    return fitting_learners(float(draft.epsilon), learnable(draft.plan(), target))
 
 
 def why_advised(found: Fitting) -> str:

@@ -18,6 +18,8 @@ from collections.abc import Sequence
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from functools import lru_cache
 
+import numpy as np
+
 from workbench.params import ParameterError
 from workbench.privacy.accounting.compose import last_that
 from workbench.privacy.central.central_noise import CentralNoise
@@ -61,10 +63,12 @@ def exponential_weights(scores: Sequence[int], sensitivity: int, epsilon: float)
     # A score raised to a floor that moves with the largest one still moves by at most Δ, and no weight grows without
     # bound, however large n·ε is. The chance of such a choice is below 2⁻⁴⁰⁰⁰ with and without.
     floor = max(scores) - int(_MOST_BITS * 2 * sensitivity * math.log(2) / epsilon) - 1
-    parts = [_weight(max(score, floor), sensitivity, epsilon - SLACK) for score in scores]
-    least = min(k for _, k in parts)
+    raised = [max(score, floor) for score in scores]
+    parts = {score: _weight(score, sensitivity, epsilon - SLACK) for score in set(raised)}
+    least = min(k for _, k in parts.values())
     # A common factor, which no probability depends on: the rounding was done before.
-    return [m << (k - least) for m, k in parts]
+    weights = {score: m << (k - least) for score, (m, k) in parts.items()}
+    return [weights[score] for score in raised]
 
 
 def exponential_choice(scores: Sequence[int], sensitivity: int, epsilon: float, noise: CentralNoise) -> int:
@@ -112,9 +116,22 @@ def noisy_max(scores: Sequence[int], sensitivity: int, epsilon: float, noise: Ce
         noise: where the randomness comes from.
     """
     weights = noisy_max_weights(scores, sensitivity, epsilon)
-    top = max(weights)
-    accepted = [place for place, weight in enumerate(weights) if noise.below(top) < weight]
+    accepted = [place for place, kept in enumerate(_accepted(weights, noise)) if kept]
     return accepted[noise.below(len(accepted))]
+
+
+def _accepted(weights: Sequence[int], noise: CentralNoise) -> list[bool]:
+    """Return for each weight whether its choice is accepted, with exactly the chance weight/largest.
+
+    One word of 64 bits a choice is compared with the chance's first 64 bits; only a tie needs the rest of them.
+    """
+    top = max(weights)
+    words = noise.below(1 << (_BITS * len(weights))).to_bytes(_BITS // 8 * len(weights), "little")
+    limits = {weight: divmod(weight << _BITS, top) for weight in set(weights)}
+    return [
+        word < limits[weight][0] or (word == limits[weight][0] and noise.below(top) < limits[weight][1])
+        for weight, word in zip(weights, np.frombuffer(words, "<u8").tolist(), strict=True)
+    ]
 
 
 def one_way_choice(scores: Sequence[int], sensitivity: int, epsilon: float, noise: CentralNoise) -> int:
