@@ -210,7 +210,7 @@ def test_the_words_of_a_release_stand_whole_at_1280(people, finish, qtbot):
     dataset = people.session.account.dataset
     with Ledger.open() as book:
         cost = Cost(Decimal(3), Decimal(0), PureDp(Decimal(3), "a table"))
-        release_id = book.reserve(dataset, cost, work="values", details={"output": "/home/people-released.csv"})
+        release_id = book.reserve(dataset, cost, work="sanitize", details={"output": "/home/people-released.csv"})
         book.charge(release_id)
         book.certify(release_id, "checksum", "request")
     finish(people, "tab_ledger")

@@ -105,7 +105,7 @@ class CapsAndFigures(Card):
             self.show_view(CAPS)
 
 
-NAME = 6
+NAME = 5
 """Digits of a dataset's name in the ledger that are shown."""
 
 STATUS = {"charged": "text", "settled": "text", "reserved": "warn", "void": "muted", "refused": "danger"}
@@ -120,7 +120,7 @@ RELEASES = (
     Column(tr_later("Time (UTC)"), width=158),
     Column(tr_later("Dataset"), width=116),
     Column(tr_later("Work"), width=110),
-    Column("ε", width=60, right=True),
+    Column("ε", width=54, right=True),
     Column("δ", width=48, right=True),
     Column(tr_later("Status"), width=98),
     Column(tr_later("File"), width=108),
@@ -199,7 +199,7 @@ class LedgerPage(PageFrame):
         self._older.hide()
         self._stated = label("", "muted", wrap=True, name="ledger_told")
         self._stated.hide()
-        parts = ((self._older, 0), (releases, 3), (self._caps, 1), (self._account, 0))
+        parts = ((self._older, 0), (releases, 2), (self._caps, 1), (self._account, 0))
         self.foot.insertWidget(0, self._stated, 1)  # in place of the note: nothing above it moves
         for part, stretch in parts:
             self.body.addWidget(part, stretch)

@@ -287,11 +287,10 @@ class WaysPage(PageFrame):
         own = self._way_at(here)
         for epsilon in BESIDE if own is not None and own.known else ():
             found = self._marks.at(epsilon) if here < epsilon <= most else None
-            ways = [way for way in found.ways if way.known and way.name in WITH_FIGURES] if found is not None else []
+            ways = [way for way in found.ways if way.name in WITH_FIGURES] if found is not None else []
             best = max(ways, key=lambda way: way.useful, default=None)
             if best is not None and own is not None and best.useful > own.useful:
-                count = tr("{useful} of {answers} ✓", useful=best.useful, answers=len(best.answers))
-                way, at = inside(best.name), entered(epsilon)
+                at, way, count = entered(epsilon), inside(best.name), _count(best)
                 return f" {tr('At ε = {epsilon}: {way}, {count}.', epsilon=at, way=way, count=count)}"
         return ""
 
@@ -299,9 +298,7 @@ class WaysPage(PageFrame):
         way = self._way_at(epsilon)
         if way is None:
             return "…" if self._marks.working else "–"
-        if way.known:
-            return tr("{useful} of {answers} ✓", useful=way.useful, answers=len(way.answers))
-        return tr("{useful} or more of {answers} ✓", useful=way.useful, answers=len(way.answers))
+        return _count(way)
 
     def _show_reason(self) -> None:
         found, session = self._marks.ways, self.session
@@ -526,3 +523,10 @@ def solved_words(found: Solution) -> str:
         epsilon=entered(found.epsilon),
         split=split,
     )
+
+
+def _count(way: Way) -> str:
+    """Return how many questions a way answers, at least."""
+    if way.known:
+        return tr("{useful} of {answers} ✓", useful=way.useful, answers=len(way.answers))
+    return tr("{useful} or more of {answers} ✓", useful=way.useful, answers=len(way.answers))
