@@ -55,6 +55,7 @@ SHOWN_FIELDS = {"title", "help", "label", "about", "unit", "noun", "why", "text"
 PLACE = re.compile(r"\{(\w+)\}")
 _WORDS = re.compile(r"[A-Za-z]{2,}")
 _SQL = "SELECT|INSERT|CREATE|PRAGMA|UPDATE|DELETE|ALTER|ATTACH|SET|SAVEPOINT|ROLLBACK|BEGIN|DROP|READ|REPEATABLE"
+_SQL += "|WHERE|ORDER"
 _CODE = re.compile(
     rf"^(?:{_SQL}) |[\\|]|\(\?|^[\w./-]*$|^--|^#|;$|;\n|^https?:|\{{\{{|\(FILE|FILE TABLE|^\^"
     r"|^\w+ = (?:OFF|ON|\d+)$|^pip install "

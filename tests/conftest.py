@@ -15,8 +15,10 @@ from typing import Any
 import hypothesis
 import pytest
 
-# Before numpy is loaded. Two processes of tests with a thread per core each wait for one another: ten times as long.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Before numpy and torch are loaded. Processes of tests with a thread per core each wait for one another: ten times as
+# long. The program trains in one thread itself.
+for library in ("OPENBLAS", "OMP"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 # No example is judged by the time it takes: a busy machine would find faults that are not there. The examples are the
 # same in every run, so that a commit that passed passes again; --hypothesis-profile=explore looks for new ones.

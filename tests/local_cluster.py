@@ -130,7 +130,8 @@ class Cluster:
     ) -> None:
         self._folder, self._more, self._nursery = folder, more, nursery
         paths = os.pathsep.join(map(str, [ROOT, HERE, *imports]))
-        own = {"PYTHONPATH": paths, "PYTHONUNBUFFERED": "1", "OPENBLAS_NUM_THREADS": "2"}  # a task is to use one
+        two = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}  # a task is to use one
+        own = {"PYTHONPATH": paths, "PYTHONUNBUFFERED": "1", **two}
         self._environment = {**os.environ, **own}
         self.file = folder / "scheduler.json"
         self.workers: list[subprocess.Popen[bytes] | Born] = []

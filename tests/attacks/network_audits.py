@@ -24,11 +24,14 @@ from torch import nn
 
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
+from workbench.deep import correlated_noise
 from workbench.deep.adaptive_clipping import AdaptiveNorm
+from workbench.deep.correlated_noise import column, power_for
 from workbench.deep.features import Features, TableData
 from workbench.deep.model import WEIGHTS, TrainedModel, facts, weights_bytes
 from workbench.deep.noise import GaussianNoise, Ziggurat
 from workbench.deep.plan import DpSgdPlan, NormRule
+from workbench.deep.poisson import InTurn
 from workbench.deep.preparation import engine_for
 from workbench.deep.private_step import PrivateStep
 from workbench.deep.trainer import train
@@ -243,8 +246,46 @@ def _twice(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(AdaptiveNorm, "counted", lambda norm, present: 4 * right(norm, present))
 
 
+def banded(noise: float = 0.7, delta: float = 0.1, bands: int = 3) -> Audit:
+    """An audit of steps that share noise: of one row, each of whose turns is a sample of the mechanism."""
+    rows = torch.full((bands, 3), 100.0)
+
+    def outputs(gone: bool, samples: int, fault: Fault) -> NDArray[np.float64]:
+        steps = bands * samples
+        linear = nn.Linear(3, 2)
+        nn.init.zeros_(linear.weight)
+        event = PoissonGaussian(1.0, noise, steps, "audit", bands)
+        asked = Charged(lambda cost: None).ask(Cost(exact(1), exact(0), event))
+        made = PrivateStep.of(
+            asked.steps("audit"), rows=bands, batch=1.0, clip=0.5,
+            clipped_sum=lambda clip: engine_for(nn.Sequential(linear), clip, 1),
+        )  # fmt: skip
+        along = replace(made, noise=None).clipped_sum(rows[:1], torch.tensor([1])).total.double().numpy()
+        there = torch.tensor([-1 if gone else 1] + [-1] * (bands - 1))
+        sums = [float(along @ made.step(rows, there, measure=False)[0].double().numpy()) for _ in range(steps)]
+        used = column(power_for(steps, bands), bands)
+        # The noise is independent again, and the row is along the column of its turn.
+        told: NDArray[np.float64] = np.convolve(sums, used)[:steps].reshape(samples, bands) @ used
+        return told
+
+    claim = float(DpSgdPlan.schedule(Worst().plan(noise, delta), Worst().rows).cost().epsilon)
+    faults = (
+        Fault("columns are not divided by their norm", plant=_first_is_one),
+        Fault(
+            "each step samples all rows",
+            plant=lambda patch: patch.setattr(InTurn, "draw", lambda sampler: np.arange(sampler.rows)),
+        ),
+    )
+    return Audit("dpsgd: shared noise", "one row, clipped", claim, 8_000, outputs, faults, delta, 0.8)
+
+
+def _first_is_one(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(correlated_noise, "column", lambda power, bands: column(power, bands) / column(power, bands)[0])
+
+
 NETWORKS = (
     adaptive(),
+    banded(),
     network("one step over all rows", Worst(), 0.5, HALF, NOT_CLIPPED),
     network("long gradients", Worst(400, 31), 4.0, HALF, VARIANCE),
 )

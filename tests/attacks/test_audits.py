@@ -86,12 +86,12 @@ def test_every_model_proves_no_more_than_it_is_charged_and_every_fault_is_seen(p
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("place", range(3))
+@pytest.mark.parametrize("place", range(4))
 def test_every_network_proves_no_more_than_it_is_charged_and_every_fault_is_seen(place: int) -> None:
     pytest.importorskip("torch")
     from network_audits import NETWORKS
 
-    assert len(NETWORKS) == 3
+    assert len(NETWORKS) == 4
     check(NETWORKS[place])
 
 

@@ -1,8 +1,9 @@
 """What releases cost as tables grow: measured by steps and by commands, and projected to a cluster.
 
-``python tests/benchmarks/bench_growth.py FOLDER [ROWS ...]`` (default 100000 1000000 10000000; the largest one is
-sanitised only where there are four). The tables are those of ``bench_stream.py``. All that is in ``results/growth.md``
-is made here of what was measured: processor seconds, which other work on the machine inflates, but by no order.
+``python tests/benchmarks/bench_growth.py FOLDER [ROWS ...]`` (default 100000 1000000 10000000; of more rows than that
+only what :data:`LARGE` names is done). The tables are those of ``bench_stream.py``. What is in
+``FOLDER/measured.json`` is not measured again, and all that is in ``results/growth.md`` is made here of it: processor
+seconds, which other work on the machine inflates, but by no order.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ COMMANDS = {
     "synthesize": ["--plan", "plan.toml", "--epsilon", "1", "--method", "marginals", "--target", "c1"],
     "fit": ["--bounds", "plan.toml", "--epsilon", "1", "--target", "c1", "--model", "naive-bayes"],
 }
+KEPT = "sanitize, keep_order"
+COMMANDS_AND_KEPT = {"sanitize": COMMANDS["sanitize"], KEPT: ["--plan", "kept.toml"], **COMMANDS}
+LARGE, MOST = ("sanitize", "statistics", KEPT), 20_000_000
+"""What is done of tables of more rows than so many."""
 COMMAND, WORKERS = "command", "workers"
 STEPS = {
     "form of the file": (COMMAND, "bytes"),
@@ -143,10 +148,10 @@ def run(folder: Path, rows: int, command: str, *, by_steps: bool) -> Any:
     """Return wall seconds, processor seconds and peak MB of a command; or the processor seconds of its steps."""
     for left in [*folder.glob("out*"), *folder.glob("ledger.*")]:
         subprocess.run(["rm", "-rf", str(left)], check=True)
-    named = {"plan.toml": str(folder / "plan.toml")}
-    asked = [named.get(word, word) for word in COMMANDS[command]]
+    asked = [str(folder / word) if word.endswith(".toml") else word for word in COMMANDS_AND_KEPT[command]]
     output = str(folder / ("out" if command == "fit" else "out.csv"))
-    words = [command, str(folder / f"{rows}.csv"), *asked, "-o", output, "--ledger", str(folder / "ledger.sqlite")]
+    asked += ["-o", output, "--ledger", str(folder / "ledger.sqlite")]
+    words = [command.partition(",")[0], str(folder / f"{rows}.csv"), *asked]
     if not by_steps:
         return measured([sys.executable, "-m", "workbench", *words])
     alone = {**os.environ, "POLARS_MAX_THREADS": "1"}
@@ -164,23 +169,22 @@ def table(folder: Path, rows: int) -> float:
     return path.stat().st_size / 1e6
 
 
-def page(
-    sizes: dict[int, float], whole: dict[tuple[str, int], Any], steps: dict[tuple[str, int], dict[str, float]]
-) -> str:
+def page(whole: dict[tuple[str, int], Any], steps: dict[tuple[str, int], dict[str, float]]) -> str:
     """Return the page."""
-    few, many = min(sizes), max(rows for _, rows in steps)
-    machine = f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.0f}, Python {platform.python_version()}"
+    few, many = min(rows for _, rows in whole), max(rows for _, rows in steps)
+    machine = f"{os.cpu_count()} cores, Python {platform.python_version()}"
     out = [
         "# What releases cost as tables grow",
         "",
         f"Written by `bench_growth.py` of what it measured: {machine}.",
-        "Tables of 8 columns, half of them numbers, half categories; processor seconds of all threads.",
+        "Tables of 8 columns, half of them numbers, half categories; processor seconds of all threads, resident memory",
+        "of all processes together at its most, and how many processes waited for a core when the command had ended.",
         "",
-        "| command | rows | MB of CSV | processor s | wall s | peak MB |",
-        "|---|---|---|---|---|---|",
+        "| command | rows | MB of CSV | processor s | wall s | load | peak MB |",
+        "|---|---|---|---|---|---|---|",
     ]
-    for (command, rows), (wall, processor, peak) in whole.items():
-        row = f"| {command} | {rows:,} | {sizes[rows]:,.0f} | {processor:.1f} | {wall:.1f} | {peak:,.0f} |"
+    for (command, rows), (size, load, wall, processor, peak) in sorted(whole.items(), key=lambda item: item[0][1]):
+        row = f"| {command} | {rows:,} | {size:,.0f} | {processor:.1f} | {wall:.1f} | {load:.0f} | {peak:,.0f} |"
         out.append(row)
     each = {c: {k: v * 1e6 / many for k, v in steps[c, many].items()} for c in COMMANDS}
     out += [
@@ -197,7 +201,7 @@ def page(
     network = {c: each[c]["sent"] / LINE for c in COMMANDS}
     sent = " | ".join(_few(network[c]) for c in COMMANDS)
     out.append(f"| network, {LINE / 1e6:.0f} MB/s | {COMMAND} | answers | {sent} |")
-    start = {c: max(whole[c, few][1] - few / 1e6 * each[c]["all"], 0.0) for c in COMMANDS}
+    start = {c: max(whole[c, few][3] - few / 1e6 * each[c]["all"], 0.0) for c in COMMANDS}
     out += [
         "",
         "So n million rows on N workers take about a + n·(c + w/N) seconds: a is the start, w the steps of workers",
@@ -233,21 +237,27 @@ def main() -> None:
     folder = Path(sys.argv[1]).resolve()
     sizes = [int(text) for text in sys.argv[2:]] or [100_000, 1_000_000, 10_000_000]
     folder.mkdir(parents=True, exist_ok=True)
-    write_plan(folder / "plan.toml", keep_order=False)
-    megabytes: dict[int, float] = {}
-    whole: dict[tuple[str, int], Any] = {}
-    steps: dict[tuple[str, int], dict[str, float]] = {}
-    for rows in [sizes[0], *sizes]:  # the first time a machine solves a plan's mechanisms, it keeps their facts
-        megabytes[rows] = table(folder, rows)
-        one = len(sizes) > 3 and rows == max(sizes)
-        for command in ["sanitize"] if one else COMMANDS:
-            whole[command, rows] = run(folder, rows, command, by_steps=False)
-            sys.stderr.write(f"{command} {rows}: {whole[command, rows]}\n")
-            if rows >= 1_000_000 and not one:
-                steps[command, rows] = run(folder, rows, command, by_steps=True)
-        if one:
-            (folder / f"{rows}.csv").unlink()
-    (HERE / "results" / "growth.md").write_text(page(megabytes, whole, steps), encoding="utf-8")
+    for name, keep_order in (("plan", False), ("kept", True)):
+        write_plan(folder / f"{name}.toml", keep_order=keep_order)
+    kept = folder / "measured.json"
+    found: dict[str, dict[str, Any]] = json.loads(kept.read_text()) if kept.exists() else {"whole": {}, "steps": {}}
+    warm = [] if kept.exists() else [sizes[0]]  # the first time mechanisms are solved, a machine keeps their facts
+    for rows in [*warm, *sizes]:
+        megabytes = table(folder, rows)
+        for command in COMMANDS_AND_KEPT if rows <= MOST else LARGE:
+            name = f"{command};{rows}"
+            if name in found["whole"] and not (warm and rows == sizes[0]):
+                continue
+            took = run(folder, rows, command, by_steps=False)
+            found["whole"][name] = [megabytes, os.getloadavg()[0], *took]
+            sys.stderr.write(f"{command} {rows}: {took}\n")
+            if 1_000_000 <= rows <= MOST and command in COMMANDS:
+                found["steps"][name] = run(folder, rows, command, by_steps=True)
+            kept.write_text(json.dumps(found))
+    whole, steps = (
+        {(k.split(";")[0], int(k.split(";")[1])): v for k, v in found[n].items()} for n in ("whole", "steps")
+    )
+    (HERE / "results" / "growth.md").write_text(page(whole, steps), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -350,6 +350,23 @@ def test_ctrl_c_pauses_a_run_and_the_same_command_goes_on_or_gives_it_up(
         assert not Path(checkpoint).exists()
 
 
+def test_steps_that_share_noise_are_on_a_card_that_verifies(run: Run, folder: Path) -> None:
+    assert run(*command(folder, "--noise", "2", "--bands", "4"), "--json").code == 0
+    card = read_card(folder / "net")
+    stated, asked = card["training"], card["parameters"]
+    assert (stated["bands"], stated["sample_rate"], asked["bands"]) == (4, 0.4, 4)
+    assert "in turn" in stated["sampling"]
+    assert run("verify", str(folder / "net")).code == 0
+    usual = "Poisson: each row is in each batch by an independent coin"
+    alone = {key: value for key, value in stated.items() if key not in ("bands", "power")}
+    told = [{**stated, **wrong} for wrong in ({"bands": 2}, {"power": 0.5}, {"sampling": usual})]
+    for training, parameters in [*((one, asked) for one in (*told, alone)), (stated, {**asked, "bands": 2})]:
+        tampered = {**card, "training": training, "parameters": parameters}
+        tampered["checksum"] = checksum(tampered)
+        (folder / "net" / "card.json").write_text(json.dumps(tampered), encoding="utf-8")
+        assert run("verify", str(folder / "net")).code == 5, training
+
+
 def test_a_norm_that_follows_a_quantile_is_on_a_card_that_verifies(run: Run, folder: Path) -> None:
     apart = ("--noise", "2", "--ledger", str(folder / "other.sqlite"))
     still = run(*command(folder, *apart, output="still"), "--json").done

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pickle
 import sqlite3
 import subprocess
 import sys
@@ -13,13 +14,19 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from local_cluster import here
 
-from tests.postgres import Server, server
+from tests.postgres import PASSWORD, Server, server
+from workbench.data import on_workers
+from workbench.data.databases import access, database_rows
 from workbench.data.databases.access import tables_of
-from workbench.data.databases.address import address_of, as_path, title_of
+from workbench.data.databases.address import PASSWORDS, address_of, as_path, title_of
+from workbench.data.on_workers import PartsOnWorkers, Workers
 from workbench.data.read import read_table
+from workbench.data.table import Table
 from workbench.params import CancelledError, InputError
 from workbench.signals.cancel import CancelToken
+from workbench.signals.events import ignore
 
 
 @pytest.fixture
@@ -59,6 +66,56 @@ def test_the_same_by_sqlalchemy(people: Path) -> None:
     with pytest.raises(InputError, match=r"returns no table|error"):
         read_table(f"sqlite+pysqlite:///{people}?query=DELETE FROM people")
     assert read_table(f"sqlite+pysqlite:///{people}?table=people").rows == 3
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let tables of databases be read in parts of a few rows."""
+    monkeypatch.setattr(database_rows, "IN_MEMORY", 0)
+    monkeypatch.setattr(access, "CELLS", 600)
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("scheme", ["sqlite", pytest.param("sqlite+pysqlite", marks=pytest.mark.slow)])
+def test_rows_between_keys_are_the_bytes_that_were_kept(tmp_path: Path, scheme: str) -> None:
+    if scheme != "sqlite":
+        pytest.importorskip("sqlalchemy")
+    file = tmp_path / "a.db"
+    with contextlib.closing(sqlite3.connect(file)) as base, base:
+        base.execute('CREATE TABLE t (x REAL, "*" TEXT, Own INTEGER PRIMARY KEY)')
+        rows = [(k / 3 if k % 5 else None, "long words " * (k % 3), 7 * k) for k in range(-100, 200)]
+        base.executemany("INSERT INTO t VALUES (?, ?, ?)", reversed(rows))
+    for columns, names in (("", ("x", "*", "Own")), ("&columns=*,x", ("*", "x")), ("&columns=own,x", ("Own", "x"))):
+        table = read_table(f"{scheme}:///{file}?table=t{columns}")
+        stored = table.stored
+        assert isinstance(stored, database_rows.DatabaseRows)
+        assert tuple(map(str.lower, table.names)) == tuple(map(str.lower, names))
+        assert table.rows == sum(part.frame.height for part in table.parts(7)) == 300
+        assert pl.concat([part.frame for part in table.parts(70)]).equals(table.frame)
+        if "own" in columns:
+            assert not stored.files  # one column by two names
+            continue
+        assert table.frame["x"].to_list() == [x and str(pl.Series([x]).cast(pl.String)[0]) for x, _, _ in rows]
+        ((kept, place),), pieces = stored.files, list(stored.pieces(1))
+        assert len(pieces) > 1
+        there = access.bytes_between(place, [piece.keys[0] for piece in pieces])
+        assert there == tuple(kept[start:stop].tobytes() for ((start, stop),) in (p.ranges for p in pieces))
+
+
+@pytest.mark.parametrize(
+    "made",
+    ["id INT PRIMARY KEY", "id INTEGER, k INTEGER, PRIMARY KEY (id, k)", "id INTEGER PRIMARY KEY DESC", "id INTEGER"],
+)
+@pytest.mark.usefixtures("few")
+@pytest.mark.slow
+def test_a_key_that_may_be_a_text_is_none(tmp_path: Path, made: str) -> None:
+    file = tmp_path / "a.db"
+    with contextlib.closing(sqlite3.connect(file)) as base, base:
+        base.execute(f"CREATE TABLE t ({made})")
+        base.executemany("INSERT INTO t (id) VALUES (?)", [("b",), (1,)])
+    table = read_table(file)
+    assert not isinstance(table.stored, pl.DataFrame)
+    assert not table.stored.files
 
 
 def test_a_file_with_one_table_is_that_table_and_of_several_they_are_named(people: Path) -> None:
@@ -230,6 +287,38 @@ def test_every_type_arrives_exactly_and_infinite_days_as_they_are_called(base: S
     assert read_table(base.query("SELECT 'infinity'::date AS d, 'nan'::float8 AS x")).frame.rows() == [
         ("infinity", "NaN")
     ]
+
+
+@pytest.mark.usefixtures("few")
+def test_workers_read_between_keys_with_a_password_of_their_own(base: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = "CASE WHEN g % 7 > 0 THEN 'row ' || g END, g / 3.0, g * 5 - 600, date '2024-01-01' + (g % 99)::int"
+    base.run(
+        "DROP TABLE IF EXISTS keyed",
+        "CREATE TABLE keyed (b text, x float8, own bigint PRIMARY KEY, d date)",
+        f"INSERT INTO keyed SELECT {made} FROM generate_series(1, 300) g ORDER BY md5(g::text)",
+    )
+    monkeypatch.delenv("PGPASSWORD", raising=False)
+    typed = base.table("keyed", "ana").replace("ana@", f"ana:{PASSWORD}@")
+    table = read_table(typed)
+    monkeypatch.setattr(PASSWORDS, "_known", {})  # as on a worker
+    monkeypatch.setattr(on_workers, "run_tasks_on", here())
+    parts = PartsOnWorkers(table, Workers("tcp://127.0.0.1:1", ignore, CancelToken()))
+    assert len(parts) == 2
+    assert PASSWORD.encode() not in pickle.dumps((list(parts), parts._beside))
+    with pytest.raises(InputError, match="a worker cannot read the database: the database asks for a password") as said:
+        list(parts.each_part(_cells))
+    assert PASSWORD not in str(said.value)
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    found = pl.concat(parts.each_part(_cells))
+    assert found.equals(table.frame)
+    assert found["own"].to_list() == [str(k * 5 - 600) for k in range(1, 301)]
+    base.run("UPDATE keyed SET own = own + 1 WHERE own = 900")
+    with pytest.raises(InputError, match="a worker reads other rows in this table than this computer"):
+        list(parts.each_part(_cells))
+
+
+def _cells(part: Table) -> pl.DataFrame:
+    return part.frame
 
 
 @pytest.mark.parametrize(("column", "kind"), [("j", "JSON"), ("l", "lists"), ("y", "bytes")])

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import functools
 import gzip
 import http.server
 import importlib.util
 import shlex
+import sqlite3
 import sys
 import tempfile
 import threading
@@ -90,14 +93,21 @@ def written(folder: Path, form: str) -> Path:
     path, frame = folder / f"a.{form}", frame_of()
     if form == "parquet":
         frame.write_parquet(path, row_group_size=100)
+    elif form == "db":
+        with contextlib.closing(sqlite3.connect(path)) as base, base:
+            base.execute("PRAGMA journal_mode = WAL")
+            base.execute("CREATE TABLE people (city TEXT, age INTEGER)")
+            base.executemany("INSERT INTO people VALUES (?, ?)", frame.rows())
     else:
         text = frame.write_csv().encode()
         path.write_bytes(gzip.compress(text) if form == "csv.gz" else text)
     return path
 
 
-@pytest.mark.parametrize("form", ["csv", "csv.gz", "parquet"])
-@pytest.mark.parametrize("large", [False, True])
+FORMS = [(form, large) for form in ("csv", "csv.gz", "parquet") for large in (False, True)]
+
+
+@pytest.mark.parametrize(("form", "large"), [*FORMS, ("db", False)])
 def test_a_fetched_table_is_that_of_its_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, large: bool
 ) -> None:
@@ -140,6 +150,34 @@ def test_workers_fetch_their_ranges_themselves(
 def _cells(_: Any, part: Any) -> pl.DataFrame:
     found: pl.DataFrame = part.frame
     return found
+
+
+@pytest.mark.filterwarnings("ignore")  # of the libraries, which leave connections to be closed
+def test_a_bucket_of_a_real_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("s3fs", reason='s3fs is not installed: pip install "privacy-workbench[remote]"')
+    service = pytest.importorskip("moto.server", reason="moto is not installed: pip install moto[server]")
+    monkeypatch.delitem(sys.modules["fsspec.registry"]._registry, "s3")  # type: ignore[attr-defined]
+    started = service.ThreadedMotoServer("127.0.0.1", 0)
+    started.start()
+    try:
+        place = "http://{}:{}".format(*started.get_host_and_port())
+        for name, value in (("ENDPOINT_URL", place), ("ACCESS_KEY_ID", "k"), ("SECRET_ACCESS_KEY", CANARY)):
+            monkeypatch.setenv(f"AWS_{name}", value)
+        files = fsspec.filesystem("s3")
+        files.mkdir("bucket")
+        for form in ("csv", "csv.gz", "parquet"):
+            path = written(tmp_path, form)
+            files.pipe_file(f"bucket/{path.name}", path.read_bytes())
+            assert read_table(f"s3://bucket/{path.name}").digest == read_table(path).digest
+        text = written(tmp_path, "csv").read_bytes()
+        assert remote.ranges_of("s3://bucket/a.csv", [(3, 9), (20, 30)]) == (text[3:9], text[20:30])
+        with pytest.raises(InputError, match="this is a folder"):
+            read_table("s3://bucket")
+        with pytest.raises(InputError, match="there is no such file"):
+            read_table("s3://bucket/none.csv")
+    finally:
+        started.stop()
+        fsspec.filesystem("s3").clear_instance_cache()
 
 
 @pytest.mark.parametrize(
@@ -274,32 +312,49 @@ def _without_library(source: str) -> Any:
     raise ImportError("Install s3fs")
 
 
+PRIVATE = "Basic " + base64.b64encode(f"anna:{CANARY}".encode()).decode()
+
+
 class _Ranges(http.server.BaseHTTPRequestHandler):
-    """Serves one text, in ranges where they are asked for."""
+    """Serves one text, in ranges where they are asked for, and as servers do that are less obliging."""
 
     text = b""
     asked: ClassVar[list[str]] = []
 
     def do_HEAD(self) -> None:
+        if self.path == "/unknown.csv":
+            self.send_error(405)
+            return
         self._head(200, len(self.text))
 
     def do_GET(self) -> None:
         wanted = self.headers.get("Range", "")
         self.asked.append(wanted)
         first, _, last = wanted.removeprefix("bytes=").partition("-")
-        if self.path == "/whole.csv" and wanted:  # a server that sends all in place of a range
+        if self.path in ("/whole.csv", "/unknown.csv"):  # a server that sends all in place of a range
             wanted = first = last = ""
         piece = self.text[int(first or 0) : int(last) + 1 if last else None]
-        self._head(206 if wanted else 200, len(piece), f"bytes {first}-{last}/{len(self.text)}" if wanted else "")
-        self.wfile.write(piece)
+        if self._head(206 if wanted else 200, len(piece), f"bytes {first}-{last}/{len(self.text)}" if wanted else ""):
+            self.wfile.write(piece[: len(piece) // 2 if self.path == "/torn.csv" else None])
 
-    def _head(self, code: int, size: int, part: str = "") -> None:
-        self.send_response(code if self.path in ("/a.csv", "/whole.csv") else 404)
-        self.send_header("Content-Length", str(size))
-        self.send_header("Accept-Ranges", "bytes")
+    def _head(self, code: int, size: int, part: str = "") -> bool:
+        path = self.path.partition("?")[0]
+        if path == "/moved.csv":
+            code, size = 302, 0
+        elif path == "/private.csv" and self.headers.get("Authorization") != PRIVATE:
+            code, size = 401, 0
+        elif path not in ("/a.csv", "/whole.csv", "/unknown.csv", "/torn.csv", "/private.csv"):
+            code, size = 404, 0
+        self.send_response(code)
+        if code == 302:
+            self.send_header("Location", f"/a.csv?signed={len(self.asked)}")
+        if path != "/unknown.csv":  # whose end is that of the connection
+            self.send_header("Content-Length", str(size))
+            self.send_header("Accept-Ranges", "bytes")
         if part:
             self.send_header("Content-Range", part)
         self.end_headers()
+        return size > 0
 
     def log_message(self, *_: Any) -> None:
         """Say nothing."""
@@ -321,8 +376,17 @@ def test_a_table_on_a_web_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             assert read_table(source).frame.equals(read_table(path).frame)
             assert remote.ranges_of(source, [(3, 9), (20, 30)]) == (_Ranges.text[3:9], _Ranges.text[20:30])
             assert "bytes=20-29" in _Ranges.asked
-            with pytest.raises(InputError, match="the file cannot be fetched"):
-                remote.ranges_of(source.replace("/a.csv", "/whole.csv"), [(3, 9)])
+            for other in ("whole", "unknown", "moved"):
+                assert read_table(source.replace("/a.csv", f"/{other}.csv")).digest == read_table(path).digest
+            for other in ("whole", "unknown"):
+                with pytest.raises(InputError, match="the server sends the file only as a whole"):
+                    remote.ranges_of(source.replace("/a.csv", f"/{other}.csv"), [(3, 9)])
+            for other in ("torn", "private"):
+                with pytest.raises(InputError, match="the file cannot be fetched"):
+                    read_table(source.replace("/a.csv", f"/{other}.csv"))
+            (tmp_path / "netrc").write_text(f"machine 127.0.0.1 login anna password {CANARY}\n")
+            monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+            assert read_table(source.replace("/a.csv", "/private.csv")).rows == ROWS
             with pytest.raises(InputError, match="there is no such file"):
                 read_table(source.replace("/a.csv", "/b.csv"))
         finally:

@@ -356,10 +356,14 @@ def test_a_missing_gpu_is_announced_and_an_explicit_one_refused(monkeypatch: pyt
         quick(plan(device="cuda"), charge=lambda cost: pytest.fail("charged"))
 
 
-def test_the_number_of_threads_is_put_back() -> None:
-    before = torch.get_num_threads()
-    quick(plan())
-    assert torch.get_num_threads() == before
+def test_it_trains_in_one_thread_and_the_number_is_put_back() -> None:
+    before, seen = torch.get_num_threads(), set()
+    torch.set_num_threads(3)
+    try:
+        quick(plan(), emit=lambda event: seen.add(torch.get_num_threads()))
+        assert (seen, torch.get_num_threads()) == ({1}, 3)
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_contradictory_plans_are_refused() -> None:

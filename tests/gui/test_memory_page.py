@@ -18,6 +18,7 @@ from workbench.gui.pages.memory import page as memory_page
 from workbench.gui.pages.train.run_card import memory_words
 from workbench.params import ParameterError
 from workbench.render.curve import settings_ticks
+from workbench.render.memory_figure import decimals
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Memory, PhaseMemory
 
@@ -61,6 +62,10 @@ def test_every_setting_stands_in_the_table_and_the_chart_has_four_phases(found, 
     assert int(model.index(0, most).data().replace(",", "")) > 128
     assert "Most rows: what fits in" in found._note._whole
     assert "memory is given in pages" in text_of(found, "memory_remarks")
+
+
+def test_sizes_have_three_digits_small_or_large():
+    assert [decimals(highest) for highest in (0.111, 9.2, 25, 999, 2400)] == [3, 2, 1, 1, 0]
 
 
 def test_lines_of_every_setting_are_drawn_together(found, qtbot, press):

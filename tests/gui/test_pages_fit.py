@@ -8,14 +8,20 @@ from decimal import Decimal
 import pytest
 from comparisons import add, study
 from hands import go_to
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetrics
 from PySide6.QtWidgets import QComboBox, QPushButton, QScrollArea, QTableView, QWidget
 
 from workbench.gui.pages import PAGES
+from workbench.gui.pages.risk.page import HIPAA
 from workbench.gui.style import language
 from workbench.gui.widgets.basic import button
 from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.privacy.accounting.event import Cost, PureDp
+from workbench.release.ledger.ledger import Ledger
 from workbench.render.curve import _surroundings
+from workbench.render.fonts import font
+from workbench.risk.measures import hipaa
 
 
 def test_no_page_needs_more_than_1280_by_800_pixels(window, finish) -> None:
@@ -99,13 +105,26 @@ def test_the_settings_of_each_way_are_as_wide_as_the_page(people, finish, press,
     qtbot.waitUntil(lambda: cost.y() == pane.y())  # side by side again
 
 
-def test_no_page_is_scrolled_sideways_at_the_largest_text(people, finish, qtbot) -> None:
+def no_heading_is_cut(window) -> None:
+    """No heading of the tables in sight has less room than its words."""
+    bold, found = QFontMetrics(font(13, QFont.Weight.DemiBold)), []
+    for table in filter(QTableView.isVisible, window.page.findChildren(QTableView)):
+        heads, model = table.horizontalHeader(), table.model()
+        for at in filter(lambda at: not table.isColumnHidden(at), range(model.columnCount())):
+            words = str(model.headerData(at, Qt.Orientation.Horizontal) or "")
+            if heads.sectionSize(at) < max(map(bold.horizontalAdvance, words.split("\n"))) + 22:
+                found.append(f"{table.objectName()}: {words}")
+    assert found == []
+
+
+def test_no_page_is_scrolled_sideways_nor_a_heading_cut_at_the_largest_text(people, finish, qtbot) -> None:
     people.theme.set_scale(200)
     people.resize(1280, 800)
     for page in PAGES:
         finish(people, f"tab_{page.name}")
         body = people.findChild(QScrollArea, f"body_{page.name}").horizontalScrollBar()
         qtbot.waitUntil(lambda body=body: body.maximum() == 0)
+        qtbot.waitUntil(lambda: no_heading_is_cut(people), timeout=2000)
     for way in ("rows", "synthetic", "statistics"):  # nor are settings, whose area has no bar to do it with
         finish(people, f"tab_{way}")
         settings = people.findChild(QScrollArea, "release_area").horizontalScrollBar()
@@ -159,6 +178,23 @@ def test_figures_of_risk_are_read_whole(people, finish, qtbot) -> None:
     table = people.findChild(QTableView, "risk_columns")
     for at in range(3, 7):
         assert table.columnWidth(at) >= table.fontMetrics().horizontalAdvance("99.9 %") + 22, at
+    assert list(HIPAA) == [identifier.letter for identifier in hipaa.HIPAA]
+    for letter, word in HIPAA.items():
+        assert table.columnWidth(7) >= table.fontMetrics().horizontalAdvance(f"({letter}) {word}") + 22, word
+
+
+def test_a_line_of_every_table_of_the_ledger_is_in_sight(people, finish, qtbot) -> None:
+    with Ledger.open() as book:
+        cost = Cost(Decimal(1), Decimal(0), PureDp(Decimal(1), "sanitised table"))
+        book.set_cap(people.session.account.dataset, Decimal(2))
+        book.charge(book.reserve(people.session.account.dataset, cost, work="sanitize", details={"output": "/x/a.csv"}))
+    finish(people, "tab_ledger")
+    enlarged(people, qtbot)
+    for name, lines in (("ledger_releases", 2), ("ledger_caps", 1)):
+        table = people.findChild(QTableView, name)
+        assert table.viewport().height() >= lines * table.rowHeight(0), name
+    time = people.findChild(QTableView, "ledger_releases")
+    assert time.columnWidth(0) >= time.sizeHintForColumn(0)
 
 
 def test_generalise_is_not_scrolled_sideways(people, finish, qtbot) -> None:

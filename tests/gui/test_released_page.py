@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
@@ -47,15 +48,19 @@ def test_a_release_is_listed_and_verified_where_it_is_selected(listed, finish):
     assert listed.focusWidget() is listed.findChild(QWidget, "shown_release_verify")
 
 
-def test_a_verification_is_cancelled_and_can_be_asked_for_again(listed, finish, press, qtbot, monkeypatch):
+def test_a_verification_is_cancelled_and_can_be_asked_for_again(listed, finish, press, idle, qtbot, monkeypatch):
+    free = threading.Event()
     with monkeypatch.context() as slow:
-        slow.setattr("workbench.gui.widgets.release_card.faults", lambda _release, cancel: cancel.rest(60))
+        slow.setattr("workbench.gui.widgets.release_card.faults", lambda _r, cancel: (free.wait(60), cancel.check()))
         press(listed, "shown_release_verify")
         result, again = (listed.findChild(QWidget, f"shown_release_{name}") for name in ("result", "verify"))
         assert result.text() == "Verifying…"
         assert not again.isEnabled()
         qtbot.waitUntil(lambda: listed.findChild(QWidget, "job_cancel") is not None)
-        finish(listed, "job_cancel")
+        press(listed, "job_cancel")
+        assert result.text() == "Cancelling…"
+        free.set()
+        idle(listed)
     assert (result.text(), again.isEnabled()) == ("", True)
     assert listed.statusBar().currentMessage().startswith("Cancelled: Verifying")
     finish(listed, "shown_release_verify")

@@ -83,7 +83,8 @@ def test_who_is_unique_and_why(hands):
     assert [sets.index(0, c).data() for c in range(3)] == ["age", "2", "2"]
     assert hands.cell(COLUMNS, "age", "Adds") == "100 %"
     assert hands.cell(COLUMNS, "town", "Adds") == "0 %"
-    assert hands.cell(COLUMNS, "age", "HIPAA").startswith("(C)")
+    assert hands.cell(COLUMNS, "age", "HIPAA") == "(C) dates"
+    assert "ages over 89" in hands.index(COLUMNS, "age", "HIPAA").data(Qt.ItemDataRole.ToolTipRole)
 
 
 def test_a_sample_of_a_population_has_smaller_risks(hands):

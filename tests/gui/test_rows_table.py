@@ -16,6 +16,7 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.fast_table import PAD, RowsTable, as_in_the_file, tint
 from workbench.gui.widgets.fast_table_model import BLOCK, RowsModel
+from workbench.render.fonts import font
 
 ROWS = 5000
 
@@ -211,7 +212,8 @@ def test_row_numbers_are_as_wide_as_the_last_one_and_are_not_measured_one_by_one
     idle(people)
     view = people.page.sides.left
     head = view.verticalHeader()
-    assert head.width() == head.sectionSizeFromContents(1999).width() >= head.sectionSizeFromContents(8).width()
+    drawn = QFontMetricsF(font(12)).horizontalAdvance
+    assert drawn("2,000") + 2 * PAD <= head.width() < drawn("20,000") + 2 * PAD, "nor wider: it is the table's room"
     asked = []
     former = RowsModel.headerData
 
@@ -222,3 +224,10 @@ def test_row_numbers_are_as_wide_as_the_last_one_and_are_not_measured_one_by_one
     monkeypatch.setattr(RowsModel, "headerData", counted)
     people.theme.set_mode("dark")
     assert asked.count(Qt.Orientation.Vertical) < 1000  # a change of colours waits for it
+
+
+def test_a_figure_beside_the_table_has_four_digits_and_all_of_them_in_its_copy(table):
+    table.model().figures = {"age"}
+    assert table.model().shown("0.0779956", 1) == "0.078"
+    assert table.model().shown("0.0779956", 0) == "0.0779956", "a column of the file is shown as it was written"
+    assert table.model().index(4, 1).data() == "4"

@@ -128,7 +128,7 @@ def test_correlations_ranges_top_values_and_a_table_go_with_the_ticks(ready, pre
     press(ready, "statistics_none")
     for column, title in (("age", "Mean"), ("income", "Mean"), ("age", "Quantiles"), ("sex", "Most frequent")):
         hands.click_cell(TABLE, column, title)
-    for name in ("correlation", "covariance", "ranges", "top"):
+    for name in ("correlation", "covariance", "regression", "ranges", "top"):
         hands.click(f"statistics_{name}")
     idle(ready)
     assert {("correlation", "age"), ("covariance", "age"), ("ranges", "age"), ("top", "sex")} < set(asked(ready))
@@ -137,6 +137,8 @@ def test_correlations_ranges_top_values_and_a_table_go_with_the_ticks(ready, pre
     assert "Half of the 95 % interval: " in box.toolTip()
     assert "units of age times income" in ready.findChild(QCheckBox, "statistics_covariance").toolTip()
     assert ready.findChild(QCheckBox, "statistics_ranges").text().endswith(" rows")
+    stated = ready.findChild(QCheckBox, "statistics_regression").toolTip()
+    assert "units of age over the whole range of another column" in stated
     pick(ready, "statistics_by_1", "sex")
     pick(ready, "statistics_by_2", "label")
     idle(ready)
@@ -152,7 +154,7 @@ def test_correlations_ranges_top_values_and_a_table_go_with_the_ticks(ready, pre
     assert verify_any(target) == []
     with target.open(encoding="utf-8", newline="") as file:
         found = {row["statistic"] for row in csv.DictReader(file)}
-    assert {"correlation", "covariance", "rows up to", "table", "margin"} <= found
+    assert {"correlation", "covariance", "regression", "rows up to", "table", "margin"} <= found
 
 
 def test_dates_make_groups_of_months(window, finish, idle, qtbot, tmp_path):

@@ -14,6 +14,7 @@ from scipy import stats
 
 from workbench.params import ParameterError
 from workbench.privacy.entropy import KeyedEntropy, OsEntropy, SeededEntropy, permutation
+from workbench.privacy.local import sampler as sampler_module
 from workbench.privacy.local.calibrate import calibrated
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.mechanism_table import integer_rows, largest_ratio, log_at_most, log_up
@@ -48,24 +49,27 @@ def test_an_output_of_weight_zero_never_comes(weights: np.ndarray, seed: int) ->
 
 
 @given(
-    integer_tables(), st.lists(st.tuples(st.integers(0, 31), st.integers(-1, 1), st.integers(0, 2**31 - 1)), max_size=9)
+    integer_tables(),
+    st.lists(st.tuples(st.integers(0, 31), st.integers(-1, 1), st.integers(0, 2**47 - 1)), max_size=9),
+    st.sampled_from((16, 32)),
 )
 def test_a_draw_is_on_its_side_of_the_threshold_whenever_that_is_decided(
-    weights: np.ndarray, drawn: list[tuple[int, int, int]]
+    weights: np.ndarray, drawn: list[tuple[int, int, int]], width: int
 ) -> None:
     """Positions at the thresholds, where the bits that are drawn first do not decide, and beside them."""
     sampler = AliasSampler(weights)
-    bits, later, expected, first = sampler.bits, [], [], []
-    for number, beside, rest in drawn:
+    bits, later, expected, first, more = sampler.bits, [], [], [], 63 - width
+    for number, beside, rest in ((n, b, r >> (47 - more)) for n, b, r in drawn):
         bucket = number % (1 << bits)
         entry = int(sampler.entries[bucket])
         threshold, alias = entry >> bits, entry % (1 << bits)
-        near = min(max((threshold >> 31) + beside, 0), (1 << (32 - bits)) - 1)
+        near = min(max((threshold >> more) + beside, 0), (1 << (width - bits)) - 1)
         first.append(near << bits | bucket)
-        later += [rest << 33] if near == threshold >> 31 else []
-        expected.append(bucket if (near << 31 | rest) < threshold else alias)
+        later += [rest << (64 - more)] if near == threshold >> more else []
+        expected.append(bucket if (near << more | rest) < threshold else alias)
 
-    said = [np.array([*first, 0][: 2 * -(-len(first) // 2)], np.uint32).view(np.uint64), np.array(later, np.uint64)]
+    words = np.array([*first, 0, 0, 0][: 64 // width * -(-len(first) * width // 64)], f"u{width // 8}")
+    said = [words.view(np.uint64), np.array(later, np.uint64)]
 
     class Stated:
         releasable = False
@@ -74,7 +78,9 @@ def test_a_draw_is_on_its_side_of_the_threshold_whenever_that_is_decided(
             assert count == len(said[0])
             return said.pop(0)
 
-    assert sampler.sample(np.zeros(len(drawn), np.uint16), Stated()).tolist() == expected
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sampler_module, "_FEW", 10 if width == 16 else 0)
+        assert sampler.sample(np.zeros(len(drawn), np.uint16), Stated()).tolist() == expected
 
 
 def test_rows_that_do_not_sum_cannot_be_sampled() -> None:

@@ -25,7 +25,7 @@ from release_cases import certificate_of, die_at, forge, names_in, run_to_exit, 
 from workbench.data.joined import Join, joined
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, CancelledError
-from workbench.privacy.accounting.event import PureDp
+from workbench.privacy.accounting.event import PureDp, ZeroConcentrated
 from workbench.privacy.audit import LowerBound, epsilon_lower
 from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
 from workbench.privacy.entropy import Entropy, OsEntropy, SeededEntropy
@@ -47,6 +47,8 @@ FALSE_ALARM = 1e-6
 """Chance that a sound kind fails the bound of its files."""
 
 PERSON = "person of the test"
+L1, L2 = "numbers", "numbers with Gaussian noise"
+"""The forms of questions for numbers, by the norm that bounds what one row adds."""
 WHOLE = {"out.csv", "out.csv.certificate.json"}
 AskRows = Callable[[Table, Ask, Any, CancelToken], Answers]
 
@@ -162,8 +164,9 @@ class Asked:
         if self.form == "quantiles":  # sorted values: how many came and went
             return float(sum(sum(abs(one.count(v) - two.count(v)) for v in {*one, *two}) for one, two in pairs))
         apart = [[b - a for a, b in zip(one, two, strict=True)] for one, two in pairs]
-        if self.form == "numbers":
-            return sum(abs(v) for part in apart for v in part) / self.sensitivity
+        if self.form in (L1, L2):
+            power = 1 if self.form == L1 else 2
+            return float(sum(abs(v) ** power for part in apart for v in part) ** (1 / power)) / self.sensitivity
         if self.form == "choose":
             return max(abs(v) for part in apart for v in part) / self.sensitivity
         # Report-noisy-max pays once: of one part alone, and all in one direction.
@@ -192,7 +195,8 @@ class Recorder(Ask):
         return self.answers[-1]
 
     def __call__(self, label: str, exact: Sequence[int], sensitivity: int) -> list[int]:
-        return self._kept("numbers", label, [exact], sensitivity, super().__call__(label, exact, sensitivity))
+        form = L2 if isinstance(self._open.get(label), ZeroConcentrated) else L1
+        return self._kept(form, label, [exact], sensitivity, super().__call__(label, exact, sensitivity))
 
     def choose(self, label: str, scores: Sequence[int], sensitivity: int) -> int:
         return self._kept("choose", label, [scores], sensitivity, super().choose(label, scores, sensitivity))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pickle
+import sqlite3
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -21,6 +23,7 @@ from workbench import api
 from workbench.cli import main
 from workbench.data import on_workers, read
 from workbench.data.csv.regular_rows import RegularRows
+from workbench.data.databases import database_rows
 from workbench.data.on_workers import PartsOnWorkers, Workers
 from workbench.data.read import read_table
 from workbench.data.sources import row_groups
@@ -43,6 +46,7 @@ from workbench.work.work import take_from_workers
 
 ROWS = 280
 WORKERS = Workers("tcp://127.0.0.1:1", ignore, CancelToken())
+KEYS = pytest.param(3, "keys", marks=pytest.mark.slow)
 ON_DASK = ["--engine", "dask", "--scheduler-file"]
 
 
@@ -77,6 +81,17 @@ def in_parts(path: Path, count: int, monkeypatch: pytest.MonkeyPatch, *, form: s
         table = read_table(packed)
         assert isinstance(table.stored, row_groups.RowsOfGroups)
         whole = 1
+    elif form == "keys":
+        file, size = path.with_suffix(".db"), -(-table.rows // count)
+        with contextlib.closing(sqlite3.connect(file)) as base, base:
+            base.execute("CREATE TABLE people (city TEXT, own INTEGER PRIMARY KEY, age TEXT, size TEXT)")
+            rows = [(city, 3 * k - 40, *more) for k, (city, *more) in enumerate(table.frame.iter_rows())]
+            base.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", reversed(rows))
+        monkeypatch.setattr(database_rows, "IN_MEMORY", 0)
+        monkeypatch.setattr("workbench.data.databases.access.CELLS", 4 * size)
+        table = read_table(f"sqlite:///{file}?table=people&columns=city,age,size")
+        assert isinstance(table.stored, database_rows.DatabaseRows)
+        whole = 1
     elif form == "cells":
         table = Table(table.frame, str(path))
         whole = int(table.frame.estimated_size())
@@ -90,7 +105,7 @@ def in_parts(path: Path, count: int, monkeypatch: pytest.MonkeyPatch, *, form: s
 
 
 @pytest.mark.parametrize(
-    ("form", "count"), [*((form, count) for form in ("text", "cells") for count in (1, 2, 7)), ("parquet", 3)]
+    ("count", "form"), [*((count, form) for form in ("text", "cells") for count in (1, 2, 7)), (3, "parquet"), KEYS]
 )
 def test_sums_are_those_of_one_machine_integer_by_integer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, form: str
@@ -117,7 +132,7 @@ def test_sums_are_those_of_one_machine_integer_by_integer(
 
 
 @pytest.mark.parametrize(("every", "again"), [(True, 0), (False, 0), (False, 1)])
-@pytest.mark.parametrize(("count", "form"), [(1, "text"), (7, "text"), (3, "parquet")])
+@pytest.mark.parametrize(("count", "form"), [(1, "text"), (7, "text"), (3, "parquet"), KEYS])
 def test_workers_make_the_marks_of_one_machine_without_the_ledgers_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, form: str, every: bool, again: int
 ) -> None:
@@ -156,7 +171,7 @@ def work(kind: str) -> Any:
     return synthesis_work(PLAN, Decimal(4), ROWS, "csv", SynthesisParameters(method="mst", rows=40))
 
 
-@pytest.mark.parametrize("form", ["text", "parquet"])
+@pytest.mark.parametrize("form", ["text", "parquet", pytest.param("keys", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["statistics", "synthetic"])
 def test_a_release_counts_on_workers_and_draws_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, form: str

@@ -6,6 +6,7 @@ import dataclasses
 import io
 from collections.abc import Sequence
 from decimal import Decimal
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -46,13 +47,13 @@ PLAN = Plan.from_plain(
 )
 
 
-def statistics_case(*figures: Statistic, delta: str = "0") -> Case:
+def statistics_case(*figures: Statistic, delta: str = "0", plan: Plan = PLAN, table: Table = TABLE) -> Case:
     def numbers(data: bytes) -> list[float]:
         keys = ("estimate", "low", "high")
         return [v if isinstance(v := r[k], int | float) else -1e30 for r in decode(data, "csv", "file") for k in keys]
 
-    work = statistics_work(Request(figures=figures), PLAN, 1.0, len(ROWS), "csv", Decimal(delta))
-    return Case(PLAN, TABLE, work, numbers, FORMATS)
+    work = statistics_work(Request(figures=figures), plan, 1.0, table.rows, "csv", Decimal(delta))
+    return Case(plan, table, work, numbers, FORMATS)
 
 
 class TestCountsAndHistograms(KindConformance):
@@ -79,6 +80,36 @@ class TestChoicesAndDraws(KindConformance):
             Statistic(statistic="mode", column="g"),
             Statistic(statistic="quantiles", column="x", by=("g",), at=(0.25, 0.5)),
         )
+
+
+class TestGaussianTablesAndLines(KindConformance):
+    """Margins of three columns, asked for as they serve best, and a regression whose sums are asked by themselves."""
+
+    delta, on = "0.05", ("x", "y")
+
+    @classmethod
+    def case(cls) -> Case:
+        numbers = ({"name": n, "kind": "integer", "lower": 0, "upper": 3} for n in "xyz")
+        columns = [*numbers, {"name": "g", "kind": "category", "domain": ["a", "b"]}]
+        plan = Plan.from_plain({"epsilon": 1.0, "invalid": "replace", "column": columns})
+        rows = [("9", "-9", "3", "b"), *[("0", "0", "1", "a")] * 2, ("1", "3", "0", "a")]
+        table = Table(pl.DataFrame(rows, schema=dict.fromkeys("xyzg", pl.String), orient="row"), "hostile.csv")
+        margins = Statistic(statistic="table", by=("x", "y", "g"), ways=2)
+        line = Statistic(statistic="regression", column="z", on=cls.on, by=("g",))
+        case = statistics_case(margins, line, delta=cls.delta, plan=plan, table=table)
+        return dataclasses.replace(case, samples=100)
+
+    def test_several_rows_of_a_person_multiply_the_charge(self, tmp_path: Path) -> None:
+        """δ does not multiply; see the tests of synthetic releases."""
+        if self.delta == "0":
+            super().test_several_rows_of_a_person_multiply_the_charge(tmp_path)
+
+
+@pytest.mark.slow
+class TestTablesAndLines(TestGaussianTablesAndLines):
+    """The same with Laplace noise, and a regression whose rows are spread."""
+
+    delta, on = "0", ("x",)
 
 
 class Synthetic(KindConformance):

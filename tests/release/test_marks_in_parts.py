@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import polars as pl
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.data.content.cell_hash import CellHash
+from workbench.data.content.row_choice import levels
 from workbench.data.rows_in_parts import Part, Rows
 from workbench.data.table import Table
 from workbench.release.ledger import column_marks, identity, sketch
@@ -67,10 +70,12 @@ KINDS = st.lists(st.sampled_from(["running", "dates", "few", "names", "written",
     seed=st.integers(0, 10**6),
     many=st.booleans(),
     twice=st.booleans(),
+    matched=st.booleans(),
 )
 def test_marks_of_parts_are_those_of_the_whole(
-    kinds: list[str], rows: int, sizes: list[int], seed: int, many: bool, twice: bool
+    kinds: list[str], rows: int, sizes: list[int], seed: int, many: bool, twice: bool, matched: bool
 ) -> None:
+    """Also of parts whose cells somebody has matched with values, of which some do not occur and some are missing."""
     generator = np.random.default_rng(seed)
     frame = pl.DataFrame([pl.Series(str(k), column(kind, rows, generator), pl.String) for k, kind in enumerate(kinds)])
     frame = pl.concat([frame, frame]) if twice else frame
@@ -82,7 +87,15 @@ def test_marks_of_parts_are_those_of_the_whole(
             patch.setattr(sketch, "_AT_ONCE", 30)
             patch.setattr(sketch, "_ROWS", 32)
         whole = identity.identify(Table(frame, "one", digest=b"d" * 32), KEY)
-        parts = identity.identify(Table(InParts(frame, sizes), "one", digest=b"d" * 32), KEY)
+        table = Table(InParts(frame, sizes), "one", digest=b"d" * 32)
+        marking = identity.Marking(table, KEY)
+        for part in table.parts():
+            for cells in frame if matched else ():
+                some = cells.drop_nulls().unique(maintain_order=True)[::2]
+                part.places(cells.name, tuple(dict.fromkeys(("yes", "no", "never", *some))))
+            marking.take(marking.of_part(part))
+        marking.finish()
+        parts = identity.identify(table, KEY)
     assert shown(parts) == shown(whole)
 
 
@@ -114,3 +127,17 @@ def test_values_that_are_counted_first_have_the_marks_of_their_cells(texts: list
     assert marks[0].values.tolist() == marks[1].values.tolist()
     assert marks[0].counts.tolist() == marks[1].counts.tolist()
     assert marks[0].below == marks[1].below
+
+
+def test_millions_of_rows_of_a_second_pass_need_sixty_bytes_each() -> None:
+    count, draw = 600_000, np.random.default_rng(1)
+    kept = sketch._Kept((), sketch._ROWS, count, 0)
+    tracemalloc.start()
+    try:
+        for _ in range(0, count, 50_000):
+            rows = draw.integers(0, 1 << 63, 50_000, np.uint64)
+            kept.take(rows, levels(rows))
+        assert len(kept.sketch(bytes(32)).rows) >= sketch._ROWS // 2
+        assert tracemalloc.get_traced_memory()[1] < 75 * count
+    finally:
+        tracemalloc.stop()

@@ -203,9 +203,7 @@ def test_another_version_that_would_draw_other_noise_is_refused(
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         folder = paused_at(ledger, tmp_path / "net", 5)
         event_of = plans.event_of
-        monkeypatch.setattr(
-            plans, "event_of", lambda *given, label: replace(event_of(*given, label=label), noise_multiplier=1.01)
-        )
+        monkeypatch.setattr(plans, "event_of", lambda *given: replace(event_of(*given), noise_multiplier=1.01))
         with pytest.raises(InputError, match="not be the one that was charged"):
             release(ledger, tmp_path / "net", checkpoints=Checkpoints(resume=folder))
         assert statuses(ledger) == ["reserved"]
@@ -236,6 +234,21 @@ def test_who_stops_a_quiet_run_gets_back_what_was_not_spent(tmp_path: Path) -> N
         assert (release_.status, release_.epsilon) == ("settled", half.epsilon)
         with pytest.raises(InputError, match="no checkpoint"):
             give_up(ledger, folder)
+
+
+@pytest.mark.parametrize("people", [1, 2])
+def test_a_run_whose_steps_share_noise_goes_on_or_costs_the_turns_that_began(tmp_path: Path, people: int) -> None:
+    asked: dict[str, Any] = {"plan": replace(PLAN, noise=8.0, bands=4), "rows_per_person": people, "quiet": True}
+    schedule = asked["plan"].schedule(50, people)
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        folder = paused_at(ledger, tmp_path / "net", 5, **asked)
+        done = release(ledger, tmp_path / "net", **asked, checkpoints=Checkpoints(resume=folder))
+        assert done.model.epsilon_charged == schedule.cost().epsilon == schedule.cost(37).epsilon
+        assert verify_release(tmp_path / "net") == []
+        ledger.set_cap(ledger.releases()[0].dataset, 3 * schedule.cost().epsilon, 3 * schedule.cost().delta)
+        folder = paused_at(ledger, tmp_path / "other", 5, **asked)
+        assert give_up(ledger, folder) == schedule.cost(5).epsilon == schedule.cost(8).epsilon
+        assert ledger.verify() == []
 
 
 def test_a_quiet_run_shows_its_accuracy_on_public_rows_and_nothing_else(tmp_path: Path) -> None:

@@ -163,9 +163,7 @@ def test_a_run_of_several_rows_per_person_goes_on_with_its_own_event_alone(
         folder = paused_at(ledger, tmp_path / "net", 5, **more)
         loss, event_of = plans.loss, plans.event_of
         with monkeypatch.context() as patch:  # other noise at the very cost
-            patch.setattr(
-                plans, "event_of", lambda *given, label: replace(event_of(*given, label=label), noise_multiplier=4.01)
-            )
+            patch.setattr(plans, "event_of", lambda *given: replace(event_of(*given), noise_multiplier=4.01))
             patch.setattr(plans, "loss", lambda event, *given: loss(replace(event, noise_multiplier=4.0), *given))
             with pytest.raises(InputError, match="not be the one that was charged"):
                 release(ledger, tmp_path / "net", **more, checkpoints=Checkpoints(resume=folder))

@@ -79,6 +79,12 @@ def test_what_an_attacker_gets_from_the_same_rows_with_epsilon() -> None:
         assert failure.prior < failure.believed < failure.allowed < 1
 
 
+def test_of_two_values_it_is_no_news_that_one_follows_from_the_other() -> None:
+    table = sample_table("clinic")
+    found = generalise(table, Asked(("age",), ("town",)), {"age": made(table, "age")}, (KAnonymity(k=2),))
+    assert "background" not in [failure.name for failure in failures(found)]
+
+
 def test_diversity_closes_homogeneity_at_a_loss() -> None:
     found = clinic(KAnonymity(k=2), DistinctDiversity(l=2))
     homogeneity = failures(found)[0]

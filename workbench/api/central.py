@@ -112,13 +112,14 @@ def statistics(
     scheduler: str | None = None,
     scheduler_file: Place | None = None,
 ) -> pd.DataFrame:
-    """Return counts, means, sums, quantiles, pairs, ranges and tables of ``frame``, each with its 95 % interval.
+    """Return counts, means, sums, quantiles, regressions, ranges and tables of ``frame``, each with its 95 % interval.
 
     Args:
         frame: the rows. The plan names all of its columns.
         plan: declares the columns.
         figures: what is asked for, such as ``{"statistic": "mean", "column": "age", "by": ["sex", "born:month"]}`` or
-            ``{"statistic": "correlation", "column": "age", "other": "pay"}``; keys as in a
+            ``{"statistic": "correlation", "column": "age", "other": "pay"}`` or
+            ``{"statistic": "regression", "column": "pay", "on": ["age", "stars"]}``; keys as in a
             ``[[figure]]`` of ``workbench statistics --request``; or a ``SELECT``, as of ``workbench sql``. By default a
             histogram of every protected column and the mean of every number.
         epsilon: ε of one row for all figures together; the plan's by default.

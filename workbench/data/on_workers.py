@@ -1,8 +1,9 @@
 """The parts of a table, read by the workers of a Dask cluster: what is made of each comes back, and no row.
 
-A part of a file of text is a range of its bytes, one of Parquet some row groups and what the file says of all of them:
-workers read them by the path of the file, and refuse other bytes than those that this computer read. Of a packed file
-the bytes are sent to them; of everything else, which is read whole here, the cells.
+A part is some bytes: a range of a file of text, row groups of Parquet with what the file says of all of them, or the
+rows of a table of a database between two keys. Workers read them by its path or address, and refuse other bytes than
+those that this computer read. Of a packed file the bytes are sent to them; of everything else, which is read whole
+here, the cells.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from typing import IO, Any, TypeVar
 import polars as pl
 
 from workbench.data.csv.encoding import FileBytes
+from workbench.data.databases.access import bytes_between
+from workbench.data.databases.address import address_of
 from workbench.data.remote import is_remote, ranges_of
 from workbench.data.rows_in_parts import Piece, PieceReader, Rows
 from workbench.data.table import Table
@@ -128,8 +131,8 @@ class _Part:
         rows_before: how many rows come before them.
         frame: their cells; or ``None`` where they are read from bytes.
         how: how they are.
-        path: the file that has the bytes; ``None`` where they are sent.
-        ranges: where in the file they are.
+        path: the file, or the table of a database, that has the bytes; ``None`` where they are sent.
+        ranges: where they are: bytes of the file, or keys of the table.
         texts: the bytes that are sent.
         digest: SHA-256 of all the bytes.
     """
@@ -194,12 +197,13 @@ class PartsOnWorkers(Sequence[_Part]):
         body, path, place = self._files[piece.file]
         texts: tuple[bytes, ...] = ()
         if place is None or number not in self._digests:
-            texts = tuple(body[start:stop].tobytes() for start, stop in piece.ranges)
+            texts = tuple(body.read(start, stop) for start, stop in piece.ranges)
             self._digests.setdefault(number, _digest(texts))
         part = _Part(number, piece.rows_before, None, piece.how, digest=self._digests[number])
         if place is None:
             return replace(part, texts=texts)
-        return replace(part, path=path, ranges=tuple((place + start, place + stop) for start, stop in piece.ranges))
+        there = tuple((place + start, place + stop) for start, stop in piece.ranges)
+        return replace(part, path=path, ranges=piece.keys or there)
 
     def hand_over(self, emit: Emit, cancel: CancelToken) -> None:
         """Let somebody else wait for the parts from now on."""
@@ -322,8 +326,13 @@ def _there(sent: _Sent, part: _Part) -> Any:
 
 
 def _texts_of(part: _Part, source: str) -> tuple[bytes, ...]:
-    texts = part.texts
-    if part.path is not None and is_remote(part.path):
+    texts, what = part.texts, "a worker reads other bytes in this file than this computer"
+    hint = "give all of them the same file under the same path, and write to it no more"
+    if part.path is not None and address_of(part.path) is not None:
+        texts = bytes_between(part.path, part.ranges)
+        what = "a worker reads other rows in this table than this computer"
+        hint = "let every worker see all of its rows, and run it again when nobody writes to it"
+    elif part.path is not None and is_remote(part.path):
         texts = ranges_of(part.path, part.ranges)
     elif part.path is not None:
         try:
@@ -331,11 +340,10 @@ def _texts_of(part: _Part, source: str) -> tuple[bytes, ...]:
                 texts = tuple(_range(file, start, stop) for start, stop in part.ranges)
         except OSError as error:
             reason = (error.strerror or "it is not there").lower()
-            hint = "mount it on every worker under the same path"
-            raise InputError(f"a worker cannot read the file: {reason}", part.path, hint) from None
+            mounted = "mount it on every worker under the same path"
+            raise InputError(f"a worker cannot read the file: {reason}", part.path, mounted) from None
     if _digest(texts) != part.digest:
-        hint = "give all of them the same file under the same path, and write to it no more"
-        raise InputError("a worker reads other bytes in this file than this computer", source, hint)
+        raise InputError(what, source, hint)
     return texts
 
 

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from workbench.params import InputError
+
 
 def path_of(descriptor: int) -> Path | None:
     """Return where processes of this user open the file behind a descriptor; ``None`` where the system has no place."""
@@ -36,3 +38,16 @@ def private_file() -> Iterator[tuple[IO[bytes], Path]]:
             yield named, Path(name)
     finally:
         os.unlink(name)
+
+
+def write_or_say(file: IO[bytes], content: bytes, source: str) -> None:
+    """Write to a private file.
+
+    Raises:
+        InputError: the disk refuses.
+    """
+    try:
+        file.write(content)
+    except OSError as error:
+        what = f"what is read cannot be kept: {(error.strerror or 'the disk refuses').lower()}"
+        raise InputError(what, source, "free some space in the folder of temporary files") from None

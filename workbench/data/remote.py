@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from workbench.data.private_file import private_file
+from workbench.data.private_file import private_file, write_or_say
 from workbench.params import InputError, ParameterError, WorkbenchError
 from workbench.params.errors import how_to_install, require
 from workbench.signals.cancel import CancelToken
@@ -26,6 +26,8 @@ _ADDRESS = re.compile(rf"({'|'.join(SCHEMES)}):/(/?)[^/]", re.IGNORECASE)
 _SECRET = re.compile(r"passw|pwd|secret|token|sig|credential|key|auth", re.IGNORECASE)
 """In the name of a parameter that may let others in."""
 _PIECE = 1 << 23
+_SILENCE = 60
+"""Seconds in which a web server says something."""
 
 
 def is_remote(source: str) -> bool:
@@ -67,16 +69,17 @@ def fetched(source: str, cancel: CancelToken) -> Iterator[Path]:
     with private_file() as (file, path):
         with _said_plainly(source):
             files, place = _files_of(source)
-            found = files.info(place)
+            found = _state(files, place)
             if found.get("type") == "directory":
                 raise InputError("this is a folder, not a file", source, "name a file in it")
             _require_room(found.get("size") or 0, source)
-            with files.open(place, "rb", block_size=_PIECE) as stream:
+            # Of a web server in one answer, as not all of them send ranges.
+            with files.open(place, "rb", block_size=0 if _on_the_web(source) else _PIECE) as stream:
                 while piece := stream.read(_PIECE):
                     cancel.check()
-                    _write(file, piece, source)
+                    write_or_say(file, piece, source)
             files.invalidate_cache()
-            if files.info(place) != found:
+            if _state(files, place) != found:
                 raise InputError("the file changed while it was fetched", source, "run it again")
         file.flush()
         yield path
@@ -92,8 +95,12 @@ def ranges_of(source: str, ranges: Sequence[tuple[int, int]]) -> tuple[bytes, ..
     with _said_plainly(source):
         files, place = _files_of(source)
         # Not by cat_file, which takes a whole body into memory where a server sends one in place of a range.
-        with files.open(place, "rb", cache_type="none") as stream:
-            return tuple(_range_of(stream, start, stop) for start, stop in ranges)
+        try:
+            with files.open(place, "rb", cache_type="none") as stream:
+                return tuple(_range_of(stream, start, stop) for start, stop in ranges)
+        except ValueError:
+            hint = "put the file where every worker reads it under the same path, or leave out --engine dask"
+            raise InputError("the server sends the file only as a whole", source, hint) from None
 
 
 def _range_of(stream: Any, start: int, stop: int) -> bytes:
@@ -105,8 +112,27 @@ def _files_of(source: str) -> tuple[Any, str]:
     require("fsspec", "a file on the web")
     from fsspec.core import url_to_fs
 
-    found: tuple[Any, str] = url_to_fs(source)
+    more: dict[str, Any] = {}
+    if _on_the_web(source):
+        import aiohttp
+
+        # A large file may take hours, and of one that is packed on the way no range is sent. Proxies are named in the
+        # environment, and who reads in ~/.netrc.
+        patience = aiohttp.ClientTimeout(total=None, sock_connect=_SILENCE, sock_read=_SILENCE)
+        plain = {"Accept-Encoding": "identity"}
+        more = {"client_kwargs": {"timeout": patience, "headers": plain, "trust_env": True}}
+    scheme, _, rest = source.partition(":")
+    found: tuple[Any, str] = url_to_fs(f"{scheme.lower()}:{rest}", **more)
     return found
+
+
+def _on_the_web(source: str) -> bool:
+    return source[:4].lower() == "http"
+
+
+def _state(files: Any, place: str) -> dict[str, Any]:
+    """Return what a service says of a file; where it is sent on to may have another signature each time."""
+    return {name: said for name, said in files.info(place).items() if name != "url"}
 
 
 def _require_room(size: int, source: str) -> None:
@@ -115,14 +141,6 @@ def _require_room(size: int, source: str) -> None:
     if size > free:
         what = f"the file has {size / 1e9:,.1f} GB, and {free / 1e9:,.1f} GB are free in {folder}"
         raise InputError(what, source, "free some space there, or set TMPDIR to another folder")
-
-
-def _write(file: Any, piece: bytes, source: str) -> None:
-    try:
-        file.write(piece)
-    except OSError as error:
-        what = f"the file cannot be kept: {(error.strerror or 'the disk refuses').lower()}"
-        raise InputError(what, source, "free some space in the folder of temporary files") from None
 
 
 @contextlib.contextmanager

@@ -45,12 +45,14 @@ class Piece:
         ranges: of its bytes: the first one, and the one behind the last.
         rows_before: how many rows of the table come before them.
         how: what a :class:`PieceReader` needs to know beside the bytes.
+        keys: where others get the bytes from a database: the keys of the first row and of the last.
     """
 
     file: int
     ranges: tuple[tuple[int, int], ...]
     rows_before: int
     how: Any
+    keys: tuple[tuple[int, int], ...] = ()
 
 
 class PieceReader(Protocol):

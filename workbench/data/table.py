@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -312,6 +313,20 @@ class Table:
         """
         self.require([name])
         return cells_of(self.frame, name)
+
+    @cached_property
+    def placed(self) -> dict[str, tuple[tuple[str, ...], pl.Series]]:
+        """By column what :meth:`places` was asked for, and what it returned."""
+        return {}
+
+    def places(self, name: str, values: tuple[str, ...]) -> pl.Series:
+        """Return the place of each cell of a column among ``values``, shape (n,); null where it is none of them.
+
+        To match text takes long, so it is kept for whoever asks for the same, and for whoever counts cells by value.
+        """
+        if name not in self.placed or self.placed[name][0] != values:
+            self.placed[name] = values, self.column(name).cast(pl.Enum(values), strict=False).to_physical()
+        return self.placed[name][1]
 
     def require(self, names: Sequence[str]) -> None:
         """Raise :class:`InputError` for the first of ``names`` that is not a column."""

@@ -71,7 +71,7 @@ class SeededTraining:
             self.plan.physical_batch,
             lambda event: None,
         )
-        batch = self.event.sample_rate * len(targets)
+        batch = self.event.sample_rate * len(targets) / self.event.bands
         norm = None if self.norm is None or stage == PLAIN else AdaptiveNorm(self.norm, clip, batch)
         mechanism = PrivateStep.of(
             study_steps(self.event, seed, None if norm is None else norm.rule.noise),

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from workbench.deep.adaptive_clipping import norm_of
+from workbench.deep.correlated_noise import column, power_for
 from workbench.deep.plan import DpSgdPlan, Schedule
 from workbench.deep.preparation import engine_for
 from workbench.deep.private_step import PrivateStep
@@ -163,14 +164,24 @@ def _one_run(
     """Return the evidence for each canary, and the sum of squares of as many coordinates that no row touches."""
     rows = _LOUD * torch.eye(IN_ONE_RUN)
     classes = torch.from_numpy(np.where(present, 0, -1))
-    rate, scale = schedule.event.sample_rate, _planned_scale(schedule)
+    rate, scale, bands = schedule.event.sample_rate, _planned_scale(schedule), schedule.event.bands
+    strategy = column(power_for(schedule.steps, bands), bands)
+    own = np.arange(IN_ONE_RUN) % bands
     evidence, squares = np.zeros(IN_ONE_RUN), 0.0
-    for _ in range(schedule.steps):
+    sums: list[NDArray[np.float64]] = []
+    turn = np.zeros((2, IN_ONE_RUN))  # along the strategy since the canary's step, and the strategy's square
+    for step in range(schedule.steps):
         gradient, _ = mechanism.step(rows, classes, measure=False)
         weights = (gradient * schedule.batch)[: 2 * IN_ONE_RUN].view(2, IN_ONE_RUN).double().numpy()
+        sums = [weights, *sums][:bands]
+        weights = np.tensordot(strategy[: len(sums)], sums, 1)  # with independent noise again
         # Of two classes at zero weights the gradients are opposite: their difference carries a canary, their sum noise.
         along, across = (weights[1] - weights[0]) / math.sqrt(2), (weights[1] + weights[0]) / math.sqrt(2)
-        ratio = (2 * along * schedule.clip - schedule.clip**2) / (2 * scale**2)
-        evidence += np.logaddexp(math.log1p(-rate), math.log(rate) + ratio) if rate < 1 else ratio
         squares += float(np.sum(across**2))
+        at = (step - own) % bands
+        turn += np.where(step >= own, [strategy[at] * along, strategy[at] ** 2], 0.0)
+        ended = (step >= own) & ((at == bands - 1) | (step == schedule.steps - 1))
+        ratio = (2 * turn[0] * schedule.clip - turn[1] * schedule.clip**2) / (2 * scale**2)
+        evidence += np.where(ended, np.logaddexp(math.log1p(-rate), math.log(rate) + ratio) if rate < 1 else ratio, 0.0)
+        turn[:, ended] = 0.0
     return evidence, squares

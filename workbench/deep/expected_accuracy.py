@@ -238,7 +238,9 @@ class _Simulation:
     def _training(self, size: _Size, steps: int) -> SeededTraining:
         # σC on a sum of B rows: on a sum of b rows the mean has the same noise with σC·b/B.
         times = size.batch / self.schedule.batch
-        event = PoissonGaussian(size.batch / size.rows, self.schedule.event.noise_multiplier * times, steps)
+        bands = self.schedule.event.bands
+        rate = min(1.0, bands * size.batch / size.rows)
+        event = PoissonGaussian(rate, self.schedule.event.noise_multiplier * times, steps, bands=bands)
         width, classes, norm = self.features.width, len(self.features.classes), self.schedule.norm
         norm = None if norm is None else replace(norm, noise=norm.noise * times)
         return SeededTraining(self.plan, self.plan.architecture, width, classes, event, norm)

@@ -225,7 +225,8 @@ class MemoryForecast:
 
     Attributes:
         beside: threads, the allocator, the curve of ε.
-        model: parameters, the gradient that the optimiser reads, the optimiser's slots; frozen weights and their copy.
+        model: parameters, the gradient that the optimiser reads, the optimiser's slots, noise that steps share; frozen
+            weights and their copy.
         reading: the table as a matrix of doubles, and what reading a column takes; freed once ``data`` is complete.
         data: inputs and classes of all rows.
         batch: one physical batch and the coins that drew it.
@@ -317,7 +318,8 @@ def predict(plan: DpSgdPlan, features: Features, rows: int, device: str = "cpu")
     held = _FLOAT * chunk * architecture.held_by_row(inputs, classes)
     return MemoryForecast(
         beside=_BESIDE + curve_bytes(plan.accountant, device) if here else 0,
-        model=_FLOAT * ((2 + slots) * parameters + (1 + here) * architecture.frozen_weights(inputs, classes)),
+        model=_FLOAT * ((2 + slots) * parameters + (1 + here) * architecture.frozen_weights(inputs, classes))
+        + _DOUBLE * (plan.bands - 1) * parameters,
         reading=features.reading_bytes(rows) if here else 0,
         data=rows * row,
         preparing=architecture.preparing() + _FLOAT * rows * inputs if architecture.preparing() else 0,

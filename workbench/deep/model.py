@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from workbench.deep.trainer import Training
 
 WEIGHTS = "model.safetensors"
-SAMPLING = "Poisson: each row is in each batch by an independent coin"
 METRICS = "metrics.csv"
 METRIC_COLUMNS = ("step", "epoch", "loss", "accuracy", "epsilon", "memory_bytes")
 _ROWS_AT_ONCE = 4096
@@ -164,7 +163,6 @@ def facts(training: Training) -> dict[str, Any]:
         **training.features.facts(),
         **_architecture(training),
         **training.schedule.facts(training.steps),
-        "sampling": SAMPLING,
         "steps": training.steps,
         "stopped": training.stopped,
         **({} if training.schedule.norm is None else {"last_clip": training.clip}),

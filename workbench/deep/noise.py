@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.deep.compiled import as_written
+from workbench.deep.correlated_noise import CorrelatedNoise
 from workbench.params import ParameterError
 from workbench.privacy.entropy import Entropy
 from workbench.work.ask import COUNT, Steps
@@ -184,6 +185,8 @@ _BLOCK = 8 * PART
 class GaussianNoise:
     """Independent N(0, σ²C²) numbers from 53 random bits and more each, by rejection (:class:`Ziggurat`).
 
+    Where the steps have bands, what is added to their sums is made of these (:mod:`.correlated_noise`).
+
     They end at 12.5 standard deviations (mass beyond: 1e-35). Each step that was taken is given noise once.
 
     Attributes:
@@ -205,6 +208,7 @@ class GaussianNoise:
         self._used = _BLOCK
         """Numbers of the block that were returned; as many as it has before the first one is made."""
         self._process = os.getpid()
+        self._correlated = None if steps.bands == 1 else CorrelatedNoise(steps.taken + steps.left, steps.bands)
 
     def __reduce__(self) -> str:
         """Refuse to be copied: the copy has the numbers that were made ahead, too, and would return them again."""
@@ -215,6 +219,8 @@ class GaussianNoise:
         if os.getpid() != self._process:
             # A forked process must not use the numbers that its parent has made and not yet used.
             self._process, self._used = os.getpid(), _BLOCK
+            if self._correlated is not None:
+                self._correlated.forget()
         start, end = self._used, self._used + count
         if end <= _BLOCK:
             self._used = end
@@ -251,6 +257,8 @@ class GaussianNoise:
         else:
             self._used = end
             drawn = self._block[start:end]  # nobody reads these numbers again
+        if self._correlated is not None:
+            drawn = self._correlated.next(drawn)
         _added(values, drawn, self._times, 1.0 / over, out)
 
     def clip_at(self, clip: float) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Self
 
+from workbench.deep.correlated_noise import power_for
 from workbench.deep.networks import Network, network
 from workbench.params import ParameterError, Parameters, boolean, choice, integer, real, text
 from workbench.privacy.accounting.accountant import (
@@ -30,6 +31,14 @@ OPTIMIZERS = ("sgd", "adam", "adamw")
 OPTIMIZER_TITLES = {"sgd": "SGD", "adam": "Adam", "adamw": "AdamW"}
 DEVICE_TITLES = {AUTO: "automatic", CPU: "processor", CUDA: "GPU"}
 CLIPPINGS = ("flat", "per-layer", "automatic")
+MOST_BANDS = 64
+
+SAMPLING = "Poisson: each row is in each batch by an independent coin"
+IN_TURN = (
+    "Poisson in turn: row i, counted from 0, is in part i mod bands; each step is of the next part, and each row of it "
+    "is in the batch by an independent coin"
+)
+"""What a card says of the sampling, without bands and with them."""
 
 FORMER = {"gpu_steps": ("plain", "replayed"), "precision": ("float32", "tf32", "bf16")}
 """Fields of former versions and their values, the defaults first: how steps were to be computed on a GPU. Whatever they
@@ -111,6 +120,14 @@ class DpSgdPlan(Parameters):
         title="noise of the count",
         help="noise on the number of rows that are not clipped, as a standard deviation in rows",
         empty="from the batch",
+        advanced=True,
+    )
+    bands: int = integer(
+        default=1,
+        at_least=1,
+        upto=MOST_BANDS,
+        title="steps that share noise",
+        help="how many steps share noise, so that later ones take part of it back; helps small batches at larger ε",
         advanced=True,
     )
     noise: float | None = real(
@@ -222,6 +239,12 @@ class DpSgdPlan(Parameters):
                 hint="leave processes or target_unclipped_quantile out",
                 field="processes",
             )
+        if self.bands > 1 and self.processes > 1:
+            raise ParameterError(
+                f"noise that steps share is made in one process, and processes is {self.processes}",
+                hint="leave processes or bands out",
+                field="processes",
+            )
         if self.momentum and self.optimizer != "sgd":
             raise ParameterError(
                 f"{self.optimizer} has a momentum of its own", hint="leave momentum out, or use sgd", field="momentum"
@@ -264,7 +287,8 @@ class DpSgdPlan(Parameters):
         """
         if isinstance(rows_per_person, bool) or not rows_per_person >= 1:
             raise ParameterError(f"{rows_per_person} rows per person is not possible", hint="give 1 or more")
-        asked = event_of(rows, self.batch, self.epochs, self.noise or 1.0, label=f"DP-SGD {self.network}")
+        label = f"DP-SGD {self.network}"
+        asked = event_of(rows, self.batch, self.epochs, self.noise or 1.0, label, self.bands)
         event = asked
         if self.epsilon is not None:
             # k times the share of one row must not come out above the whole.
@@ -378,7 +402,10 @@ class Schedule:
 
     @property
     def noise_scale(self) -> float:
-        """Standard deviation of the noise on each coordinate of the (first) sum: σC, or σ_ΔC beside a count."""
+        """Standard deviation of the noise on each coordinate of the (first) sum: σC, or σ_ΔC beside a count.
+
+        With bands it is that of the independent noise of which the noise on sums is made.
+        """
         event = self.event
         return (event.noise_multiplier if self.norm is None else event.beside_count(self.norm.noise)) * self.clip
 
@@ -410,13 +437,19 @@ class Schedule:
             "batch": self.batch,
             **self._norm_facts(),
             "steps_asked": self.steps_asked,
+            "sampling": SAMPLING,
             "accountant": self.accountant,
             "order": bound.order,
             "discretisation": bound.discretisation,
             "epsilon_row": bound.epsilon,
             "delta_row": self.delta,
             "rows_per_person": self.rows_per_person,
+            **self._band_facts(),
         }
+
+    def _band_facts(self) -> dict[str, Any]:
+        bands = self.event.bands
+        return {} if bands == 1 else {"bands": bands, "power": power_for(self.steps, bands), "sampling": IN_TURN}
 
     def _norm_facts(self) -> dict[str, Any]:
         if self.norm is None:
@@ -429,4 +462,4 @@ class Schedule:
 
     def epoch(self, step: int) -> float:
         """Return how many times the table was passed, in expectation, after ``step`` steps."""
-        return step * self.event.sample_rate
+        return step * self.batch / self.rows

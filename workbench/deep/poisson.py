@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from workbench.deep.compiled import as_written
 from workbench.params import ParameterError
 from workbench.privacy.entropy import Entropy
+from workbench.work.ask import Steps
 
 _BITS = 64
 _LEAST_SURVIVAL = 2**32
@@ -154,6 +155,28 @@ def _survival(threshold: int) -> NDArray[np.uint64]:
         found.append(survival)
     # A rate below 2⁻⁶⁴ leaves all of 2⁶⁴, which does not fit into a word: one value is then called a success.
     return np.array([min(s, 2**_BITS - 1) for s in found], dtype=np.uint64)
+
+
+class InTurn:
+    """Poisson sampling of parts of the rows in turn: row i is in part i mod ``bands``, whatever the rows hold.
+
+    Only the steps of its part throw a coin of a row: one batch of a row and the next are ``bands`` steps away or more.
+    """
+
+    def __init__(self, rows: int, steps: Steps) -> None:
+        """Make the sampler of the largest part, whose last coin is of no row in some of the others."""
+        self.rows, self._steps = rows, steps
+        self._coins = PoissonSampler(-(-rows // steps.bands), steps.sample_rate, steps.coins)
+
+    @property
+    def releasable(self) -> bool:
+        """Whether the coins are cryptographic."""
+        return self._coins.releasable
+
+    def draw(self) -> NDArray[np.int64]:
+        """Return the rows of the batch of the step that was taken last, ascending."""
+        drawn = self._coins.draw() * self._steps.bands + self._steps.part
+        return drawn[drawn < self.rows]
 
 
 @as_written

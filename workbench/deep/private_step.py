@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from workbench.deep.adaptive_clipping import AdaptiveNorm
 from workbench.deep.clipping import ClippedSum, StepSums, ignore_phase, sums_of
 from workbench.deep.noise import GaussianNoise
-from workbench.deep.poisson import PoissonSampler
+from workbench.deep.poisson import InTurn, PoissonSampler
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, exact
 from workbench.privacy.entropy import SeededEntropy
 from workbench.work.ask import CoinsElsewhere, Steps
@@ -59,8 +59,10 @@ def study_steps(event: PoissonGaussian, seed: int = 0, count_noise: float | None
     return study.ask(Cost(exact(0), exact(0), event)).steps(event.label, count_noise=count_noise)
 
 
-def sampler_of(rows: int, steps: Steps | CoinsElsewhere) -> PoissonSampler:
+def sampler_of(rows: int, steps: Steps | CoinsElsewhere) -> PoissonSampler | InTurn:
     """Return what draws the batches of a table of ``rows`` rows, or of so many of its rows in another process."""
+    if isinstance(steps, Steps) and steps.bands > 1:
+        return InTurn(rows, steps)
     return PoissonSampler(rows, steps.sample_rate, steps.coins)
 
 
@@ -79,7 +81,7 @@ class PrivateStep:
     """
 
     steps: Steps
-    sampler: PoissonSampler
+    sampler: PoissonSampler | InTurn
     clipped_sum: ClippedSum
     noise: GaussianNoise | None
     batch: float

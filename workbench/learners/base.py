@@ -40,6 +40,9 @@ from workbench.work.noise import Exact, Noise
 Answers = dict[str, list[int]]
 """The released whole numbers of each query, by its label."""
 
+OfPart = Callable[[list[Any]], NDArray[np.int64]]
+"""Makes whole numbers, which are added up, of the columns of a part, the target last; it can be sent to workers."""
+
 Total = Callable[..., NDArray[np.int64]]
 """``total(part, …)``: the sums over all rows of the whole numbers ``part(setting, rows, …)``, where the rows are what
 :meth:`SummingEstimator._coded` makes of some of them. ``part`` is a function of a module: workers may call it."""
@@ -533,18 +536,31 @@ class SummingEstimator(PrivateEstimator[Released]):
         rows = self._coded(setting, X, y)
         return self._of_sums(ask, setting, lambda part, *more: np.array(part(setting, rows, *more), np.int64))
 
-    def fit_parts(self, rows: int, add_up: Callable[[Callable[[list[Any]], NDArray[np.int64]]], Any]) -> Self:
+    def range_counts(self, rows: int) -> OfPart | None:
+        """Return what makes the counts from which ranges are chosen, of the columns of a part; ``None`` without ranges.
+
+        They are the first that is asked of the rows, and follow from public facts alone: whoever reads the rows for
+        another reason before the charge can add them up then.
+        """
+        setting = self._setting(rows)
+        return partial(_range_counts_of_part, setting) if setting.ranged else None
+
+    def fit_parts(self, rows: int, add_up: Callable[[OfPart], Any], counts: NDArray[np.int64] | None = None) -> Self:
         """Fit on so many rows, which are read in parts as often as sums are asked for: see :meth:`fit`.
 
         Args:
             rows: how many there are.
             add_up: returns the sums over all parts of what a function, which can be sent to workers, makes of the
                 columns of each, the target last.
+            counts: the sums of :meth:`range_counts`, where they are known.
         """
         setting = self._setting(rows)
         ask = self.noise.ask(self._cost_of(setting))
 
-        setting = _ranged(ask, setting, lambda: np.asarray(add_up(partial(_range_counts_of_part, setting))))
+        def counted() -> NDArray[np.int64]:
+            return np.asarray(add_up(partial(_range_counts_of_part, setting)) if counts is None else counts)
+
+        setting = _ranged(ask, setting, counted)
 
         def total(part: Callable[..., Any], *more: Any) -> NDArray[np.int64]:
             return np.asarray(add_up(partial(_of_part, type(self), setting, part, more)))

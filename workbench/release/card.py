@@ -175,6 +175,7 @@ def _of_steps(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
     schedule = _schedule(plan, stated, rows, people)
     checked_schema(inputs[:-1], inputs[-1])
     said = {
+        **dict.fromkeys(("bands", "power", "target_unclipped_quantile")),  # not on the card of a run without them
         "network": card["model"],
         "target": inputs[-1].to_plain(),
         "classes": list(inputs[-1].values()),

@@ -325,8 +325,13 @@ def _read_once(prepared: Prepared, reader: PartReader, ledger: Ledger | None, em
     if ledger is not None and rows.rows == prepared.table.rows and plan.unit is None:
         marking = ledger.marking(prepared.table, prepared.parts)
         rows, reader = prepared.table, ReadTogether(reader, plan.rows_of, marking)
-    if prepared.parts is not None:
-        take_from_workers(reader, prepared.parts)
+    read_parts(reader, rows, prepared.parts, emit, cancel)
+
+
+def read_parts(reader: PartReader, rows: Table, parts: PartsOnWorkers | None, emit: Emit, cancel: CancelToken) -> None:
+    """Read all parts of a table for ``reader``: here, or where ``parts`` are on the workers of a cluster."""
+    if parts is not None:
+        take_from_workers(reader, parts)
         return
     done = 0
     for count, found in each_part(rows, lambda part: (part.rows, reader.of_part(part)), cancel):

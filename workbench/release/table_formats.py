@@ -247,7 +247,8 @@ class _Lines:
                 number += next(columns).astype(np.int32)
             np.add(number, np.int32(start), out=wanted[:, group])
         _, offsets, data = self._texts.take(self._numbers(wanted.size, [None, self._buffer(wanted)])).buffers()
-        return memoryview(data)[: int(np.frombuffer(offsets, np.int64)[wanted.size])].tobytes()
+        lines: bytes = data.slice(0, int(np.frombuffer(offsets, np.int64)[wanted.size]))  # to be written without a copy
+        return lines
 
 
 def _cells_of_csv(labels: Sequence[str], delimiter: str) -> list[str]:

@@ -41,6 +41,11 @@ def phases_figure(result: StudyResult, line: StudyLine) -> CurveFigure:
     return _figure(f"Memory by phase: {line_name(line, result.lines)}", "", series, result)
 
 
+def decimals(highest: float) -> int:
+    """Return how many digits behind the point sizes have beside one of ``highest`` MB: three in all, where it is so."""
+    return next((digits for digits, least in enumerate((1000, 10, 1)) if highest >= least), 3)
+
+
 def _bytes(row: StudyRow, phase: str) -> int:
     return row.peak if phase == PEAK else row.phases[phase]
 
@@ -64,5 +69,5 @@ def _figure(title: str, stated: str, series: Sequence[Series], result: StudyResu
         baselines=(Baseline("memory there is", "majority", limit),) if near and limit is not None else (),
         badge="",
         against="batch",
-        decimals=1 if highest < 1000 else 0,
+        decimals=decimals(highest),
     )

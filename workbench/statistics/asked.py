@@ -14,17 +14,27 @@ from workbench.sanitize.plan import Column, Plan
 
 COUNT, HISTOGRAM, MEAN, SUM, QUANTILES, MODE = ("count", "histogram", "mean", "sum", "quantiles", "mode")
 VARIANCE, STD, COVARIANCE, CORRELATION = "variance", "std", "covariance", "correlation"
-RANGES, TOP, TABLE = "ranges", "top", "table"
-STATISTICS = (COUNT, HISTOGRAM, MEAN, SUM, QUANTILES, MODE, VARIANCE, STD, COVARIANCE, CORRELATION, RANGES, TOP, TABLE)
+RANGES, TOP, TABLE, REGRESSION = "ranges", "top", "table", "regression"
+_OF_ONE = (COUNT, HISTOGRAM, MEAN, SUM, QUANTILES, MODE, VARIANCE, STD)
+STATISTICS = (*_OF_ONE, COVARIANCE, CORRELATION, REGRESSION, RANGES, TOP, TABLE)
 OF_PAIRS = (COVARIANCE, CORRELATION)
 """Statistics of two columns."""
-OF_AMOUNTS = (MEAN, SUM, VARIANCE, STD, *OF_PAIRS)
+OF_AMOUNTS = (MEAN, SUM, VARIANCE, STD, *OF_PAIRS, REGRESSION)
 """Statistics of integers and reals only."""
 QUARTERS = (0.25, 0.5, 0.75)
 PERIODS = ("day", "week", "month", "quarter", "year")
 """What a column of dates can be grouped by, behind a colon."""
 PLACES = 3
 """How many of the most frequent values are shown where nobody said."""
+
+
+_ONLY = {
+    "bins": ("has no bins", (HISTOGRAM, RANGES)),
+    "places": ("has no places", (TOP,)),
+    "at": ("is at no quantile", (QUANTILES,)),
+    "ways": ("is of all its columns", (TABLE,)),
+}
+"""What is said of a key of other statistics, and which have it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +44,7 @@ class Statistic(Parameters):
     statistic: str = choice(choices=STATISTICS, help="which figure")
     column: str | None = text(default=None, help="of which column; a count by groups, or a table, needs none")
     other: str | None = text(default=None, help="the second column of a covariance or correlation")
+    on: tuple[str, ...] | None = texts(default=None, shortest=1, help="the columns that explain it, of a regression")
     by: tuple[str, ...] | None = texts(
         default=None, shortest=1, help="columns whose declared cells make the groups; born:month for months of dates"
     )
@@ -41,6 +52,9 @@ class Statistic(Parameters):
         default=None, at_least=2, upto=4096, help="bins of a histogram, or of ranges, of numbers"
     )
     places: int | None = integer(default=None, at_least=2, upto=1000, help="how many of the most frequent values")
+    ways: int | None = integer(
+        default=None, at_least=1, upto=15, help="counts of at most so many columns of a table; by default of all"
+    )
     at: tuple[float, ...] | None = levels(
         default=None, at_least=0.0001, upto=0.9999, most=99, help="which quantiles, 0.5 being the median"
     )
@@ -58,26 +72,34 @@ class Statistic(Parameters):
             raise ParameterError(f"a {self.statistic} is of two columns", self.called, "name another one as other")
         if self.statistic not in OF_PAIRS and self.other is not None:
             raise ParameterError(f"a {self.statistic} is of one column", self.called, "leave the other one out")
-        if self.bins is not None and self.statistic not in (HISTOGRAM, RANGES):
-            raise ParameterError(f"a {self.statistic} has no bins", self.called, "leave them out")
-        if self.places is not None and self.statistic != TOP:
-            raise ParameterError(f"a {self.statistic} has no places", self.called, "leave them out")
-        if self.at is not None and self.statistic != QUANTILES:
-            raise ParameterError(f"a {self.statistic} is at no quantile", self.called, "leave it out")
-        if self.by is not None and {self.column, self.other} & set(self.by):
+        if (self.statistic == REGRESSION) != (self.on is not None):
+            said = "names no columns that explain it" if self.on is None else "is explained by no columns"
+            raise ParameterError(f"a {self.statistic} {said}", self.called, 'a regression has on = ["age", "height"]')
+        if self.ways is not None and self.ways > len(self.by or ()):
+            raise ParameterError(f"the table has fewer than {self.ways} columns", self.called, "leave it out")
+        for key, (what, of) in _ONLY.items():
+            if getattr(self, key) is not None and self.statistic not in of:
+                raise ParameterError(f"a {self.statistic} {what}", self.called, f"leave {key} out")
+        if self.by is not None and set(self.columns) & set(self.by):
             raise ParameterError("groups are made by other columns", self.called, "name others")
 
     @property
     def called(self) -> str:
         """Its name in messages: ``mean of Pay by City``."""
-        of = f" of {self.column}" if self.column is not None else ""
-        of += f" and {self.other}" if self.other is not None else ""
+        of = f" of {self.subject}" if self.column is not None else ""
         return f"{self.statistic}{of}" + (f" by {' and '.join(self.by)}" if self.by else "")
+
+    @property
+    def subject(self) -> str:
+        """Its columns in words: ``Pay``, ``Pay and Age`` or ``Pay on Age and Sex``; empty where it has none."""
+        if self.on is not None:
+            return f"{self.column} on {' and '.join(self.on)}"
+        return " and ".join(self.columns)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that it is of, without those that make groups."""
-        return tuple(name for name in (self.column, self.other) if name is not None)
+        return tuple(name for name in (self.column, self.other, *(self.on or ())) if name is not None)
 
     @property
     def quantiles(self) -> tuple[float, ...]:
@@ -105,9 +127,10 @@ class Request(Parameters):
         if not self.figures:
             raise ParameterError("no statistic was asked for", hint="ask for one")
         names = [column.name for column in plan.columns]
-        seen: set[tuple[str, frozenset[str], tuple[str, ...] | None]] = set()
+        seen: set[tuple[str, str | None, frozenset[str], tuple[str, ...] | None]] = set()
         for ask in self.figures:
-            key = (ask.statistic, frozenset(ask.columns), ask.by)
+            explained = ask.column if ask.statistic == REGRESSION else None
+            key = (ask.statistic, explained, frozenset(ask.columns), ask.by)
             if key in seen:
                 raise ParameterError(f"the {ask.called} is asked for twice", hint="ask once")
             seen.add(key)
@@ -183,20 +206,22 @@ def usual_request(plan: Plan) -> Request:
     return Request(figures=(*histograms, *means))
 
 
-_BEHIND_COLON = {HISTOGRAM: "bins", RANGES: "bins", QUANTILES: "at", TOP: "places"}
+_BEHIND_COLON = {HISTOGRAM: "bins", RANGES: "bins", QUANTILES: "at", TOP: "places", TABLE: "ways"}
 
 
 def _typed(statistic: str, word: str, by: tuple[str, ...] | None) -> Statistic:
     keys: dict[str, Any] = {"statistic": statistic, "column": word, "by": by}
-    if statistic == TABLE:
-        return Statistic(statistic=statistic, by=tuple(part.strip() for part in word.split(",")))
-    if statistic in OF_PAIRS:
-        keys["column"], _, other = (part.strip() for part in word.partition(","))
-        return Statistic(**keys, other=other or None)
     name, colon, rest = word.rpartition(":")
     if colon and statistic in _BEHIND_COLON and rest.replace(",", "").replace(".", "").isdigit():
         field = _BEHIND_COLON[statistic]
         keys |= {"column": name, field: Statistic.declared()[field].parse(rest, f"--{statistic} {word}")}
+    first, *others = (part.strip() for part in keys["column"].split(","))
+    if statistic == TABLE:
+        keys |= {"column": None, "by": (first, *others)}
+    elif statistic in OF_PAIRS:
+        keys |= {"column": first, "other": ",".join(others) or None}
+    elif statistic == REGRESSION:
+        keys |= {"column": first, "on": tuple(others) or None}
     return Statistic(**keys)
 
 
@@ -218,11 +243,14 @@ class Asked(Parameters):
     mode: tuple[str, ...] | None = _columns("COL", "the most frequent value of COL, a column of names")
     covariance: tuple[str, ...] | None = _columns("COL,COL", "covariance of two columns")
     correlation: tuple[str, ...] | None = _columns("COL,COL", "correlation of two columns")
+    regression: tuple[str, ...] | None = _columns("Y,COL,…", "coefficients of a linear regression of Y on the others")
     ranges: tuple[str, ...] | None = _columns(
         "COL[:BINS]", "how many rows are up to each value of COL: of any range, the difference of two of them"
     )
     top: tuple[str, ...] | None = _columns("COL[:3]", "the most frequent values of COL, with their counts")
-    table: tuple[str, ...] | None = _columns("COL,COL,…", "counts of all combinations, and the sums at its margins")
+    table: tuple[str, ...] | None = _columns(
+        "COL,COL,…[:2]", "counts of all combinations and the sums at its margins; :2 of at most two columns each"
+    )
     by: tuple[str, ...] | None = texts(
         default=None,
         repeated=True,

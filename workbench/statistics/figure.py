@@ -12,6 +12,10 @@ from workbench.statistics.asked import Statistic
 from workbench.statistics.bins import Bins, Groups
 from workbench.statistics.widths import Widths
 
+MISSING = "missing"
+UNKNOWN = "not determined"
+"""What stands for a figure that the noise hides altogether."""
+
 
 @dataclass(frozen=True, eq=False)
 class Source:
@@ -19,15 +23,15 @@ class Source:
 
     Attributes:
         label: its name in events and certificates.
-        form: ``histogram``, ``count``, ``centred``, ``pair``, ``spread``, ``products``, ``choice``, ``quantiles`` or
-            ``ranges``.
+        form: ``histogram``, ``count``, ``centred``, ``pair``, ``spread``, ``products``, ``choice``, ``quantiles``,
+            ``ranges`` or ``table``.
         bins: of its column; ``None`` of a count of groups alone.
         groups: the groups.
         asks: the statistics that are read from it.
         paid: its share of the budget.
-        size: K of a moment query, else 1: its sensitivity, L1 and L2; of ranges that of each level.
+        size: its sensitivity, L1 and L2: 1 of counts, K of most moments; of ranges that of each level.
         rows: n, which is public.
-        other: bins of the second column of a pair.
+        others: bins of further columns of products.
     """
 
     label: str
@@ -38,7 +42,7 @@ class Source:
     paid: Share
     size: int
     rows: int
-    other: Bins | None = None
+    others: tuple[Bins, ...] = ()
 
     @property
     def event(self) -> QueryEvent:
@@ -58,7 +62,7 @@ class Source:
     @property
     def columns(self) -> tuple[Bins, ...]:
         """The bins of the columns that it is of, and of those that make its groups."""
-        return (*(bins for bins in (self.bins, self.other) if bins is not None), *self.groups.by)
+        return (*(() if self.bins is None else (self.bins,)), *self.others, *self.groups.by)
 
     @property
     def complete(self) -> bool:
@@ -77,12 +81,14 @@ class Figure:
 
     Attributes:
         statistic: ``count``, ``histogram``, ``share of all rows``, ``cumulative share of all rows``, ``mean``, ``sum``,
-            ``quantile``, ``mode``, ``variance``, ``std``, ``covariance``, ``correlation``, ``rows up to`` (of ranges),
-            ``top``, ``table``, ``margin`` (of a table) or ``missing`` (rows that have no value, or are in no group).
+            ``quantile``, ``mode``, ``variance``, ``std``, ``covariance``, ``correlation``, ``regression`` (a
+            coefficient), ``rows up to`` (of ranges), ``top``, ``table``, ``margin`` (of a table) or
+            ``missing`` (rows that have no value, or are in no group).
         column: of which column, or of which two; empty of a count of groups.
         group: of which rows; empty for all.
-        value: the bin, which quantile, or the most frequent value; else empty.
-        estimate: the figure; text of a date. Of a mode 0, with how many rows it may be behind as its interval.
+        value: the bin, which quantile, whose coefficient, or the most frequent value; else empty.
+        estimate: the figure; text of a date, or :data:`UNKNOWN`. Of a mode 0, with how many rows it may be behind as
+            its interval.
         low: lower end of its interval.
         high: upper end.
         sparse: whether there are too few rows to say: the number of rows behind it cannot be distinguished from none.

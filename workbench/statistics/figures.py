@@ -16,15 +16,14 @@ from numpy.typing import NDArray
 from workbench.params import ParameterError
 from workbench.privacy.central.quantile_choice import simple
 from workbench.signals.cancel import NEVER, CancelToken
-from workbench.statistics.asked import COUNT, HISTOGRAM, MEAN, MODE, PLACES, QUANTILES, SUM, TABLE, TOP, VARIANCE
-from workbench.statistics.contingency import table_figures
-from workbench.statistics.figure import Figure, within
+from workbench.statistics.asked import COUNT, HISTOGRAM, MEAN, MODE, PLACES, QUANTILES, SUM, TOP, VARIANCE
+from workbench.statistics.figure import MISSING, Figure, within
 from workbench.statistics.products import summed
 from workbench.statistics.queries import CENTRED, CHOICE, DRAWN, PAIR, SPREAD, Query
 from workbench.statistics.top import top_figures
 from workbench.statistics.widths import Widths, ratio_interval
 
-SHARE, CUMULATIVE, MISSING = "share of all rows", "cumulative share of all rows", "missing"
+SHARE, CUMULATIVE = "share of all rows", "cumulative share of all rows"
 """A share within a group is still a share of all rows."""
 
 _OF_ALL = " of all rows"
@@ -92,11 +91,9 @@ def _remainder(query: Query, answer: NDArray[np.float64], noises: Sequence[tuple
 
 
 def _counts(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
-    width, labels, wanted = query.widths.count(), query.groups.labels(), [ask.statistic for ask in query.asks]
-    for group, value in zip(labels, answer, strict=True) if COUNT in wanted else ():
+    width = query.widths.count()
+    for group, value in zip(query.groups.labels(), answer, strict=True):
         yield within(query, COUNT, group, "", float(value), width, (0, query.rows), sparse=value <= width)
-    if TABLE in wanted:
-        yield from table_figures(query, answer)
     yield from _remainder(query, answer, ((1.0, len(answer)),))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
@@ -15,6 +14,7 @@ from workbench.statistics.asked import (
     OF_PAIRS,
     PLACES,
     QUANTILES,
+    REGRESSION,
     STD,
     SUM,
     TABLE,
@@ -22,6 +22,7 @@ from workbench.statistics.asked import (
     VARIANCE,
     Statistic,
 )
+from workbench.statistics.contingency import Workload
 from workbench.statistics.queries import CENTRED, MOMENTS, PAIR, SPREAD, Query
 
 GROUP_PARTS = (0.01, 0.1)
@@ -93,20 +94,22 @@ def _of(query: Query) -> Iterator[FigureForecast]:
         equal = 1 / query.groups.count
         width, unit, assumes = _width(query, ask, equal)
         sizes: tuple[GroupSize, ...] = ()
-        if query.groups.by and ask.statistic in (MEAN, QUANTILES, VARIANCE, STD, *OF_PAIRS):
+        if query.groups.by and ask.statistic in (MEAN, QUANTILES, VARIANCE, STD, *OF_PAIRS, REGRESSION):
             parts = sorted({*GROUP_PARTS, equal})
             sizes = tuple(GroupSize(p, p * query.rows, _width(query, ask, p)[0], p == equal) for p in parts)
         many = query.length if query.form not in MOMENTS else query.groups.count
         if query.own is not None and query.form not in MOMENTS:
             many = query.counted
         if ask.statistic == TABLE:
-            many = math.prod(b.count + 1 for b in query.groups.by) - 1  # the cells and their margins
+            most = ask.ways or len(query.groups.by)
+            many = Workload(tuple(b.count for b in query.groups.by), tuple(range(1, most + 1)), known=False).figures
+        if ask.statistic == REGRESSION:
+            many *= len(ask.columns)
         if ask.statistic in (MEAN, QUANTILES, TOP):
             each = {QUANTILES: len(ask.quantiles), TOP: _shown(query, ask)}.get(ask.statistic, 1)
             many = query.groups.count * each
-        column = " and ".join(ask.columns)
         yield FigureForecast(
-            ask.statistic, column, ask.by or (), many, width, unit, assumes, query.label, query.share, sizes
+            ask.statistic, ask.subject, ask.by or (), many, width, unit, assumes, query.label, query.share, sizes
         )
 
 

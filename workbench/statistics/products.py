@@ -1,32 +1,41 @@
-"""Covariance and correlation of two columns, read from noisy sums of products.
+"""Covariance, correlation and regression, read from noisy sums of products of columns.
 
 With s and t, two values as parts of the way from their lower to their upper bounds, a row is spread over (d+1)² whole
 numbers that sum to K: the products of the d+1 Bernstein polynomials of s with those of t, rounded. d is 1 for a
-covariance and 2 where a correlation is asked for. So one row adds K, whatever its values, and the sums say how many
-rows there are, Σs, Σt and Σst, with d = 2 also Σs² and Σt². A row that has not both values adds nothing.
+covariance and 2 where more is asked for. So one row adds K, whatever its values, and the sums say how many
+rows there are, Σs, Σt and Σst, with d = 2 also Σs² and Σt². A row that has not all values adds nothing.
 
-**Intervals.** Let f = (s−a)(t−b) − v·q with q = 1, v the covariance, or q = ((s−a)²/c + c·(t−b)²)/2, v the correlation.
+More columns, for a regression, are spread the same way where that serves best: without δ, and up to four of them. Else
+with z = −1 … 1 between the bounds the sums of z, of 1 − z² and of the products of every two z are asked for by
+themselves, and how many rows there are unless it is public. With z ∈ [−K, K] in whole numbers z and (K² − z²)/2K
+together have an L1 norm of at most K, z and (K² − z²)/K an L2 norm of at most K, and every product is at most K.
+
+**Intervals** of covariance and correlation. Let f = (s−a)(t−b) − v·q with q = 1, v the covariance, or
+q = ((s−a)²/c + c·(t−b)²)/2, v the correlation.
 At the true means a and b and the true ratio c of the standard deviations Σf is exactly 0, so that the noisy Σf is noise
 alone: v is kept where it is no farther from 0 than that noise reaches (Fieller 1940). The true a, b and c are known up
 to intervals of their own, read from the same numbers. With estimates da, db (of the means) and g (of ln c) away, Σf is
 off by at most n·(da·db + |v|·((da²/c + c·db²)/2 + σs·σt·(cosh g − 1))), and its noise by da, db or e^g − 1 times noise
 that is bounded already: all of second order, and added to the reach. Σf holds in 96 % of releases, each of the others
-(at most five) in 99.8 %.
+(at most five) in 99.8 %. Those of a regression: :mod:`workbench.statistics.regression`.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.learners.sums import scaled
-from workbench.statistics.asked import CORRELATION, COVARIANCE, Statistic
+from workbench.learners.sums import grid_size, on_grid, scaled
+from workbench.statistics.asked import CORRELATION, COVARIANCE, REGRESSION, Statistic
 from workbench.statistics.bins import Bins
 from workbench.statistics.figure import Figure, Source
+from workbench.statistics.regression import Regression
 from workbench.statistics.widths import ratio_interval
 
 Floats = NDArray[np.float64]
@@ -34,6 +43,7 @@ Floats = NDArray[np.float64]
 _MAIN, _OTHER = 0.04, 0.002
 _FINE = 401
 _TINY, _MOST_G = 1e-12, 50.0
+_MOST_SPREAD = 4
 
 
 def bernstein(x: Floats, column: Bins, degree: int) -> Floats:
@@ -64,35 +74,111 @@ def summed(
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """The sums of products of two columns.
+    """The sums of products of columns.
 
     Attributes:
-        one: the column that is named first.
-        other: the second one.
-        degree: d.
+        columns: the one that is named first at the front.
+        degree: d; 0 where sums are asked for by themselves.
+        known: whether the number of rows is public.
+        gaussian: whether the norm is L2.
     """
 
-    one: Bins
-    other: Bins
+    columns: tuple[Bins, ...]
     degree: int
+    known: bool
+    gaussian: bool
+
+    @classmethod
+    def of(cls, columns: tuple[Bins, ...], *, squares: bool, known: bool, gaussian: bool) -> Products:
+        """Return what is asked of so many columns: with their squares or without."""
+        spread = len(columns) == 2 or (not gaussian and len(columns) <= _MOST_SPREAD)
+        return cls(columns, (1 + squares) if spread else 0, known, gaussian)
 
     @property
     def length(self) -> int:
         """How many numbers a group has."""
-        return (self.degree + 1) ** 2
+        m = len(self.columns)
+        return (self.degree + 1) ** m if self.degree else m * (m + 3) // 2 + (not self.known)
 
-    def parts(self, x: Floats, y: Floats) -> Floats:
-        """Return what each row is spread over, (numbers, rows)."""
-        s, t = bernstein(x, self.one, self.degree), bernstein(y, self.other, self.degree)
-        return (s[:, None] * t[None]).reshape(self.length, len(x))
+    @property
+    def _norm(self) -> float:
+        """The norm of what a row adds, in units of K."""
+        norm = 1 if self.degree else self.length - len(self.columns)
+        return math.sqrt(norm) if self.gaussian else norm
+
+    def sensitivity(self, rows: int, strength: float) -> int:
+        """Return the norm of what a row adds in whole numbers, of the finest grid for a share of such strength."""
+        size = max(2, grid_size(rows, strength / self._norm))
+        return math.isqrt(round(self._norm**2) * size * size - 1) + 1 if self.gaussian else round(self._norm) * size
+
+    def unit(self, query: Source) -> int:
+        """Return K."""
+        return 1 << round(math.log2(query.size / self._norm))
+
+    def added(self, x: list[Floats], size: int) -> NDArray[np.int64]:
+        """Return what each row adds, (numbers, rows), of the values of each column and K."""
+        if self.degree:
+            parts = np.ones((1, len(x[0])))
+            for values, column in zip(x, self.columns, strict=True):
+                own = bernstein(values, column, self.degree)
+                parts = (parts[:, None] * own[None]).reshape(-1, len(values))
+            return whole_parts(parts, size)
+        z = [on_grid(values, *column.column.bounds(), size) for values, column in zip(x, self.columns, strict=True)]
+        squares = [(size * size - i * i) // (size * self._halves) for i in z]
+        return np.stack(
+            [
+                *z,
+                *squares,
+                *(i * j // size for i, j in itertools.combinations(z, 2)),
+                *([] if self.known else [np.full(len(x[0]), size)]),
+            ]
+        )
+
+    @property
+    def _halves(self) -> int:
+        return 1 if self.gaussian else 2
+
+    def moments(self) -> tuple[Floats, Floats]:
+        """Return what gives Σ z_i·z_j, i ≤ j, z₀ = 1: weights of the numbers over K, and what each row adds beside.
+
+        Where the number of rows is public, what all noises of spread values have in common is taken off.
+        """
+        m = len(self.columns)
+        pairs = list(itertools.combinations_with_replacement(range(m + 1), 2))
+        weights, beside = np.zeros((len(pairs), self.length)), np.zeros(len(pairs))
+        if self.degree:
+            powers = np.ones(3), np.array([-1.0, 0.0, 1.0]), np.array([1.0, -1.0, 1.0])
+            for row, (i, j) in enumerate(pairs):
+                weights[row] = reduce(np.kron, [powers[(k == i) + (k == j)] for k in range(1, m + 1)])
+            if self.known:
+                beside = weights.mean(axis=1)
+                weights -= beside[:, None]
+            return weights, beside
+        products = itertools.count(2 * m)
+        for row, (i, j) in enumerate(pairs):
+            if j == 0:
+                weights[row, -1], beside[row] = (0.0, 1.0) if self.known else (1.0, 0.0)
+            elif i == 0:
+                weights[row, j - 1] = 1.0
+            elif i == j:  # n less the complement
+                weights[row] = weights[0]
+                weights[row, m + j - 1], beside[row] = -float(self._halves), beside[0]
+            else:
+                weights[row, next(products)] = 1.0
+        return weights, beside
 
     def figures(self, query: Source, answer: Floats) -> Iterator[Figure]:
         """Yield what is asked, of each group."""
-        names = f"{self.one.column.name} and {self.other.column.name}"
+        names = " and ".join(b.column.name for b in self.columns)
         few = query.widths.joint(self.degree + 1)
-        for group, parts in zip(query.groups.labels(), (answer / query.size).reshape(self.length, -1).T, strict=True):
+        for group, parts in zip(
+            query.groups.labels(), (answer / self.unit(query)).reshape(self.length, -1).T, strict=True
+        ):
             rows = float(query.rows) if query.known_total else float(parts.sum())
             for ask in query.asks:
+                if ask.statistic == REGRESSION:
+                    yield from Regression(query, self, ask).figures(group, parts)
+                    continue
                 found = self._read(query, parts, rows, ask.statistic)
                 mid, low, high = (v * self._area if ask.statistic == COVARIANCE else v for v in found)
                 sparse = query.rows == 0 if query.known_total else rows <= few
@@ -101,15 +187,18 @@ class Products:
     @property
     def _area(self) -> float:
         """The unit of a covariance of s and t."""
-        return math.prod(upper - lower for lower, upper in (b.column.bounds() for b in (self.one, self.other)))
+        return math.prod(upper - lower for lower, upper in (b.column.bounds() for b in self.columns))
 
     def expected(self, query: Source, ask: Statistic, rows: float) -> tuple[float, str]:
         """Return half of an interval to expect of ``rows`` even and independent values, and its unit."""
+        if ask.statistic == REGRESSION:
+            return Regression(query, self, ask).expected(rows)
         even = np.full(self.length, rows / self.length)
         _, low, high = self._read(query, even, rows, ask.statistic)
         if ask.statistic == CORRELATION:
             return (high - low) / 2, ""
-        return (high - low) / 2 * self._area, f"units of {self.one.column.name} times {self.other.column.name}"
+        one, other = (b.column.name for b in self.columns)
+        return (high - low) / 2 * self._area, f"units of {one} times {other}"
 
     def _read(self, query: Source, parts: Floats, rows: float, statistic: str) -> tuple[float, float, float]:
         """Return the covariance of s and t, or their correlation, with its interval."""

@@ -16,9 +16,10 @@ bin of one group:
   price of one: (Σa + Σb)/K is how many rows there are, and Σa/(Σa + Σb) where their mean lies between the bounds.
 * ``spread``: (Σa, Σb, Σc) of each group with a + b + c = K: K times (1−t)², 2t(1−t) and t², rounded, where t is 0 at
   the lower bound and 1 at the upper one. One row adds K, and the three say how many rows there are, Σt and Σt².
-* ``products``: the same of two columns together (:mod:`workbench.statistics.products`); one row adds K.
+* ``products``: the same of several columns together (:mod:`workbench.statistics.products`); one row adds K, or more.
 * ``ranges``: counts of a tree of ranges (:mod:`workbench.statistics.ranges`); one row adds 1 to each level, and each
   of h levels is paid with 1/h of the share.
+* ``table``: counts of a table and its margins as they serve best (:mod:`workbench.statistics.contingency`).
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from numpy.typing import NDArray
 from workbench.data.columns.grid import Grid
 from workbench.data.table import Table
 from workbench.learners.sums import grid_size, on_grid
+from workbench.params import ParameterError
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.central.exponential import clear_lead
 from workbench.privacy.central.quantile_choice import Held
@@ -46,8 +48,8 @@ from workbench.sanitize.budget_split import shares
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import NEVER, CancelToken
 from workbench.statistics.asked import (
-    CORRELATION,
     COUNT,
+    COVARIANCE,
     HISTOGRAM,
     MEAN,
     MODE,
@@ -64,6 +66,7 @@ from workbench.statistics.asked import (
     without_period,
 )
 from workbench.statistics.bins import FINE, GROUPING, NOBODY, Bins, Groups, ReadRows, require_countable
+from workbench.statistics.contingency import MOST_COLUMNS, Margins, Workload
 from workbench.statistics.drawn_quantiles import DrawnQuantiles, HeldByGroups, drawn_error
 from workbench.statistics.figure import Source
 from workbench.statistics.periods import Periods
@@ -75,6 +78,7 @@ from workbench.work.work import ReadByColumns
 
 CENTRED, PAIR, SPREAD, CHOICE, DRAWN = "centred", "pair", "spread", "choice", "quantiles"
 PRODUCTS = "products"
+_BLOCK = 1 << 16
 MOMENTS = (CENTRED, PAIR, SPREAD, PRODUCTS)
 """Forms whose answers are sums of numbers, on a grid of K steps."""
 _NO_DELTA = Decimal(0)
@@ -93,7 +97,7 @@ _CLEARLY = 0.75
 _MOST_DRAWN = 1000
 """Cells that are drawn by one query at most; more quantiles of groups are read from histograms."""
 
-Own = Products | Ranges
+Own = Products | Ranges | Margins
 """A form that has a file of its own."""
 
 Exact = list[int] | list[Held]
@@ -110,7 +114,7 @@ class Query(Source):
     Attributes:
         drawn: how quantiles are drawn, of a ``quantiles`` query.
         former: whether its figures are made by :data:`FORMER_RULES`.
-        own: what a ``products`` or ``ranges`` query is beyond that; such a form has a file of its own.
+        own: what a ``products``, ``ranges`` or ``table`` query is beyond that; such a form has a file of its own.
     """
 
     drawn: DrawnQuantiles | None = None
@@ -121,15 +125,17 @@ class Query(Source):
     def length(self) -> int:
         """How many whole numbers it releases."""
         each = {CHOICE: 1, DRAWN: 0 if self.drawn is None else self.drawn.length}.get(self.form)
-        each = self.own.length if self.own is not None else each
-        return _length(self.form, self.bins, self.groups) if each is None else each * self.groups.count
+        return _length(self.form, self.bins, self.groups, self.own) if each is None else each * self.groups.count
+
+    @property
+    def extent(self) -> int:
+        """How many whole numbers it releases, or how many counts of a table follow from them."""
+        return max(self.length, _figures(self.own))
 
     @property
     def counted(self) -> int:
         """How many whole numbers are exact in its answer; of quantiles none."""
-        if isinstance(self.own, Products):
-            return self.own.length * self.groups.count
-        return _length(self.form, self.bins, self.groups)
+        return _length(self.form, self.bins, self.groups, self.own if isinstance(self.own, Products) else None)
 
     @property
     def lead(self) -> int:
@@ -148,10 +154,10 @@ class Query(Source):
     def of_part(self, rows: ReadRows, held: HeldByGroups | None) -> NDArray[Any]:
         """Return what some rows add to the exact answer; of quantiles the cells of their values."""
         groups = self.groups.codes(rows) if self.groups.by else None
-        if self.form in (COUNT, HISTOGRAM, CHOICE, RANGES):
+        if self.form in (COUNT, TABLE, HISTOGRAM, CHOICE, RANGES):
             return self._counted(groups, rows)
         assert self.bins is not None
-        x = [rows.numbers(bins.grid) for bins in (self.bins, self.other) if bins is not None]
+        x = [rows.numbers(bins.grid) for bins in (self.bins, *self.others)]
         here = ~np.isnan(x).any(axis=0) if groups is None else (groups != NOBODY) & ~np.isnan(x).any(axis=0)
         if not here.all():
             x, groups = [one[here] for one in x], None if groups is None else groups[here]
@@ -160,16 +166,20 @@ class Query(Source):
         lower, upper = self.bins.column.bounds()
         if self.form == CENTRED:
             return np.array([on_grid(x[0], lower, upper, self.size).sum()])
-        if self.form == PAIR:
-            parts = _halves(x[0], lower, upper, self.size)
-        else:
-            own = self.own.parts(*x) if isinstance(self.own, Products) else bernstein(x[0], self.bins, 2)
-            parts = whole_parts(own, self.size)
-        if groups is None:
-            return np.asarray(parts.sum(axis=1))
-        sums = np.zeros((len(parts), self.groups.count), dtype=np.int64)
-        for total, part in zip(sums, parts, strict=True):
-            np.add.at(total, groups, part)
+        sums = np.zeros((self.counted // self.groups.count, self.groups.count), dtype=np.int64)
+        for at in range(0, len(x[0]), _BLOCK):
+            block = [one[at : at + _BLOCK] for one in x]
+            if isinstance(self.own, Products):
+                parts = self.own.added(block, self.own.unit(self))
+            elif self.form == PAIR:
+                parts = _halves(block[0], lower, upper, self.size)
+            else:
+                parts = whole_parts(bernstein(block[0], self.bins, 2), self.size)
+            if groups is None:
+                sums[:, 0] += parts.sum(axis=1)
+                continue
+            for total, part in zip(sums, parts, strict=True):
+                np.add.at(total, groups[at : at + _BLOCK], part)
         return sums.ravel()
 
     def _counted(self, groups: NDArray[np.int64] | None, rows: ReadRows) -> NDArray[np.int64]:
@@ -193,6 +203,8 @@ class Query(Source):
         numbers: list[int] = exact  # type: ignore[assignment]  # of all others
         if isinstance(self.own, Ranges):
             return self.own.noisy(self, ask, numbers)
+        if isinstance(self.own, Margins):
+            numbers = self.own.numbers(numbers)
         if self.form != CHOICE:
             return ask(self.label, numbers, self.size)
         assert self.bins is not None
@@ -265,12 +277,18 @@ def _halves(x: NDArray[np.float64], lower: float, upper: float, size: int) -> ND
     return np.stack([size // 2 + cells, size // 2 - cells])
 
 
-def _length(form: str, bins: Bins | None, groups: Groups) -> int:
-    each = {COUNT: 1, CENTRED: 1, PAIR: 2, SPREAD: 3}.get(form)
+def _length(form: str, bins: Bins | None, groups: Groups, own: Own | None = None) -> int:
+    if own is not None:
+        return own.length * (1 if isinstance(own, Margins) else groups.count)
+    each = {COUNT: 1, TABLE: 1, CENTRED: 1, PAIR: 2, SPREAD: 3}.get(form)
     if each is None:
         assert bins is not None
         each = bins.count
     return each * groups.count
+
+
+def _figures(own: Own | None) -> int:
+    return own.workload.figures if isinstance(own, Margins) else 0
 
 
 @dataclass(frozen=True)
@@ -287,7 +305,12 @@ class _Open:
 
     @property
     def length(self) -> int:
-        return _length(self.form, self.bins, self.groups) if self.own is None else self.own.length * self.groups.count
+        """Of a choice one draw for each."""
+        return _length(self.form, self.bins, self.groups, self.own)
+
+    @property
+    def extent(self) -> int:
+        return max(self.length, _figures(self.own))
 
     @property
     def weight(self) -> float:
@@ -328,16 +351,14 @@ def queries_paid(request: Request, plan: Plan, budget: Budget, rows: int, *, rul
         for columns in dict.fromkeys(frozenset(a.columns) for a in request.figures if a.by == by):
             asks = [a for a in request.figures if (a.by, frozenset(a.columns)) == (by, columns)]
             named = [plan.column(name) for name in asks[0].columns]
-            if len(named) == 2:
-                found.append(_of_pair(asks, named, groups))
+            if len(named) > 1:
+                found.append(_of_products(asks, named, groups, unit))
                 continue
             source = _source_of_quantiles if rules == RULES else _former_source
             found += _of_column(asks, named[0] if named else None, groups, rows, unit, source)
     cells = 0
     for query in found:
-        cells += query.length  # of a choice one draw for each
-        if any(a.statistic == TABLE for a in query.asks):
-            cells += math.prod(b.count + 1 for b in query.groups.by) - 1 - query.length  # its margins
+        cells += query.extent
         require_countable(cells, MOST_FIGURES, query.name)
     found = _distinct(found)
     split = _split(budget, found)
@@ -366,12 +387,16 @@ def _distinct(found: Sequence[_Open]) -> list[_Open]:
 
 def _query(query: _Open, share: Share, rows: int) -> Query:
     size = max(2, grid_size(rows, share.strength)) if query.form in MOMENTS else 1
+    if isinstance(query.own, Products):
+        size = query.own.sensitivity(rows, share.strength)
+    elif isinstance(query.own, Margins):
+        size = query.own.sensitivity
     drawn = None
     if query.form == DRAWN:
         assert query.bins is not None
         drawn = DrawnQuantiles.of(query.bins.column, query.asks[0].quantiles, share, rows / query.groups.count)
-    other = query.own.other if isinstance(query.own, Products) else None
-    facts = Query(query.name, query.form, query.bins, query.groups, query.asks, share, size, rows, other)
+    others = query.own.columns[1:] if isinstance(query.own, Products) else ()
+    facts = Query(query.name, query.form, query.bins, query.groups, query.asks, share, size, rows, others)
     return dataclasses.replace(facts, drawn=drawn, own=query.own)
 
 
@@ -385,12 +410,26 @@ def _by(groups: Groups) -> str:
     return f" by {' and '.join(b.called for b in groups.by)}" if groups.by else ""
 
 
-def _of_pair(asks: Sequence[Statistic], columns: Sequence[Column], groups: Groups) -> _Open:
-    """Return the query for all that is asked of two columns by the same groups."""
-    one, other = (Bins.of(column, None) for column in columns)
-    own = Products(one, other, 2 if any(a.statistic == CORRELATION for a in asks) else 1)
-    name = f"products of {one.column.name} and {other.column.name}{_by(groups)}"
-    return _Open(name, PRODUCTS, one, groups, tuple(asks), own=own)
+def _of_products(asks: Sequence[Statistic], columns: Sequence[Column], groups: Groups, unit: Share) -> _Open:
+    """Return the query for all that is asked of two columns or more by the same groups."""
+    bins = tuple(Bins.of(column, None) for column in columns)
+    squares, known = any(a.statistic != COVARIANCE for a in asks), not (groups.by or any(b.optional for b in bins))
+    own = Products.of(bins, squares=squares, known=known, gaussian=unit.gaussian)
+    name = f"products of {' and '.join(b.column.name for b in bins)}{_by(groups)}"
+    return _Open(name, PRODUCTS, bins[0], groups, tuple(asks), own=own)
+
+
+def _of_table(asks: Sequence[Statistic], groups: Groups, unit: Share) -> _Open:
+    """Return the query for a table, with the count of its groups where that is asked for, too."""
+    sizes, name = tuple(b.count for b in groups.by), f"rows{_by(groups)}"
+    most = next(a.ways for a in asks if a.statistic == TABLE) or len(sizes)
+    ways = {*range(1, most + 1), *(len(sizes) for a in asks if a.statistic == COUNT)}
+    if len(sizes) > MOST_COLUMNS:
+        raise ParameterError(f"a table has at most {MOST_COLUMNS} columns", name, "use fewer columns")
+    require_countable(groups.count, MOST_FIGURES, name)
+    load = Workload(sizes, tuple(sorted(ways)), known=not groups.optional)
+    require_countable(load.figures, MOST_FIGURES, name)
+    return _Open(name, TABLE, None, groups, tuple(asks), own=Margins.of(load, MOST_FIGURES, gaussian=unit.gaussian))
 
 
 def _of_ranges(ask: Statistic, column: Column, groups: Groups, unit: Share) -> _Open:
@@ -411,6 +450,8 @@ def _of_column(
     """Return the queries for all that is asked of one column by the same groups."""
     by = _by(groups)
     if column is None:
+        if any(a.statistic == TABLE for a in asks):
+            return [_of_table(asks, groups, unit)]
         return [_Open(f"rows{by}", COUNT, None, groups, tuple(asks))]
     named = {a.statistic: a for a in asks}
     usual = Bins.of(column, None)

@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.params import InputError
 from workbench.params.codec import parse_json
-from workbench.statistics.figure import Figure
+from workbench.statistics.figure import UNKNOWN, Figure
 
 FIELDS = ("statistic", "column", "group", "value", "estimate", "low", "high", "sparse", "source")
 FORMATS = {".csv": "csv", ".json": "json"}
@@ -21,7 +21,7 @@ _NUMBERS = ("estimate", "low", "high")
 _SPARSE = {"yes": True, "no": False}
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,18})")
 _REAL = re.compile(r"-?(0|[1-9][0-9]{0,18})(\.[0-9]{1,25})?(e[+-][0-9]{2,3})?")
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TEXT = re.compile(rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}|{UNKNOWN}")
 
 
 def records(figures: Sequence[Figure]) -> list[dict[str, Any]]:
@@ -103,7 +103,7 @@ def _is_record(record: Any) -> bool:
 
 def _is_number(value: Any) -> bool:
     if isinstance(value, str):
-        return _DATE.fullmatch(value) is not None
+        return _TEXT.fullmatch(value) is not None
     whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**19
     return whole or (isinstance(value, float) and math.isfinite(value))
 
@@ -116,7 +116,7 @@ def _typed(row: dict[str, str]) -> dict[str, Any]:
 def _number(text: str) -> float | int | str:
     if _WHOLE.fullmatch(text):
         return int(text)
-    if _DATE.fullmatch(text):
+    if _TEXT.fullmatch(text):
         return text
     number = float(text) if _REAL.fullmatch(text) else math.nan
     if not math.isfinite(number):

@@ -41,7 +41,6 @@ from workbench.signals.events import Emit, Progress, ignore
 from workbench.work.noise import Study
 from workbench.work.work import cost_of
 
-MODELS = ("central", "shuffled", "local")
 _TAIL = 1e-4
 """Part of δ that is left out of the exact sum, which makes it smaller."""
 

@@ -321,8 +321,6 @@ _DESCRIPTIONS = {
 }  # fmt: skip
 """Each way's title, and what a recipient gets."""
 
-TITLES = {name: title for name, (title, _) in _DESCRIPTIONS.items()}
-
 NOISE_IN_ROWS = "Noisy rows would be mostly noise at this ε."
 NO_TARGET = "no column is the target; choose the column to predict in Data, Columns"
 

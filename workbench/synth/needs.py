@@ -9,10 +9,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from workbench.params import ParameterError
 from workbench.synth import aim, tan
 from workbench.synth.base import CHOICE, COUNTS, Setting, Synthesiser
 from workbench.synth.cliques import CliqueTree
+from workbench.synth.columns import smallest_type
 from workbench.synth.row_sampler import MOST_DEALT
 from workbench.synth.tree_fit import ROUNDS
 
@@ -24,7 +27,10 @@ _SECONDS_OF_A_CELL, _SECONDS_OF_A_FIT = 5e-8, 6e-5
 _SECONDS_OF_A_SCORE = 8e-6
 _SECONDS_OF_A_VALUE, _SECONDS_OF_A_DEALT = 4e-7, 8e-6
 _TRIES = 2
-_BYTES_OF_A_CELL, _BYTES_OF_A_VALUE = 80, 12
+_BYTES_OF_A_CELL, _BYTES_OF_A_CODE, _BYTES_OF_A_ROW = 80, 5, 64
+"""Of a value of the table that is coded, and of a drawn row beside its codes and their copy."""
+_MOST_CODED = 1 << 27
+"""Bytes of the codes of a table that is in memory: of a larger one, which is read in parts, only counts are kept."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,9 @@ def needs_of(method: Synthesiser, setting: Setting, drawn: int) -> Needs:
         seconds += chosen * d * (cells * max(setting.sizes) * _SECONDS_OF_A_CELL / 8 + d * _SECONDS_OF_A_TABLE)
     evenly = drawn * d <= MOST_DEALT
     seconds += drawn * d * (_SECONDS_OF_A_DEALT if evenly else _SECONDS_OF_A_VALUE)
-    held = cells * _BYTES_OF_A_CELL + (setting.rows + drawn) * d * _BYTES_OF_A_VALUE
+    code, values = np.dtype(smallest_type(max(setting.sizes))).itemsize, setting.rows * d
+    coded = min(values * _BYTES_OF_A_CODE, _MOST_CODED) if method.inner(setting) is setting else 2 * code * values
+    held = cells * _BYTES_OF_A_CELL + coded + drawn * (2 * code * d + _BYTES_OF_A_ROW)
     held += 16 * counted * min(max(setting.sizes) ** 2, 4096) if chosen else 0
     return Needs(seconds, held)
 

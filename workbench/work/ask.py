@@ -441,7 +441,8 @@ class Steps:
 
     A step is taken before anything of it is drawn. Fewer steps than declared are an early stop, which costs those that
     were taken; one more is refused. A step answers with a sum and, where it was asked for, a count of terms ±1/2; the
-    sum then has so much more noise that both together are the Gaussian that the event declares.
+    sum then has so much more noise that both together are the Gaussian that the event declares. Where it declares
+    bands, each step is of one part of the rows, in turn.
 
     Attributes:
         coins: random bits of the batches.
@@ -473,8 +474,18 @@ class Steps:
 
     @property
     def sample_rate(self) -> float:
-        """The chance of each row to be in the batch of a step."""
+        """The chance of each row of the step's part to be in its batch."""
         return self._event.sample_rate
+
+    @property
+    def bands(self) -> int:
+        """In how many parts of the rows the steps are taken in turn, and over how many of them noise is correlated."""
+        return self._event.bands
+
+    @property
+    def part(self) -> int:
+        """The part of the rows, counted from 0, that the step last taken is of."""
+        return (self._taken - 1) % self._event.bands
 
     @property
     def noise_multiplier(self) -> float:
@@ -516,10 +527,11 @@ class Steps:
         """Return the leave to throw coins of these steps in other processes, each for rows that no other one has.
 
         Raises:
-            UndeclaredError: the coins are not cryptographic: a seeded stream is one process's.
+            UndeclaredError: the coins are not cryptographic, and a seeded stream is one process's; or the steps are of
+                parts of the rows, which the others do not know.
         """
-        if not self.coins.releasable:
-            raise UndeclaredError("only the coins of a release are thrown in other processes")
+        if not self.coins.releasable or self.bands > 1:
+            raise UndeclaredError("only the coins of a release, of steps of all rows, are thrown in other processes")
         return CoinsElsewhere(self.sample_rate)
 
     def give_noise(self, answer: str = SUM) -> None:

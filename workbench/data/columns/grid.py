@@ -61,12 +61,14 @@ class Grid:
     def cells_of(self, x: NDArray[np.float64]) -> Any:
         """Return the (n,) cells of the numbers of a column; NaN is a missing value."""
         lower, upper = self.attribute.bounds()
-        missing = np.isnan(x)
-        clamped = np.clip(np.where(missing, lower, x), lower, upper)
-        nearest = np.floor((clamped - lower) / self.step + 0.5)
-        cells = np.minimum(nearest, self.cells.size - 1).astype(self.dtype)
-        cells[missing] = self.cells.size  # the last cell; only attributes that keep missing values let NaN through
-        return cells
+        nearest = np.clip(x, lower, upper)
+        nearest -= lower
+        nearest /= self.step
+        nearest += 0.5
+        np.floor(nearest, out=nearest)
+        np.minimum(nearest, self.cells.size - 1, out=nearest)
+        nearest[np.isnan(nearest)] = self.cells.size  # the last cell; only attributes that keep missing values have NaN
+        return nearest.astype(self.dtype)
 
     def decode(self, cells: CellArray) -> pl.Series:
         """Return the released text of each cell; missing is null."""

@@ -178,6 +178,10 @@ def numbers(table: Table, attribute: Attribute) -> NDArray[np.float64]:
         return day_numbers(table, attribute)
     cells = marked(table, attribute.name)
     values = doubles(cells, table.decimal)
+    if not values.null_count():
+        out: NDArray[np.float64] = values.to_numpy() + 0.0  # a writable copy, with −0 as 0
+        if np.isfinite(out).all() and (attribute.kind != "integer" or (np.floor(out) == out).all()):
+            return out
     finite = values.is_finite().fill_null(value=False)
     if not finite.all():
         missing = missing_cells(table, cells)
@@ -202,8 +206,8 @@ def numbers(table: Table, attribute: Attribute) -> NDArray[np.float64]:
             ("correct it", declare("kind", "real"), REPLACE_VALUES),
         )
         values = values.set(broken, None) if broken.any() else values
-    out: NDArray[np.float64] = values.fill_null(float("nan")).to_numpy()
-    return out + 0.0  # a writable copy, with −0 as 0
+    out = values.fill_null(float("nan")).to_numpy()
+    return out + 0.0
 
 
 def codes(table: Table, attribute: Attribute) -> NDArray[np.int64]:
@@ -221,7 +225,7 @@ def codes(table: Table, attribute: Attribute) -> NDArray[np.int64]:
         index = words.replace_strict(TRUTH_WORDS, default=None, return_dtype=pl.Int64)
         hint: tuple[str | Remedy, ...] = ("write true or false", list_values())
     else:
-        index = cells.cast(pl.Enum(domain), strict=False).to_physical().cast(pl.Int64)
+        index = table.places(attribute.name, domain).cast(pl.Int64)
         hint = ("correct it", add_value(), declare("other", "…"))
     if not index.null_count():
         inside: NDArray[np.int64] = index.to_numpy()

@@ -174,7 +174,7 @@ class CellHash:
 
         Of the few other cells the first are those of the cells as they are written; the second may miss some.
         """
-        found, low = [np.empty(0, np.uint64)], [np.empty(0, np.uint64)]
+        found = [np.empty(0, np.uint64)]
         for piece in pieces(cells):
             for part in piece.parts():
                 mixed = self._mixed(part.views[:, 0], part.views[:, 1])
@@ -184,10 +184,9 @@ class CellHash:
                 if part.missing is not None:
                     mixed[part.missing] = 0
                 found.append(mixed)
-                if limit:
-                    hashes = self.hashes(part.at(np.flatnonzero(mixed < np.uint64(limit))))
-                    low.append(hashes[hashes < np.uint64(limit)])
-        return np.concatenate(found), np.concatenate(low)
+        quick = np.concatenate(found)
+        low = self.hashes(cells.gather(np.flatnonzero(quick < np.uint64(limit)))) if limit else quick[:0]
+        return quick, low[low < np.uint64(limit)]
 
     def doubtful(self, cells: pl.Series) -> NDArray[np.int64]:
         """Return which cells may not be in their canonical form, but for zeros at the end of a short fraction."""

@@ -22,7 +22,8 @@ from workbench.signals.cancel import CancelToken
 
 Bytes = NDArray[np.uint8]
 
-CHUNK = 1 << 23
+CHUNK = 1 << 20
+"""Bytes that are looked at together: so few that they stay in the processor's cache."""
 
 
 class FileBytes:
@@ -55,7 +56,11 @@ class FileBytes:
 
     def __getitem__(self, wanted: slice) -> Bytes:
         """Read a range of bytes."""
-        start, stop, _ = wanted.indices(self._size)
+        return np.frombuffer(self.read(wanted.start, wanted.stop), np.uint8)
+
+    def read(self, start: int | None = None, stop: int | None = None) -> bytes:
+        """Read a range of bytes, by default all."""
+        start, stop, _ = slice(start, stop).indices(self._size)
         size, found, at = max(0, stop - start), [], self._first + start
         while size:
             if hasattr(os, "pread"):
@@ -68,11 +73,9 @@ class FileBytes:
                 raise self._changed()
             found.append(data)
             size, at = size - len(data), at + len(data)
-        return np.frombuffer(found[0] if len(found) == 1 else b"".join(found), np.uint8)
+        return found[0] if len(found) == 1 else b"".join(found)
 
-    def tobytes(self) -> bytes:
-        """Read all of them."""
-        return self[:].tobytes()
+    tobytes = read
 
     def between(self, start: int, stop: int | None = None) -> FileBytes:
         """Return a range of the bytes, unread."""

@@ -137,10 +137,14 @@ class RegularRows(Rows):
                 yield part
 
     def _read(self, cut: Cut) -> pl.DataFrame:
-        text = self._body[cut.start : cut.stop].tobytes()
+        text = self._text(cut.start, cut.stop)
         if isinstance(self._body, FileBytes):
             self._body.require_unchanged()
         return self.reading.rows(cut, (text,))
+
+    def _text(self, start: int, stop: int) -> bytes:
+        body = self._body
+        return body.read(start, stop) if isinstance(body, FileBytes) else body[start:stop].tobytes()
 
     def pieces(self, size: int) -> Iterator[Piece]:
         """Yield the cuts of about that size as other processes read them."""
@@ -149,19 +153,15 @@ class RegularRows(Rows):
 
     def at(self, index: Index) -> pl.DataFrame:
         """Return some rows, of which only the surroundings are read."""
-        stride, starts = self._shape.stride, self._shape.starts
+        stride, starts = self._shape.stride, np.append(self._shape.starts, len(self._body))
         numbers = index + self._header
         blocks = np.unique(numbers // stride)
         found = [self._parsed(b"", 0)]
         for k in range(0, len(blocks), 1 << 12):
             some = blocks[k : k + (1 << 12)]
-            texts, counts = [], []
-            for block in some.tolist():
-                stop = int(starts[block + 1]) if block + 1 < len(starts) else len(self._body)
-                text = self._body[int(starts[block]) : stop].tobytes()
-                texts.append(text if text.endswith(b"\n") else text + b"\n")
-                counts.append(min(stride, self._shape.records - block * stride))
-            frame = self._parsed(b"".join(texts), sum(counts))
+            texts = map(self._text, starts[some].tolist(), starts[some + 1].tolist())
+            counts = np.minimum(stride, self._shape.records - some * stride)
+            frame = self._parsed(b"".join(texts), int(counts.sum()))
             before = np.append(0, np.cumsum(counts))
             mine = numbers[(numbers // stride >= some[0]) & (numbers // stride <= some[-1])]
             found.append(frame[before[np.searchsorted(some, mine // stride)] + mine % stride])

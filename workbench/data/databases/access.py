@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import io
+import contextlib
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, TypeVar, cast
 
 import polars as pl
 
 from workbench.data.columns.source_types import type_of, word_of
-from workbench.data.databases.address import PASSWORD_NEEDED, PASSWORDS, SQLITE, Address
-from workbench.data.databases.child import ANSWER, LEAST_SECONDS, NAMES
+from workbench.data.databases.address import PASSWORD_NEEDED, PASSWORDS, SQLITE, Address, address_of
+from workbench.data.databases.child import ANSWER, KEYS, LEAST_SECONDS, NAMES
+from workbench.data.databases.database_rows import CELLS, DatabaseRows
 from workbench.data.isolated import Limits, child_of, exactly, watched
 from workbench.data.isolated_child import END, HEAD, REFUSED, SHARE, TEXT, TYPES
+from workbench.data.remote import is_remote
+from workbench.data.rows_in_parts import Rows
 from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.params.codec import parse_json
@@ -82,11 +87,10 @@ class _Asked(Limits):
         return json.dumps(asked).encode() + b"\n"
 
     def _answer(self, stream: IO[bytes]) -> Iterator[tuple[bytes, bytes]]:
-        held, letter = 0, b""
+        letter = b""
         while letter not in (END, ANSWER):
             letter, length = HEAD.unpack(exactly(stream, HEAD.size))
-            held += length
-            if held > self.memory or (letter != TEXT and length > _LONGEST_ANSWER):
+            if length > (self.memory if letter == TEXT else _LONGEST_ANSWER):
                 raise EOFError
             content = exactly(stream, length)
             if letter == REFUSED:
@@ -120,19 +124,21 @@ def _with_password(address: Address, work: Callable[[], T]) -> T:
     return work()
 
 
-def _answer_of(address: Address, do: str, cancel: CancelToken, **more: Any) -> Any:
-    asked = _Asked(address, "", do, **more)
+def _answer_of(address: Address, do: str, cancel: CancelToken, source: str = "", **more: Any) -> Any:
+    asked = _Asked(address, source, do, **more)
     found = _with_password(address, lambda: list(asked.frames(cancel)))
     return parse_json(found[-1][1].decode(), "answer")
 
 
-def tables_of(address: Address, cancel: CancelToken = NEVER, *, counted: bool = False) -> list[Found]:
+def tables_of(address: Address, cancel: CancelToken = NEVER, *, counted: bool = False, source: str = "") -> list[Found]:
     """Return the tables and views that may be read; with their rows, if these are to be ``counted``.
+
+    A person calls the database ``source``, if not by its address.
 
     Raises:
         InputError: the database cannot be reached, or refuses.
     """
-    found = _answer_of(address, "tables", cancel, counted=counted)
+    found = _answer_of(address, "tables", cancel, source, counted=counted)
     return [Found(str(name), bool(view), rows) for name, view, rows in found]
 
 
@@ -153,12 +159,46 @@ def read_database(address: Address, cancel: CancelToken = NEVER, *, most: int | 
     if not address.table and not address.query:
         address, notice = _only_table(address, source, cancel)
         notices.append(notice)
-    table = _with_password(address, lambda: _read(address, source, most, cancel))
-    return Table(table[0], source or address.shown, types=table[1], notices=tuple(notices))
+    rows, types = _with_password(address, lambda: _read(address, source, most, cancel))
+    return Table(cast("pl.DataFrame", rows), source or address.shown, types=types, notices=tuple(notices))
+
+
+def bytes_between(place: str, keys: Sequence[tuple[int, int]]) -> tuple[bytes, ...]:
+    """Return the bytes of some rows, as :class:`~workbench.data.databases.database_rows.DatabaseRows` has them.
+
+    Args:
+        place: the address of the table, without a password: whoever reads here has its own.
+        keys: of the first and the last of the rows of each stretch.
+
+    Raises:
+        InputError: the database cannot be reached from here, or refuses.
+    """
+    address, found = address_of(place), []
+    assert address is not None
+    for between in keys:
+        asked = _Asked(address, "", "read", most=None, between=between)
+        try:
+            found += [content for letter, content in asked.frames(NEVER) if letter == TEXT]
+        except InputError as error:
+            hint = "let each worker read it: the file under the same path, or the server with a PGPASSWORD or ~/.pgpass"
+            what = f"a worker cannot read the database: {error.what}"
+            raise InputError(what, error.where, hint, code=error.code) from None
+    return tuple(found)
+
+
+def _for_others(address: Address, source: str) -> str:
+    """Return the address by which other computers read a table; empty where its file is here alone."""
+    if not address.scheme.startswith(SQLITE):
+        return address.shown
+    file = address.file.absolute()
+    with contextlib.suppress(OSError):
+        if not source or os.path.samefile(source, file):
+            return replace(address, database=str(file)).shown
+    return ""
 
 
 def _only_table(address: Address, source: str, cancel: CancelToken) -> tuple[Address, str]:
-    found = tables_of(address, cancel)
+    found = tables_of(address, cancel, source=source)
     if len(found) == 1:
         return address.of(found[0].name), f"the table {found[0].name!r}, the only one of the database, was read"
     shown = source or address.shown
@@ -167,26 +207,33 @@ def _only_table(address: Address, source: str, cancel: CancelToken) -> tuple[Add
     listed = ", ".join(each.name for each in found[:12]) + (", …" if len(found) > 12 else "")
     example = address.of(found[0].name).shown
     what = f"the database has {len(found)} tables: {listed}"
-    raise InputError(what, shown, f"name one: {example}", code="several-tables")
+    hint = "download it, and name one: sqlite:///FILE?table=TABLE" if is_remote(source) else f"name one: {example}"
+    raise InputError(what, shown, hint, code="several-tables")
 
 
-def _read(address: Address, source: str, most: int | None, cancel: CancelToken) -> tuple[pl.DataFrame, pl.Schema]:
+def _read(
+    address: Address, source: str, most: int | None, cancel: CancelToken
+) -> tuple[pl.DataFrame | Rows, pl.Schema]:
     names: list[str] = []
     kinds: list[pl.DataType] = []
-    parts = []
-    asked = _Asked(address, source, "read", most=most)
-    for letter, content in asked.frames(cancel):
-        if letter == NAMES:
-            names = [str(name) for name in parse_json(content.decode(), "answer")]
-        elif letter == TEXT:
-            part = pl.read_ipc_stream(io.BytesIO(content))
-            if part.columns != names or any(kind != pl.String for kind in part.dtypes):
-                raise asked._ended()
-            parts.append(part)
-        elif letter == TYPES:
-            kinds = [type_of(str(word)) for word in parse_json(content.decode(), "answer")]
-    frame = pl.concat(parts, rechunk=False) if len(parts) > 1 else parts[0]
-    return frame, pl.Schema(dict(zip(names, kinds, strict=True)))
+    keys: tuple[int, int] | None = None
+    asked = _Asked(address, source, "read", most=most, cells=CELLS)
+    try:
+        with tempfile.TemporaryFile() as file:
+            rows = DatabaseRows(file, asked.source, _for_others(address, source))
+            for letter, content in asked.frames(cancel):
+                if letter == NAMES:
+                    names = [str(name) for name in parse_json(content.decode(), "answer")]
+                elif letter == KEYS:
+                    first, last = parse_json(content.decode(), "answer")
+                    keys = int(first), int(last)
+                elif letter == TEXT:
+                    rows.keep(content, names, keys)
+                elif letter == TYPES:
+                    kinds = [type_of(str(word)) for word in parse_json(content.decode(), "answer")]
+            return rows.finished(), pl.Schema(zip(names, kinds[: len(names)], strict=True))
+    except (ValueError, TypeError, pl.exceptions.PolarsError):
+        raise asked._ended() from None
 
 
 def existing_table(address: Address, cancel: CancelToken = NEVER) -> list[str] | None:

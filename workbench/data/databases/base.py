@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -30,6 +30,31 @@ class Listed:
 
     name: str
     view: bool = False
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which rows of a table are read.
+
+    Attributes:
+        most: how many at most; ``None`` for all.
+        key: the column by which they are in order; empty for any order.
+        between: the keys of the first row and of the last; ``None`` for all rows.
+    """
+
+    most: int | None = None
+    key: str = ""
+    between: tuple[int, int] | None = None
+
+    def words(self, quoted: Callable[[str], str]) -> str:
+        """Return the end of a SELECT from what is called ``asked`` there."""
+        if not self.key:
+            return ""
+        order = f"ORDER BY asked.{quoted(self.key)}"
+        if self.between is None:
+            return order
+        first, last = map(int, self.between)
+        return f"WHERE asked.{quoted(self.key)} BETWEEN {first} AND {last} {order}"
 
 
 @dataclass
@@ -57,8 +82,12 @@ class Database(Protocol):
         """Return the number of rows; ``None`` where counting takes longer than so many seconds."""
         ...
 
-    def cells(self, address: Address, most: int | None) -> Cells:
-        """Return the rows of what the address names, at most so many."""
+    def key(self, table: str) -> str | None:
+        """Return the column of whole numbers that alone is the primary key of a table; ``None`` where none is."""
+        ...
+
+    def cells(self, address: Address, asked: Asked) -> Cells:
+        """Return the rows of what the address names."""
         ...
 
     def existing_columns(self, table: str) -> list[str] | None:

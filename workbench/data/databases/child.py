@@ -20,7 +20,7 @@ import polars as pl
 from workbench.data import isolated_child
 from workbench.data.columns.source_types import as_type, type_of, word_of
 from workbench.data.databases.address import POSTGRESQL, SQLITE, Address, address_of
-from workbench.data.databases.base import Database, require_names
+from workbench.data.databases.base import Asked, Database, require_names
 from workbench.data.isolated_child import (
     END,
     TEXT,
@@ -32,8 +32,9 @@ from workbench.data.isolated_child import (
 from workbench.data.opened import RefusedError
 from workbench.data.rows_in_parts import cells_of
 
-NAMES, ANSWER = b"N", b"A"
-"""Frames: the names of the columns (JSON), before their rows; the answer to a question without rows (JSON)."""
+NAMES, KEYS, ANSWER = b"N", b"I", b"A"
+"""Frames of JSON: the names of the columns, before their rows; the keys of the first and the last of the rows that
+follow; the answer to a question without rows."""
 
 MOST_BYTES, LEAST_SECONDS, BYTES_PER_SECOND = 2 * 1024**3, 60, 1_000_000
 """Memory that reading may take; processor seconds from one part of the rows to the next, plus one for so many bytes of
@@ -64,7 +65,7 @@ def _answer(request: dict[str, Any], out: BinaryIO) -> None:
         elif do == "tables":
             send(out, ANSWER, json.dumps(_tables(opened, counted=request["counted"])).encode())
         else:
-            _read(opened, address, request["most"], seconds, out)
+            _read(opened, address, request, seconds, out)
     finally:
         opened.close()
 
@@ -91,21 +92,47 @@ def _tables(opened: Database, *, counted: bool) -> list[tuple[str, bool, int | N
     return [(each.name, each.view, rows[each.name]) for each in found]
 
 
-def _read(opened: Database, address: Address, most: int | None, seconds: int, out: BinaryIO) -> None:
-    cells = opened.cells(address, most)
-    check_shape(1, list(cells.names))
-    require_names(cells.names)
-    send(out, NAMES, json.dumps(list(cells.names)).encode())
+def _read(opened: Database, address: Address, request: dict[str, Any], seconds: int, out: BinaryIO) -> None:
+    columns, most, between = address.columns, request["most"], request.get("between")
+    key = opened.key(address.table) if address.table and most is None else None
+    if key is not None and columns and key not in columns:
+        # Not every database takes two names of one column for two columns.
+        key = None if key.lower() in map(str.lower, columns) else key
+        address = address.of(address.table, (*columns, *filter(None, [key])))
+    cells = opened.cells(address, Asked(most, key or "", between))
+    names = list(cells.names)[: len(columns) or None]
+    check_shape(1, names)
+    require_names(names)
+    send(out, NAMES, json.dumps(names).encode())
     rows = 0
-    for part in cells.parts:
+    for part in _cut(cells.parts, None if between is not None else request["cells"]):
         rows += part.height
-        stream = io.BytesIO()
-        part.write_ipc_stream(stream)
-        send(out, TEXT, stream.getbuffer())
+        if key is not None:
+            first, last = (int(part.get_column(key)[place]) for place in (0, -1))
+            send(out, KEYS, json.dumps([first, last]).encode())
+        send(out, TEXT, _plain_bytes(part[:, : len(names)]))
         _more_time(seconds)
-    check_shape(rows, list(cells.names))
+    if between is None:
+        check_shape(rows, names)
     send(out, TYPES, json.dumps([word_of(kind) for kind in cells.types]).encode())
     send(out, END, b"")
+
+
+def _cut(parts: Iterator[pl.DataFrame], most: int | None) -> Iterator[pl.DataFrame]:
+    """Yield rows in parts of about so many cells at most, or all of them together."""
+    for part in parts if most is not None else map(pl.concat, filter(None, [list(parts)])):
+        step = max(1, part.height if most is None else most // part.width)
+        yield from (part.slice(start, step) for start in range(0, part.height, step))
+
+
+def _plain_bytes(part: pl.DataFrame) -> memoryview:
+    """Return rows as bytes, which are the same whenever these rows are read; a missing cell is an empty text."""
+    # What cells were made of shows in how they lie in memory, unless they are copied beside others.
+    plain = part.select(pl.all().fill_null(""))
+    stream = io.BytesIO()
+    plain = pl.concat([plain, plain[:1]], rechunk=True)[: part.height]
+    plain.write_ipc_stream(stream, compat_level=pl.CompatLevel.oldest())
+    return stream.getbuffer()
 
 
 def _more_time(seconds: int) -> None:

@@ -9,7 +9,16 @@ from typing import Any
 import polars as pl
 
 from workbench.data.databases.address import PASSWORD_NEEDED, SQLITE, Address
-from workbench.data.databases.base import CELLS_AT_ONCE, LOST, Cells, Listed, TextOfValues, has_rows, missing_table
+from workbench.data.databases.base import (
+    CELLS_AT_ONCE,
+    LOST,
+    Asked,
+    Cells,
+    Listed,
+    TextOfValues,
+    has_rows,
+    missing_table,
+)
 from workbench.data.opened import RefusedError
 
 _SNAPSHOTS = ("REPEATABLE READ", "SERIALIZABLE", "SNAPSHOT")
@@ -89,21 +98,31 @@ class OtherDatabase:
         """Return nothing: not every database can be stopped while it counts."""
         return None
 
-    def cells(self, address: Address, most: int | None) -> Cells:
+    def key(self, table: str) -> str | None:
+        """Return the column of whole numbers that alone is the primary key of a table; ``None`` where none is."""
+        listed = table in {each.name for each in self.tables()}
+        schema, own = (None, table) if listed else tuple(table.split(".", 1)) if "." in table else (None, "")
+        with self._errors_stated(), contextlib.suppress(NotImplementedError, self._sql.exc.NoSuchTableError):
+            names = self._look.get_pk_constraint(own, schema)["constrained_columns"]
+            kinds = {column["name"]: column["type"] for column in self._look.get_columns(own, schema)}
+            return str(names[0]) if len(names) == 1 and isinstance(kinds[names[0]], self._sql.Integer) else None
+        return None
+
+    def cells(self, address: Address, asked: Asked) -> Cells:
         """Return the rows of what the address names."""
         place = self._place(address.table) if address.table else None
         if address.table and place is None:
             raise missing_table(address.table, self.tables())
         columns = ", ".join(f"asked.{self._quoted(name)}" for name in address.columns) or "*"
-        asked = address.query or f"SELECT {columns} FROM {place} asked"
+        table = f"SELECT {columns} FROM {place} asked {asked.words(self._quoted)}"
         with self._errors_stated():
             # Without text(): a colon in a query of a person is no parameter.
-            result = self._connection.exec_driver_sql(asked)
+            result = self._connection.exec_driver_sql(address.query or table)
             if not result.returns_rows:
                 raise RefusedError("the query returns no table", "", "give one SELECT", "query")
             names = [str(name) for name in result.keys()]  # noqa: SIM118 - no mapping
         cells = Cells(names, iter(()))
-        cells.parts = self._parts(result, cells, most)
+        cells.parts = self._parts(result, cells, asked.most)
         return cells
 
     def _parts(self, result: Any, cells: Cells, most: int | None) -> Iterator[pl.DataFrame]:

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import polars as pl
 
 from workbench.data.databases.address import PASSWORD_NEEDED, Address
-from workbench.data.databases.base import LOST, Cells, Listed, has_rows, missing_table, not_a_cell
+from workbench.data.databases.base import LOST, Asked, Cells, Listed, has_rows, missing_table, not_a_cell
 from workbench.data.opened import RefusedError
 
 _PLAIN: dict[str, pl.DataType] = {
@@ -47,6 +47,12 @@ ORDER BY 2, 3
 _COLUMNS = """
 SELECT attname::text, format_type(atttypid, atttypmod) FROM pg_catalog.pg_attribute
 WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum
+"""
+_KEY = """
+SELECT a.attname::text FROM pg_catalog.pg_index i
+JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+WHERE i.indrelid = $1::regclass AND i.indisprimary AND i.indnkeyatts = 1
+  AND a.atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype)
 """
 
 
@@ -122,12 +128,17 @@ class PostgreSQL:
             for statement in statements:
                 self._cursor.execute(statement)
 
-    def cells(self, address: Address, most: int | None) -> Cells:
+    def key(self, table: str) -> str | None:
+        """Return the column of whole numbers that alone is the primary key of a table; ``None`` where none is."""
+        found = self._rows(_KEY, self._known(table))
+        return str(found[0][0]) if found else None
+
+    def cells(self, address: Address, asked: Asked) -> Cells:
         """Return the rows of what the address names; a line break ends a comment at the end of a query."""
-        asked = f"(\n{address.query}\n)" if address.query else self._known(address.table)
+        place = f"(\n{address.query}\n)" if address.query else self._known(address.table)
         columns = ", ".join(map(_quoted, address.columns)) or "*"
         with self._errors_stated():
-            schema = self._cursor.adbc_execute_schema(f"SELECT {columns} FROM {asked} AS asked")
+            schema = self._cursor.adbc_execute_schema(f"SELECT {columns} FROM {place} AS asked")
         names, types, selected = [f.name for f in schema], [], []
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
@@ -140,9 +151,9 @@ class PostgreSQL:
                 raise not_a_cell(column.name, _NO_CELLS.get(kind, "lists"))
             types.append(_PLAIN.get(kind) or _TEXT_OF.get(kind) or pl.String())
             selected.append(_quoted(column.name) + ("" if kind in _PLAIN else "::text"))
-        limit = "" if most is None else f" LIMIT {most}"
+        end = asked.words(_quoted) + ("" if asked.most is None else f" LIMIT {asked.most:d}")
         with self._errors_stated():
-            self._cursor.execute(f"SELECT {', '.join(selected) or '1'} FROM {asked} AS asked{limit}")
+            self._cursor.execute(f"SELECT {', '.join(selected) or '1'} FROM {place} AS asked {end}")
         return Cells(names, self._parts(names), types)
 
     def _parts(self, names: list[str]) -> Iterator[pl.DataFrame]:

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from workbench.data.databases.address import Address
-from workbench.data.databases.base import CELLS_AT_ONCE, Cells, Listed, TextOfValues, has_rows, missing_table
+from workbench.data.databases.base import CELLS_AT_ONCE, Asked, Cells, Listed, TextOfValues, has_rows, missing_table
 from workbench.data.opened import RefusedError
 
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
@@ -19,6 +19,12 @@ _LONGEST = 16 * 1024**2
 """Bytes of the longest cell, row or SQL text."""
 _STEPS = 10_000
 """Instructions between two looks at the clock."""
+_KEYS = """
+SELECT m.name, c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c
+WHERE m.name = ? AND m.type = 'table' AND c.pk = 1 AND upper(c.type) = 'INTEGER'
+AND NOT EXISTS (SELECT 1 FROM pragma_index_list(m.name) i WHERE i.origin = 'pk')
+"""
+"""A key that has an index is not the number of the row, and may be a text."""
 _SAFE_TO_SAY = re.compile(r'no such (column|table|function): .*|near ".*": syntax error|incomplete input')
 _DAMAGED = ("the file is not an SQLite database, or it is damaged", "", "ask for the file once more", "damaged-file")
 
@@ -41,7 +47,13 @@ class SQLite:
             )
         try:
             mode = "rwc" if write else "ro"
-            self._connection = sqlite3.connect(f"{file.as_uri()}?mode={mode}", uri=True, isolation_level=None)
+            fetched = not write and not file.resolve().exists()  # by its descriptor: it has no name
+            place = ":memory:" if fetched else f"{file.as_uri()}?mode={mode}"
+            self._connection = sqlite3.connect(place, uri=True, isolation_level=None)
+            if fetched:
+                content = bytearray(file.read_bytes())
+                content[18:20] = b"\1\1"  # a log that it was written with is not here
+                self._connection.deserialize(content)
             self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
             self._connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
             for setting in ("trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0"):
@@ -56,6 +68,7 @@ class SQLite:
                     "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
                 )
             ]
+            self._keys = dict(self._connection.execute(_KEYS, [address.table]))
         except sqlite3.Error as error:
             raise _refusal(error) from None
         if not write:  # the schema is read; from here on only SELECTs run, whatever a view or a query says
@@ -80,21 +93,25 @@ class SQLite:
         finally:
             self._connection.set_progress_handler(None, _STEPS)
 
-    def cells(self, address: Address, most: int | None) -> Cells:
+    def key(self, table: str) -> str | None:
+        """Return the column of whole numbers that is the primary key of the table that the address names."""
+        return self._keys.get(table)
+
+    def cells(self, address: Address, asked: Asked) -> Cells:
         """Return the rows of what the address names."""
         if address.table and address.table not in {each.name for each in self._all}:
             raise missing_table(address.table, self._all)
         # By its table's name: SQLite takes a quoted name that is no column for a text.
         columns = ", ".join(f"asked.{_quoted(name)}" for name in address.columns) or "*"
-        asked = address.query or f"SELECT {columns} FROM {_quoted(address.table)} AS asked"
+        table = f"SELECT {columns} FROM {_quoted(address.table)} AS asked {asked.words(_quoted)}"
         try:
-            cursor = self._connection.execute(asked)
+            cursor = self._connection.execute(address.query or table)
         except (sqlite3.Error, sqlite3.Warning) as error:
             raise _refusal(error) from None
         if cursor.description is None:
             raise RefusedError("the query returns no table", "", "give one SELECT", "query")
         cells = Cells([str(column[0]) for column in cursor.description], iter(()))
-        cells.parts = self._parts(cursor, cells, most)
+        cells.parts = self._parts(cursor, cells, asked.most)
         return cells
 
     def _parts(self, cursor: sqlite3.Cursor, cells: Cells, most: int | None) -> Iterator[pl.DataFrame]:

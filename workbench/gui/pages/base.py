@@ -209,7 +209,7 @@ class PageFrame(QWidget):
         self.body: QVBoxLayout = _Body()
         self.body.setSpacing(GAP)
         self.body.setContentsMargins(0, 0, 0, 0)
-        self._note = Elided("", "muted", least=80)
+        self._note = Elided("", "muted", least=120)
         self._note.setObjectName(f"note_{page.name}")
         self.foot: QHBoxLayout = row((self._note, 1))
         self._layers = whole = QVBoxLayout(self)
@@ -260,7 +260,7 @@ class PageFrame(QWidget):
         self.foot.addWidget(self.primary)
         return self.primary
 
-    def set_note(self, text: str, *, wrapped: bool = False) -> None:
+    def set_note(self, text: str, *, wrapped: bool = True) -> None:
         """Show a sentence at the left of the foot: what prevents it, or what this page does not do."""
         self._note.set_whole(text, wrapped=wrapped)
 

@@ -19,7 +19,7 @@ from workbench.risk.generalise.models import MODELS, Closeness, DistinctDiversit
 from workbench.risk.hierarchies import builder
 from workbench.risk.hierarchies.builders import Way
 
-NOT_ASKED = tr_later("not asked for")
+NOT_ASKED = tr_later("none")
 
 
 def _asked_by(model: type[PrivacyModel], key: str) -> Field:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from PySide6.QtCore import QAbstractItemModel, QEvent, QPointF, QRectF, Qt, QTimer
 from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPalette, QPen
@@ -45,10 +45,10 @@ class ChoiceDelegate(InkDelegate):
         self._choices = choices
         self._chosen = False  # the person has just pointed at a word
 
-    def width(self, metrics: QFontMetrics) -> int:
-        """Return the width in which each word that every row can have is read whole beside the chevron."""
-        words = () if callable(self._choices) else self._choices
-        return max(map(metrics.horizontalAdvance, map(tr_sentence, words)), default=0) + PADDING + CHEVRON + 2
+    def width(self, metrics: QFontMetrics, shown: Iterable[str]) -> int:
+        """Return the width in which the words that are ``shown`` and those of every row are whole by the chevron."""
+        words = [*shown, *(() if callable(self._choices) else map(tr_sentence, self._choices))]
+        return max(map(metrics.horizontalAdvance, words), default=0) + PADDING + CHEVRON + 2
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802 - Qt's name
         super().initStyleOption(option, index)

@@ -13,19 +13,19 @@ from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QRect, QSize, Qt
+from PySide6.QtCore import QEvent, QRect, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
 
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import tr, tr_number
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import Card, badge, label, row
-from workbench.gui.widgets.fast_table_model import RowsModel, arranged, presented
-from workbench.gui.widgets.table_view import TableFilter, TableView
+from workbench.gui.widgets.fast_table_model import RowsModel, arranged
+from workbench.gui.widgets.table_view import TableFilter, TableView, heading_width
 from workbench.jobs import Job
-from workbench.render.fonts import font
+from workbench.render.fonts import font, scaled
 from workbench.render.palette import Theme
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 PAD = 11
 """Pixels between the edge of a cell and its text: as in the heads of the style sheet."""
 
-NARROWEST, WIDEST = 64, 260
+NARROWEST, WIDEST = 48, 260
 """Pixels between which a column is as wide as its head, its first and its last rows ask for."""
 
 LOOKED_AT = 64
@@ -113,7 +113,8 @@ class RowNumbers(QHeaderView):
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Return what the last number asks for, in sight or not: figures are of equal width."""
         whole = self._shown.whole_height()
-        return self.sectionSizeFromContents(whole) if whole else QSize(0, 0)
+        wide = QFontMetricsF(font(NUMBER)).horizontalAdvance(tr_number(whole, ","))
+        return QSize(ceil(wide) + 2 * PAD if whole else 0, 0)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         first, last = self.logicalIndexAt(event.rect().top()), self.logicalIndexAt(event.rect().bottom())
@@ -135,6 +136,7 @@ class RowsTable(TableView):
     """
 
     rows_are = "rows"
+    _fitted = 0  # the size of letters for which columns were fitted
 
     def __init__(
         self,
@@ -251,21 +253,23 @@ class RowsTable(TableView):
         """Return the width that the head and the first and last rows of a column ask for."""
         height, part = self._shown.rowCount(), LOOKED_AT // 2
         rows = range(min(height, part)), range(max(height - part, 0), height)
-        texts = (presented(cell) for some in rows for cell in self._shown.cells(some, column))
+        texts = (self._shown.shown(cell, column) for some in rows for cell in self._shown.cells(some, column))
         bold = QFontMetricsF(self._fonts()[True])
         wanted = max(map(bold.horizontalAdvance, texts), default=0) + 2 * PAD + 2
-        return min(max(self.horizontalHeader().sectionSizeHint(column), ceil(wanted), NARROWEST), WIDEST)
+        heading = heading_width(str(self._shown.headerData(column, Qt.Orientation.Horizontal)))
+        return min(max(heading, ceil(wanted), NARROWEST), WIDEST)
 
     def fit_columns(self) -> None:
         """Give each of the first columns the width that it asks for."""
+        self._fitted = scaled(WIDEST)
         for column in range(min(self._shown.columnCount(), LOOKED_AT)):
             self.setColumnWidth(column, self.fitting(column))
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Fit the columns to letters of another size."""
+        """Fit the columns to letters of another size, which the headings have once the style sheet says so."""
         super().changeEvent(event)
-        if event.type() == QEvent.Type.FontChange:
-            self.fit_columns()
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange) and self._fitted != scaled(WIDEST):
+            QTimer.singleShot(0, self, self.fit_columns)
 
     def _fonts(self) -> tuple[QFont, QFont]:
         plain = as_in_the_file(self.font())
@@ -319,7 +323,7 @@ class RowsTable(TableView):
             # Together what is alike: a painter is slow to change its font and colour.
             alike: dict[tuple[bool, bool], Lines] = defaultdict(list)
             for top, cell, new in zip(tops, self._shown.cells(rows, column), changed, strict=True):
-                alike[new, cell is None].append((presented(cell), top))
+                alike[new, cell is None].append((self._shown.shown(cell, column), top))
             left, room = self.columnViewportPosition(column) + PAD, self.columnWidth(column) - 2 * PAD
             for (new, missing), lines in alike.items():
                 painter.setPen(QColor(theme.muted if missing else theme.text))

@@ -161,6 +161,11 @@ class RowsModel(TableModel):
         """Return the text of a cell; ``None`` of a missing one."""
         return self._piece(column, row // BLOCK)[row % BLOCK]
 
+    def shown(self, cell: str | None, column: int) -> str:
+        """Return the text of a cell for a person: of a figure beside the table four digits, its copy has them all."""
+        made = self.figures and cell and self.name_of(column) in self.figures
+        return plain(float(cell)) if made and cell else presented(cell)
+
     def name_of(self, column: int) -> str:
         """Return the name of a column; empty where there is none."""
         return self.columns[column].title if 0 <= column < len(self.columns) else ""

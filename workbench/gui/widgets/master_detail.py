@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QBoxLayout, QLayout, QScrollArea, QSizePolicy, QSp
 
 from workbench.gui.session.settings import Settings
 from workbench.gui.widgets.basic import Card, scrolled, stack
+from workbench.render.fonts import scaled
 
 WIDE = 1280
 """Pixels of a page from which the card is beside the table: the lines of a wider table are tiring to follow."""
@@ -23,8 +24,9 @@ UNBOUNDED = 16_777_215
 
 
 GAP = 12
+WORDS = "card_words"
 LEAST_WORDS = 40
-"""Pixels of the words in a card that a person has made low."""
+"""Points of the words in a card that a person has made low."""
 
 
 class Standing(Card):
@@ -76,6 +78,8 @@ class DetailCard(Standing):
             QTimer.singleShot(0, self, self._keep_height)
 
     def _keep_height(self) -> None:
+        for words in self.findChildren(QScrollArea, WORDS):
+            words.setMinimumHeight(scaled(LEAST_WORDS))
         self.setMinimumHeight(max(self.body.minimumHeightForWidth(self.width()), 0))
 
     def arrange(self, *, beside: bool) -> None:
@@ -97,8 +101,8 @@ class DetailCard(Standing):
 
 def scrolled_words(*parts: QWidget) -> QScrollArea:
     """Return texts below each other that are scrolled where the card is low: no field beside them is ever squeezed."""
-    area = scrolled(stack(*parts, None, spacing=4), "")
-    area.setMinimumHeight(LEAST_WORDS)
+    area = scrolled(stack(*parts, None, spacing=4), WORDS)
+    area.setMinimumHeight(scaled(LEAST_WORDS))
     return area
 
 

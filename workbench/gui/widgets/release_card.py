@@ -78,8 +78,7 @@ def verify(
     release: Path,
     show: Callable[[list[str], list[str]], None],
     on_failure: Callable[[BaseException], None] | None = None,
-    on_cancel: Callable[[], None] | None = None,
-) -> None:
+) -> JobHandle:
     """Recompute everything a certificate says.
 
     ``show`` gets a sentence for every fault, none where all is well, and then for everything that could not be checked.
@@ -92,9 +91,7 @@ def verify(
         return found, [] if found else left_unchecked(release)
 
     job = Job(tr("Verifying"), work, about=release.name)
-    handle = jobs.start(job, key=VERIFY_KEY, on_result=lambda result: show(*result), on_failure=on_failure)
-    if on_cancel is not None:
-        handle.cancelled.connect(on_cancel)
+    return jobs.start(job, key=VERIFY_KEY, on_result=lambda result: show(*result), on_failure=on_failure)
 
 
 def faults(release: Path, cancel: CancelToken = NEVER) -> list[str]:
@@ -308,13 +305,16 @@ class ReleasedCard(Card):
             ended(f"{tr('✕ It could not be written.')} {_why(error)}", "danger")
 
         handle = save(self._jobs, self._output, path, lambda: ended(tr("✓ Saved {path}", path=path), "accent"), failed)
+        handle.cancelling.connect(self._cancelling)
         handle.cancelled.connect(lambda: ended("", "muted"))
 
     def _check(self) -> None:
         self._kept = self.window().focusWidget() is self._verify
         self._verify.setEnabled(False)
         self._notify(tr("Verifying…"), "muted")
-        verify(self._jobs, self._output, self._show, self._failed, self._cancelled)
+        handle = verify(self._jobs, self._output, self._show, self._failed)
+        handle.cancelling.connect(self._cancelling)
+        handle.cancelled.connect(self._cancelled)
 
     def _checked(self) -> None:
         """Let it be verified again; the keyboard, which went on to the next button, comes back."""
@@ -342,6 +342,9 @@ class ReleasedCard(Card):
         say(self._result, text)
         if text:
             into_sight(self)
+
+    def _cancelling(self) -> None:
+        self._notify(tr("Cancelling…"), "muted")
 
     def _cancelled(self) -> None:
         self._checked()

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QModelIndex, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
+    QFontMetrics,
     QGuiApplication,
     QKeyEvent,
     QMouseEvent,
@@ -32,10 +33,11 @@ from workbench.gui.widgets.cell_delegates import (
     tick,
 )
 from workbench.gui.widgets.formatting import STAR, count
-from workbench.gui.widgets.table_model import TICKABLE, Column, EditedModel, Index, TableModel
-from workbench.gui.widgets.table_view import Private, TableView
+from workbench.gui.widgets.table_model import TICKABLE, Column, EditedModel, Index, TableModel, in_two_lines
+from workbench.gui.widgets.table_view import HEADING, Private, TableView, heading_width
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
+from workbench.render.fonts import font
 
 TICKED, FREE = ("yes", "1", "true", "x", "✓"), ("no", "0", "false", "-", "–")
 SIGNS = f" {STAR}⚠"
@@ -144,17 +146,12 @@ def _ticked(text: str) -> bool:
 
 
 NARROWEST = 56
-LAST_PIXELS = 4
-"""Pixels that the heading of the names gives up before a table is scrolled sideways."""
 LONG_WORDS = 110
 """Pixels that a column of words which differ from row to row keeps in a narrow window."""
 SQUEEZE = 64
 """Pixels that the names give at most to a narrow window."""
 MEASURED = 64
 """Figures of a column that are measured."""
-
-TITLE_PAD, LEFT_PAD = 24, 18
-"""Pixels beside the title of a column, and of one on the left."""
 
 
 class SettingsTable(TableView):
@@ -219,7 +216,8 @@ class SettingsTable(TableView):
     def _arrange_heads(self) -> None:
         heads = self.horizontalHeader()
         heads.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        heads.setStretchLastSection(True)
+        # Qt stretches the last column, too, but never below what it takes its heading and the sign of the order for.
+        heads.setStretchLastSection(len(self._rows.columns) - 1 not in self._widths)
         heads.setMinimumSectionSize(NARROWEST)
         for at, width in self._widths.items():
             heads.resizeSection(at, width)
@@ -388,34 +386,43 @@ class SettingsTable(TableView):
         self._share_out()
 
     def _share_out(self) -> None:
+        widths, narrow, room = self._fitted(stacked=False), self._fitted(stacked=True), self.viewport().width()
+        stacked = sum(widths.values()) > room >= sum(narrow.values())
+        self.stack_headings(stacked=stacked)
+        widths = narrow if stacked else widths
+        if widths and not self.horizontalHeader().stretchLastSection():
+            widths[max(widths)] += max(room - sum(widths.values()), 0)
+        for column, width in widths.items():
+            self.horizontalHeader().resizeSection(column, width)
+
+    def stack_headings(self, *, stacked: bool) -> None:
+        """Write headings in two lines, or in one."""
+        lines = 2 * QFontMetrics(font(HEADING)).lineSpacing() + 12
+        self.horizontalHeader().setMinimumHeight(lines if stacked else 0)
+        self._rows.stack_headings(stacked=stacked)
+
+    def _fitted(self, *, stacked: bool) -> dict[int, int]:
+        """Return the width of each column, with headings in two lines where they are ``stacked``."""
+        shown = {at: width for at, width in self._widths.items() if not self.isColumnHidden(at)}
+        words = {at: again(self._rows.columns[at].title) for at in shown}
+        whole = {at: heading_width(in_two_lines(title) if stacked else title) for at, title in words.items()}
+        titles = {at: max(width, NARROWEST) for at, width in whole.items()}
         widths = {
-            column: max(width, self._widest_choice(column), self._title_width(column), self._widest_figure(column))
-            for column, width in self._widths.items()
+            column: max(width, self._widest_choice(column), titles[column], self._widest_figure(column))
+            for column, width in shown.items()
         }
         extra = self.viewport().width() - sum(widths.values())
         # What a scroll bar takes is taken from the names, so that it does not bring a second one with it.
         shares = self._roomy if extra >= 0 else {0: 1.0}
         for column, width in widths.items():
             change = max(int(shares.get(column, 0.0) * extra), -SQUEEZE)
-            widths[column] = max(width + change, self._title_width(column))
+            widths[column] = max(width + change, titles[column])
         missing = sum(widths.values()) - self.viewport().width()
         for column in widths:
-            if self._rows.columns[column].right and widths[column] == self._title_width(column):
-                given = min(max(missing, 0), TITLE_PAD - LEFT_PAD)
-                widths[column], missing = widths[column] - given, missing - given
             if missing > 0 and callable(self._rows.columns[column].choices):
                 # Long words end in an ellipsis before a figure at the end is cut.
-                widths[column] = max(widths[column] - missing, LONG_WORDS)
-        if 0 in widths:
-            widths[0] -= min(max(missing, 0), LAST_PIXELS)
-        for column, width in widths.items():
-            self.horizontalHeader().resizeSection(column, width)
-
-    def _title_width(self, column: int) -> int:
-        """Return the width in which the title of a column is read whole, however large its letters are."""
-        title = str(self.model().headerData(column, Qt.Orientation.Horizontal) or "")
-        pad = TITLE_PAD if self._rows.columns[column].right else LEFT_PAD  # Qt cuts a title on the right at its begin
-        return self.horizontalHeader().fontMetrics().horizontalAdvance(title) + pad
+                widths[column] = max(widths[column] - missing, LONG_WORDS, titles[column])
+        return widths
 
     def _widest_figure(self, column: int) -> int:
         """Return the width in which the first figures of a column that nobody edits are whole."""
@@ -423,16 +430,16 @@ class SettingsTable(TableView):
         if not declared.right or declared.edit is not None:
             return 0
         words = (self._rows.cell(row, column).text for row in range(min(self._rows.height(), MEASURED)))
-        return max(map(self.fontMetrics().horizontalAdvance, words), default=0) + TITLE_PAD
+        return max(map(self.fontMetrics().horizontalAdvance, words), default=0) + PADDING
 
     def _widest_choice(self, column: int) -> int:
         """Return the width in which every word that can be chosen in a column, or is beside a tick, is whole."""
-        delegate = self.itemDelegateForColumn(column)
+        delegate, metrics = self.itemDelegateForColumn(column), self.fontMetrics()
+        words = (self._rows.cell(row, column).text for row in range(min(self._rows.height(), MEASURED)))
         if isinstance(delegate, ChoiceDelegate):
-            return delegate.width(self.fontMetrics())
+            return delegate.width(metrics, words)
         if isinstance(delegate, TickDelegate):
-            words = (self._rows.cell(row, column).text for row in range(self._rows.height()))
-            return max((delegate.width(self.fontMetrics(), text) for text in words if text), default=0)
+            return max((delegate.width(metrics, text) for text in words if text), default=0)
         return 0
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name

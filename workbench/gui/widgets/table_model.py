@@ -77,6 +77,7 @@ class Column:
         width: in points, in a window of 1280.
         grows: its share of what a wider window adds.
         right: whether its cells are on the right, as figures are.
+        whole: whether its texts are never shortened, as figures are not: a date, a status.
         sorts: whether a click on the heading sorts.
         choices: the words that its cells are edited by, or what returns those of a row.
         field: the object name of the text field that its cells are edited in.
@@ -93,6 +94,7 @@ class Column:
     width: int = 0
     grows: float = 0.0
     right: bool = False
+    whole: bool = False
     sorts: bool = True
     choices: Sequence[str] | Callable[[int], Sequence[str]] = ()
     field: str = ""
@@ -103,12 +105,21 @@ class Column:
     tick: Callable[[int, bool], bool | None] | None = None
 
 
+def in_two_lines(title: str) -> str:
+    """Return a heading broken at the space nearest to its middle, unless it has two lines already."""
+    gaps = [] if "\n" in title else [at for at, letter in enumerate(title) if letter == " "]
+    at = min(gaps, key=lambda at: abs(2 * at + 1 - len(title)), default=len(title))
+    return f"{title[:at]}\n{title[at + 1 :]}" if gaps else title
+
+
 class TableModel(QAbstractTableModel):
     """Rows under declared columns.
 
     Attributes:
         columns: what is in each column.
     """
+
+    _stacked = False
 
     def __init__(self, session: Session, columns: Sequence[Column]) -> None:
         super().__init__()
@@ -143,6 +154,12 @@ class TableModel(QAbstractTableModel):
         columns[at] = replace(columns[at], title=title, help=help_text)
         self.columns = tuple(columns)
         self.headerDataChanged.emit(Qt.Orientation.Horizontal, at, at)
+
+    def stack_headings(self, *, stacked: bool) -> None:
+        """Write headings of several words in two lines, where those in one would take too much room."""
+        if stacked != self._stacked:
+            self._stacked = stacked
+            self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(self.columns) - 1)
 
     def beginResetModel(self) -> None:  # noqa: N802 - Qt's name
         super().beginResetModel()
@@ -201,7 +218,7 @@ class TableModel(QAbstractTableModel):
             column = self.columns[section]
             match role:
                 case Roles.DisplayRole:
-                    return again(column.title)
+                    return in_two_lines(again(column.title)) if self._stacked else again(column.title)
                 case Roles.ToolTipRole:
                     return again(column.help) or None
                 case Roles.TextAlignmentRole:

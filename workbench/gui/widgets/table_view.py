@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from PySide6.QtCore import QEvent, QItemSelectionRange, QModelIndex, QPoint, Qt, Signal
+from PySide6.QtCore import QEvent, QItemSelectionRange, QModelIndex, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import (
     QAction,
+    QFont,
     QFontMetrics,
     QGuiApplication,
     QHelpEvent,
@@ -25,7 +26,7 @@ from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import PRIVATE, hold, label, look, named, row
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.table_model import EXACT, Cell, Column, Roles, TableModel
-from workbench.render.fonts import scaled
+from workbench.render.fonts import font, scaled
 
 FIND, COPY = QKeySequence.StandardKey.Find, QKeySequence.StandardKey.Copy
 MOST_COPIED = 100_000
@@ -33,6 +34,9 @@ MOST_COPIED = 100_000
 
 Private = bool | Callable[[Sequence[int]], bool]
 """Whether the rows of a table are private, or what says it of some of their numbers."""
+
+HEADING, HEADING_PAD = 13, 22
+"""Pixels of the letters of a heading, and beside them, as the style sheet says."""
 
 WIDTH = 150
 TIPS = {
@@ -417,9 +421,16 @@ def copied(index: QModelIndex) -> str:
     return str((index.data() if exact is None else exact) or "")
 
 
+def heading_width(title: str) -> int:
+    """Return the width in which a heading is read whole, however large its letters are."""
+    bold = QFontMetrics(font(HEADING, QFont.Weight.DemiBold))
+    return max(map(bold.horizontalAdvance, title.split("\n"))) + HEADING_PAD
+
+
 def headings(view: QTableView, columns: Iterable[int]) -> list[str]:
     """Return the titles of some columns."""
-    return [str(view.model().headerData(column, Qt.Orientation.Horizontal) or "") for column in columns]
+    titles = (str(view.model().headerData(column, Qt.Orientation.Horizontal) or "") for column in columns)
+    return [title.replace("\n", " ") for title in titles]
 
 
 # -- lines of cells ---------------------------------------------------------------------------------------------------
@@ -455,7 +466,13 @@ class LinesModel(TableModel):
 
 
 class LinesTable(TableView):
-    """A table whose columns are as wide as their texts; a wider table gives each its part of the rest."""
+    """A table whose columns are as wide as their texts; a wider table gives each its part of the rest.
+
+    Attributes:
+        least_lines: lines that are in sight wherever the table is.
+    """
+
+    least_lines = 1
 
     def __init__(
         self,
@@ -464,17 +481,17 @@ class LinesTable(TableView):
         accessible: str,
         columns: Sequence[Column],
         *,
-        least_share: float = LEAST_SHARE,
         private: bool = False,
     ) -> None:
-        """Make the table; words give way to figures down to ``least_share`` before the table is scrolled."""
+        """Make the table; words give way to figures down to :data:`LEAST_SHARE` before the table is scrolled."""
         self.lines = LinesModel(session, columns)
-        self._columns, self._least_share = tuple(columns), least_share
+        self._columns = tuple(columns)
         self._widest: dict[int, int] = {}
         super().__init__(self.lines, name, accessible)
         self.let_copy(private)
         self.sort_by_headings(indicated=False)
         self.lines.modelReset.connect(self.make_room)
+        self.horizontalHeader().geometriesChanged.connect(self.updateGeometry)
         self.lines.dataChanged.connect(lambda: self._widest.clear())
         self.lines.modelReset.connect(self.sort_again)
         # Qt stretches the last column from its usual size and never below it: a table without rows would be scrolled.
@@ -509,23 +526,30 @@ class LinesTable(TableView):
             self._widest.clear()
 
     def _share_out(self) -> None:
-        # A figure that is cut reads as another figure: figures come first, words give way.
+        # A figure that is cut reads as another figure: figures come first, words give way down to their heading.
         wanted = [self._fitting(at) for at in range(len(self._columns))]
-        least = [w if c.right else min(w, c.width) for w, c in zip(wanted, self._columns, strict=True)]
+        heads = [heading_width(again(c.title)) for c in self._columns]
+        fixed = [c.right or c.whole for c in self._columns]
+        usual = [w if kept else min(w, c.width) for w, c, kept in zip(wanted, self._columns, fixed, strict=True)]
+        least = list(map(max, usual, heads))
+        if self.horizontalHeader().stretchLastSection():  # Qt gives it no less than what it takes its heading for
+            least[-1] = max(least[-1], self.horizontalHeader().sectionSizeHint(len(least) - 1))
         # What some words do not need goes to those that are longer.
         short, spare = sum(wanted) - sum(least), self.viewport().width() - sum(least)
         part = min(max(spare, 0) / max(short, 1), 1.0)
         least = [w + int(part * (more - w)) for w, more in zip(least, wanted, strict=True)]
-        # Qt gives the last column, which takes the rest, no less than its heading.
-        least[-1] = max(least[-1], self.horizontalHeader().sectionSizeHint(len(least) - 1))
-        figures = sum(w for w, c in zip(least, self._columns, strict=True) if c.right)
+        figures = sum(w for w, kept in zip(least, fixed, strict=True) if kept)
         words = sum(least) - figures
         share = (self.viewport().width() - figures) / max(words, 1)
         more = max(1.0, min(self.viewport().width() / max(figures + words, 1), MOST_SPREAD))
-        stretched = self.horizontalHeader().stretchLastSection()
-        for at, width in enumerate(least[:-1] if stretched else least):
-            factor = more if more > 1 or self._columns[at].right else max(min(share, 1.0), self._least_share)
-            self.setColumnWidth(at, int(width * factor))
+        for at, width in enumerate(least):
+            factor = more if more > 1 or fixed[at] else max(min(share, 1.0), LEAST_SHARE)
+            self.setColumnWidth(at, max(int(width * factor), heads[at]))
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Ask for the headings and as many lines as are to be seen at least: a page that has less is scrolled."""
+        lines = self.least_lines * self.verticalHeader().defaultSectionSize()
+        return QSize(super().minimumSizeHint().width(), self.horizontalHeader().sizeHint().height() + lines)
 
     def _fitting(self, at: int) -> int:
         """Return a width that the heading and every text of a column fit into."""
@@ -534,10 +558,7 @@ class LinesTable(TableView):
             texts = {self.lines.cell(row, at).text for row in range(self.lines.height())}
             widest = max(map(QFontMetrics(self.font()).horizontalAdvance, texts), default=0) + PADDING
             self._widest[at] = widest
-        heading = self.horizontalHeader().sectionSizeHint(at)
-        if column.right:  # the usual width of a figure is that of its heading in English
-            heading = scaled(column.width) if again(column.title) == column.title else heading
-        return max(widest, heading)
+        return max(widest, scaled(column.width) if column.right else 0, heading_width(again(column.title)))
 
     def retranslate(self) -> None:
         self._share_out()

@@ -161,18 +161,27 @@ def steps_of(rows: int, batch: int, epochs: int) -> int:
     return epochs * -(-rows // batch)
 
 
-def event_of(rows: int, batch: int, epochs: int, noise_multiplier: float, label: str = "") -> PoissonGaussian:
-    """Return the event of a DP-SGD run: steps = epochs·⌈rows/batch⌉ at sample rate batch/rows.
+def event_of(
+    rows: int, batch: int, epochs: int, noise_multiplier: float, label: str = "", bands: int = 1
+) -> PoissonGaussian:
+    """Return the event of a DP-SGD run: steps = epochs·⌈rows/batch⌉ at sample rate bands·batch/rows of a part.
 
     Raises:
-        ParameterError: a number is not positive, or the batch is larger than the table.
+        ParameterError: a number is not positive, or the batch is larger than the table, or than a part of it.
     """
     for name, value in (("rows", rows), ("batch", batch), ("epochs", epochs)):
         if isinstance(value, bool) or not 1 <= value <= 10**12:
             raise ParameterError(f"{name} = {value} is not a whole number of at least 1", hint=f"give {name} ≥ 1")
     if batch > rows:
         raise ParameterError(f"a batch of {batch} rows is larger than the table of {rows}", hint="use a smaller batch")
-    return PoissonGaussian(batch / rows, noise_multiplier, steps_of(rows, batch, epochs), label)
+    most = rows // batch
+    if bands > most:
+        raise ParameterError(
+            f"{rows} rows have no {bands} parts with a batch of {batch} rows in each",
+            hint=f"give at most {most} bands, or a smaller batch",
+            field="bands",
+        )
+    return PoissonGaussian(bands * batch / rows, noise_multiplier, steps_of(rows, batch, epochs), label, bands)
 
 
 def loss(
@@ -206,7 +215,7 @@ def loss(
     check_here()
     if event.steps == 0:
         return Loss(0.0)
-    return chosen.bound(replace(event, label=""), delta, Grid(resolution, cell, cells))
+    return chosen.bound(replace(event.independent(), label=""), delta, Grid(resolution, cell, cells))
 
 
 def loss_of_rows(event: PoissonGaussian, delta: float, rows: int) -> float:
@@ -240,7 +249,7 @@ def noise_for(event: PoissonGaussian, delta: float, epsilon: float, accountant: 
     event = replace(event, noise_multiplier=MOST_NOISE, label="")
     accountant_named(accountant)
     _check(event, delta)
-    return _noise_for(event, delta, epsilon, accountant)
+    return _noise_for(event.independent(), delta, epsilon, accountant)
 
 
 @lru_cache(maxsize=64)
@@ -307,6 +316,7 @@ def renyi(event: PoissonGaussian) -> tuple[Doubles, Doubles]:
 
     Orders are dp-accounting's defaults; an order whose series does not converge has divergence ∞.
     """
+    event = event.independent()
     orders, one = renyi_of_one(event.sample_rate, event.noise_multiplier)
     return orders, event.steps * one
 
@@ -321,6 +331,8 @@ def _check(event: PoissonGaussian, delta: float) -> None:
         )
     if isinstance(event.steps, bool) or not 0 <= event.steps <= MOST_STEPS:
         raise ParameterError(f"{event.steps} steps is not a whole number up to 1e9", hint="use fewer epochs")
+    if isinstance(event.bands, bool) or not 1 <= event.bands <= MOST_STEPS:
+        raise ParameterError(f"bands = {event.bands} is not a whole number of at least 1", hint="give 1")
     if not 0 < delta < 1:
         raise ParameterError(f"delta = {delta} is not between 0 and 1", hint="give a δ such as 1e-5")
 
@@ -396,6 +408,7 @@ def quick_loss(event: PoissonGaussian, delta: float) -> Loss:
 
 def renyi_of_run(event: PoissonGaussian) -> tuple[Doubles, Doubles]:
     """Return (integer orders α, Rényi divergence of all steps at each), in a millisecond."""
+    event = event.independent()
     return INTEGER_ORDERS, event.steps * renyi_of_integers(event.sample_rate, event.noise_multiplier)
 
 

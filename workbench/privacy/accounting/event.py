@@ -56,12 +56,31 @@ class ZeroConcentrated:
 
 @dataclass(frozen=True, slots=True)
 class PoissonGaussian:
-    """``steps`` sums of Poisson-sampled, clipped vectors, each with N(0, (noise_multiplier·C)²) per coordinate."""
+    """``steps`` sums of Poisson-sampled, clipped vectors, each with N(0, (noise_multiplier·C)²) per coordinate.
+
+    With ``bands`` b above 1 each sum is of one of b fixed parts of the rows, in turn, of which ``sample_rate`` is the
+    rate, and its noise is correlated with that of the b − 1 sums before it (:mod:`workbench.deep.correlated_noise`).
+    """
 
     sample_rate: float
     noise_multiplier: float
     steps: int
     label: str = ""
+    bands: int = 1
+
+    def independent(self) -> PoissonGaussian:
+        """Return sums with independent noise, all of them of the row's part, that give away at least as much of a row.
+
+        They are those that a row can be in: one of every ``bands``, ⌈steps/bands⌉ together (Choquette-Choo et al. 2023,
+        arXiv 2306.08153, Theorem 4). The sums are x, of which C·x is released with independent noise. C has ``bands``
+        bands and columns of norm 1 at most, so what a row adds at one of its turns ends before the next one begins:
+        given all that came before, each turn is one Gaussian mechanism on the row with its own coin. It is not needed
+        that the last turn, or a column of C that a pause cuts short, is whole: that shows less.
+        """
+        if self.bands == 1:
+            return self
+        turns = -(-self.steps // self.bands)
+        return PoissonGaussian(self.sample_rate, self.noise_multiplier, turns, self.label)
 
     def beside_count(self, count_noise: float) -> float:
         """Return σ_Δ, the noise multiplier of the sums where each step counts its unclipped rows, too.

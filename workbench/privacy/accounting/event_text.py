@@ -30,7 +30,7 @@ KINDS = {
     "gaussian": ("sigma", "sensitivity"),
     "discrete-gaussian": ("sigma", "sensitivity"),
     "zcdp": ("rho",),
-    "poisson-gaussian": ("sigma", "sample_rate", "steps", "rows", "batch", "epochs"),
+    "poisson-gaussian": ("sigma", "sample_rate", "steps", "rows", "batch", "epochs", "bands"),
     "all": ("event",),
     "parallel": ("part",),
 }
@@ -58,6 +58,7 @@ def to_plain(event: CostEvent) -> dict[str, Any]:
                 "sigma": event.noise_multiplier,
                 "sample_rate": event.sample_rate,
                 "steps": event.steps,
+                **({"bands": event.bands} if event.bands != 1 else {}),
             }
         case Composed():
             plain = {"kind": "all", "event": [to_plain(part) for part in event.events]}
@@ -134,7 +135,7 @@ def _simple(kind: str, plain: Mapping[str, Any], label: str, where: str, deep: i
 
 
 def _poisson(plain: Mapping[str, Any], label: str, where: str) -> CostEvent:
-    sigma = _real(plain, "sigma", where)
+    sigma, bands = _real(plain, "sigma", where), _whole(plain, "bands", where, 1)
     if "sample_rate" in plain or "steps" in plain:
         given = [key for key in ("rows", "batch", "epochs") if key in plain]
         if given:
@@ -143,9 +144,9 @@ def _poisson(plain: Mapping[str, Any], label: str, where: str) -> CostEvent:
                 where,
                 "give rows, batch, epochs, or the other two",
             )
-        return PoissonGaussian(_real(plain, "sample_rate", where), sigma, _whole(plain, "steps", where), label)
+        return PoissonGaussian(_real(plain, "sample_rate", where), sigma, _whole(plain, "steps", where), label, bands)
     rows, batch, epochs = (_whole(plain, key, where) for key in ("rows", "batch", "epochs"))
-    return event_of(rows, batch, epochs, sigma, label)
+    return event_of(rows, batch, epochs, sigma, label, bands)
 
 
 def _ratio(plain: Mapping[str, Any], where: str) -> float:

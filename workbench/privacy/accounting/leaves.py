@@ -78,7 +78,13 @@ def _of(event: CostEvent, rows: int) -> list[Leaves]:
         case PoissonGaussian():
             if event.steps == 0:
                 return [{}]
-            return [{_poisson(event, rows): _whole(event.steps, MOST_TIMES, "steps")}]
+            if event.bands > 1 and rows > 1:  # they may be in several parts, whose turns overlap
+                raise ParameterError(
+                    "what several rows of a person cost together is not known of steps with correlated noise",
+                    hint="state their ε and δ",
+                )
+            turns = event.independent()
+            return [{_poisson(turns, rows): _whole(turns.steps, MOST_TIMES, "steps")}]
         case _:
             return [{_of_rows(event, rows): 1}]
 

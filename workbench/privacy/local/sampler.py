@@ -3,9 +3,10 @@
 Each row of weights summing to 2^63 is cut into K = 2^b equal buckets of 2^(63−b) (k columns padded with zero
 weights to K). A bucket belongs to its own column below a threshold and to one other column, its alias, above it
 (Walker 1977; Vose 1991, here in integers, so that nothing is rounded). Threshold and alias share one 64-bit entry: one
-look-up. 32 uniform bits give the bucket (low b bits) and the first 32−b bits of the position in it. They say on which
-side of the threshold it is unless they are those of the threshold; only then are its other 31 bits drawn. That has the
-probability 2^(b−32) in any bucket, whatever its threshold: the work of a draw says nothing of the cell or the output.
+look-up. Uniform bits, w = 16 or 32 of them, give the bucket (low b bits) and the first w−b bits of the position in it.
+They say on which side of the threshold it is unless they are those of the threshold; only then are its other 63−w bits
+drawn. That has the probability 2^(b−w) in any bucket, whatever its threshold: the work of a draw says nothing of the
+cell or the output.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from workbench.privacy.entropy import Entropy
 
 TOTAL_BITS = 63
 TOTAL = 1 << TOTAL_BITS
-_LATER = 31
-"""Bits of a position that are drawn only where the others do not decide."""
+_FEW = 10
+"""Most bits of a bucket for which 16 bits are drawn at first: one draw in 64 then needs the others."""
 _CHUNK = 1 << 16  # draws at a time: the working set stays in the second-level cache
 
 
@@ -50,22 +51,23 @@ class AliasSampler:
         if cells.size and int(cells.max()) >= self.rows:
             raise IndexError("a cell is outside the mechanism's table")
         out = np.empty(cells.shape, dtype=np.uint16)
-        bits, mask = self.bits, np.uint32((1 << self.bits) - 1)
+        bits, word = self.bits, np.dtype(np.uint16 if self.bits <= _FEW else np.uint32)
+        mask, later = word.type((1 << bits) - 1), TOTAL_BITS - 8 * word.itemsize
         for start in range(0, cells.size, _CHUNK):
             part = cells[start : start + _CHUNK]
-            drawn = entropy.words((part.size + 1) // 2).view(np.uint32)[: part.size]
+            drawn = entropy.words(-(-part.size * word.itemsize // 8)).view(word)[: part.size]
             bucket = drawn & mask
             index = part.astype(np.uint32)
             index <<= np.uint32(bits)
             index += bucket
             entry = self.entries.take(index)
-            position, border = drawn >> np.uint32(bits), (entry >> np.uint64(bits + _LATER)).astype(np.uint32)
+            position, border = drawn >> word.type(bits), (entry >> np.uint64(bits + later)).astype(word)
             own = position < border
             undecided = np.flatnonzero(position == border)
             if len(undecided):
-                rest = entropy.words(len(undecided)) >> np.uint64(64 - _LATER)
-                own[undecided] = rest < ((entry[undecided] >> np.uint64(bits)) & np.uint64((1 << _LATER) - 1))
-            out[start : start + _CHUNK] = np.where(own, bucket, entry.astype(np.uint32) & mask)
+                rest = entropy.words(len(undecided)) >> np.uint64(64 - later)
+                own[undecided] = rest < ((entry[undecided] >> np.uint64(bits)) & np.uint64((1 << later) - 1))
+            out[start : start + _CHUNK] = np.where(own, bucket, entry.astype(word) & mask)
         return out
 
 

@@ -60,6 +60,8 @@ _TRAINING = {
     "clipbound_learning_rate": "Pace of the norm",
     "unclipped_num_std": "Standard deviation of the noise on the count of unclipped rows",
     "last_clip": "Clipping norm after the last step",
+    "bands": "Steps that share noise",
+    "power": "Power of the prefix sums that the noise is made by",
     "noise_standard_deviation": "Standard deviation of the noise",
     "sample_rate": "Sample rate",
     "steps": "Steps",

@@ -177,15 +177,25 @@ class ColumnMarker:
             for plain, cells in zip(self._plain, each_column(some if wide is None else wide), strict=True)
         ]
 
-    def of_column(self, position: int, cells: pl.Series, hashes: Words | None) -> list[Counted]:
-        """Return the lowest hashes of a part of a column, and how often each one occurs; can be called in threads."""
-        if self._by_value[position]:
-            counted = cells.value_counts(name="rows")
-            values, rows = counted.to_series(0).alias(""), counted.to_series(1).to_numpy()
-            return [self._lowest[position].of(self._hashing.hashes(values), rows)]
-        if not self._plain[position]:
+    def of_column(
+        self, position: int, cells: pl.Series, hashes: Words | None, placed: Placed | None = None
+    ) -> list[Counted]:
+        """Return the lowest hashes of a part of a column, and how often each one occurs; can be called in threads.
+
+        Args:
+            position: of the column.
+            cells: of the part.
+            hashes: theirs, where they are known.
+            placed: the values that the cells were matched with, and their places among these.
+        """
+        by_value, below = self._by_value[position], self._below[position]
+        exact = by_value or not self._plain[position]
+        if by_value or (placed is not None and hashes is None and below is None):
+            values, rows = _counted(cells, placed)
+            known = self._hashing.hashes(values) if exact else self._hashing.quick_hashes(values)[0]
+            return [self._lowest[position].of(known, rows)]
+        if exact:
             return [self._lowest[position].of(self._hashing.hashes(cells) if hashes is None else hashes)]
-        below = self._below[position]
         quick, low = self._hashing.quick_hashes(cells, 0 if below is None else self._limit)
         if below is None:
             return [self._lowest[position].of(quick)]
@@ -253,6 +263,9 @@ class ColumnMarker:
 Counted = tuple[Words, Counts]
 """Different hashes, ascending, and how often each one occurs."""
 
+Placed = tuple[tuple[str, ...], pl.Series]
+"""Values, and the places of cells among them; null where a cell is none of them."""
+
 
 class _Lowest:
     """The lowest different hashes of those that were taken, one more than are wanted, and how often each occurs.
@@ -297,6 +310,18 @@ class _Lowest:
         values, counts = self._found
         below = int(values[self._most]) if self.full else 0
         return ColumnMark(below, values[: self._most], counts[: self._most])
+
+
+def _counted(cells: pl.Series, placed: Placed | None) -> tuple[pl.Series, Counts]:
+    """Return the values of cells, and how many cells have each; of a value there may be several."""
+    if placed is None:
+        counted = cells.value_counts(name="rows")
+        return counted.to_series(0).alias(""), counted.to_series(1).to_numpy()
+    values, places = placed
+    others = cells.filter(places.is_null()) if places.null_count() else cells.clear()
+    rows = np.bincount(places.drop_nulls(), minlength=len(values))
+    found = np.append(rows, np.ones(len(others), np.int64))
+    return pl.concat([pl.Series(values, dtype=pl.String), others]).filter(found > 0), found[found > 0]
 
 
 def _short(cells: pl.Series) -> bool:

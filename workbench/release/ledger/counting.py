@@ -7,7 +7,7 @@ cap becomes later, because a filter is valid for an order that is fixed beforeha
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -183,6 +183,6 @@ def _short(event: CostEvent) -> CostEvent:
     if isinstance(event, RowsPerPerson):
         return RowsPerPerson(_short(event.event), event.rows)
     if isinstance(event, PoissonGaussian):
-        return PoissonGaussian(event.sample_rate, event.noise_multiplier, event.steps)
+        return replace(event, label="")
     parts = [Repeated(PureDp(e), n) if n > 1 else PureDp(e) for e, n in _leaves_of(event).items()]
     return Composed(tuple(parts))

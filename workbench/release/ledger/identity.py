@@ -121,14 +121,14 @@ class Marking:
 
     def of_part(self, part: Table) -> _OfPart:
         """Return what a part adds to the marks; can be called in threads."""
-        frame = part.frame
+        frame, placed = part.frame, [part.placed.get(name) for name in part.names]
         rows = np.zeros(part.rows if self._every else 0, np.uint64)
         columns = []
         for position, cells in enumerate(each_column(frame)):
             hashes = self._hashing.hashes(cells) if self._every else None
             if hashes is not None:
                 rows += hashes
-            columns.append(self._marker.of_column(position, cells, hashes))
+            columns.append(self._marker.of_column(position, cells, hashes, placed[position]))
         return _OfPart(rows, columns, self._sketcher.of_part(frame) if self._sketcher is not None else [])
 
     def sent(self) -> Marking:

@@ -265,10 +265,10 @@ class _Kept:
             level: leading zero bits of the hashes of those that are kept.
         """
         self.without, self._most, self._wanted, self._least, self._level = without, most, wanted, least, level
-        self._rows, self._low = np.empty(0, np.uint64), np.empty(0, np.int64)
-        self._times = np.empty(0, np.int64)
+        self._rows, self._low = np.empty(0, np.uint64), np.empty(0, np.uint8)
+        self._times = np.empty(0, np.uint32)
         self._sizes = np.zeros(65, np.int64)
-        self._new: list[tuple[Words, NDArray[np.int64]]] = []
+        self._new: list[tuple[Words, NDArray[np.uint8]]] = []
         self._lost_at = -1
 
     @property
@@ -291,22 +291,29 @@ class _Kept:
         kept = low >= max(self._least, self._lost_at + 1)
         if self._level:
             kept &= levels(rows) >= self._level
-        self._new.append((rows[kept], low[kept]))
-        if sum(len(rows) for rows, _ in self._new) > _AT_ONCE:
+        self._new.append((rows[kept], low[kept].astype(np.uint8)))
+        if sum(len(rows) for rows, _ in self._new) > max(_AT_ONCE, len(self._rows) // 8):
             self._merge()
 
     def _merge(self) -> None:
         """Join equal rows, and keep no more than a sketch without columns may have."""
         low = np.concatenate([self._low, *(low for _, low in self._new)])
         rows = np.concatenate([self._rows, *(rows for rows, _ in self._new)])
-        times = np.concatenate([self._times, *(np.ones(len(low), np.int64) for _, low in self._new)])
-        self._new = []
+        times = np.concatenate([self._times, np.ones(len(low) - len(self._low), np.uint32)])
+        self._new, self._rows, self._low, self._times = [], rows[:0], low[:0], times[:0]
         if self.without and len(rows) > 4 * _MOST_WITHOUT and self.size > _MOST_WITHOUT:
             self._lost_at = self._least
         kept = low >= max(self._least, self._lost_at + 1)
-        self._rows, first, place = np.unique(rows[kept], return_index=True, return_inverse=True)
-        self._low = low[kept][first]
-        self._times = np.bincount(place, times[kept], len(self._rows)).astype(np.int64)
+        if not kept.all():
+            low, rows, times = low[kept], rows[kept], times[kept]
+        # Those of before are in order already. There may be millions: no more copies than these.
+        order = np.argsort(rows, kind="stable")
+        rows = rows[order]
+        low, times = low[order], times[order]
+        del order
+        first = np.flatnonzero(np.append(True, rows[1:] != rows[:-1])[: len(rows)])
+        self._times = np.add.reduceat(times, first) if len(first) else times
+        self._rows, self._low = rows[first], low[first]
 
     def sketch(self, key: bytes) -> Sketch:
         """Return the sketch of those rows that occur once; equal rows have equal ranks, so all of them are here.
@@ -320,7 +327,8 @@ class _Kept:
         if count.size and not rarest.any() and np.count_nonzero(count == count.min()) >= _FEWEST_REPEATED:
             rarest = count == count.min()
         once, of_rank = self._rows[rarest], self._low[rarest]
-        of_hash = levels(once)
+        pieces = np.array_split(once, 1 + len(once) // _AT_ONCE)
+        of_hash = np.concatenate([levels(piece).astype(np.uint8) for piece in pieces])
         rank, level = self._least, self._level
         while np.count_nonzero(of_rank > rank) >= most // 2:
             rank += 1

@@ -16,10 +16,7 @@ BEFORE = (
 )
 """The message before the first ones of a table are shown."""
 
-NOTED = (
-    "the ledger notes, at no cost, that private figures of these rows are shown: the certificates and cards of "
-    "later releases of them will say so"
-)
+NOTED = "the ledger notes, at no cost, that private figures are shown: later certificates and cards will say so"
 """The message after it was noted."""
 
 

@@ -130,7 +130,7 @@ def network_preflight(
         cost.delta,
         warnings,
         sigma=schedule.event.noise_multiplier,
-        sample_rate=schedule.event.sample_rate,
+        sample_rate=schedule.batch / schedule.rows,
         steps=schedule.steps,
         steps_asked=schedule.steps_asked,
         memory=memory.peak + memory.of_others(parameters.processes),

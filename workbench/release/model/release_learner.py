@@ -1,4 +1,4 @@
-"""The release of one private model: charged, for all rows of a person, before a cell is used."""
+"""The release of one private model: charged, for all rows of a person, before anything is drawn."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from workbench import learners
 from workbench.data.columns.grid import column_of, matrix
@@ -27,7 +30,7 @@ from workbench.release.delta_limit import require_small_cost, require_small_delt
 from workbench.release.ledger.entry import decimal_text
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.model import Trained, card_facts, drawn_by, model_folder
-from workbench.release.path import Released, ReleaseRequest, release
+from workbench.release.path import Released, ReleaseRequest, read_parts, release
 from workbench.release.recover import request_of
 from workbench.release.statements import model_statement
 from workbench.sanitize.forecast import read_off
@@ -36,7 +39,7 @@ from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.work.noise import Charged, uncharged
-from workbench.work.work import Sums, take_from_workers
+from workbench.work.work import ReadTogether, Sums
 
 _ROOM_OF_AN_EVENT = 200
 """Bytes of a model and its card for each query and column: a public row that was asked about is in the model."""
@@ -114,23 +117,44 @@ def release_fit(task: FitTask, ledger: Ledger, emit: Emit = ignore) -> Released:
     if files:
         asked["files"] = {name: digest.hex() for name, digest in files.items()}
     work = f"fit {task.learner.name}"
+    counts = _read_before(task, estimator, ledger, emit)
     wanted = ReleaseRequest(
         table=task.table,
         to=model_folder(task.output, replace=task.replace),
         work=work,
         digest=request_of(work, **asked),
         room=_room(estimator, plan, task.target, rows),
-        draw=drawn_by(partial(_train, task, estimator)),
+        draw=drawn_by(partial(_train, task, estimator, counts)),
         facts=card_facts,
         account=plan.account,
         unit=plan.rows_per_person if plan.unit is not None else 0,
     )
-    if (
-        task.workers is not None and task.table.joined is None
-    ):  # the account is found before the charge, and rows are added up after it
-        parts = PartsOnWorkers(task.table, task.workers)
-        take_from_workers(ledger.marking(task.table, parts), parts, "rows marked")
     return release(wanted, ledger, emit, task.cancel)
+
+
+def _read_before(
+    task: FitTask, estimator: PrivateEstimator[Any], ledger: Ledger, emit: Emit
+) -> NDArray[np.int64] | None:
+    """Return the counts from which ranges are chosen, of a table in parts, if there are; in that pass it is marked.
+
+    The account is found by these marks before the charge; what the counts become is drawn after it.
+    """
+    plan, table, workers, part = task.plan, task.table, task.workers, None
+    rows = plan.rows_of(table).rows
+    # Which rows of a person are kept is known of the whole table alone; and blank lines may be rows of the plan's.
+    if isinstance(estimator, SummingEstimator) and plan.unit is None and rows == table.rows:
+        part = estimator.range_counts(rows)
+    if table.joined is not None or (workers is None and not (table.in_parts and part)):
+        return None
+    parts = None if workers is None else PartsOnWorkers(table, workers)
+    marking = ledger.marking(table, parts)
+    if part is None:
+        read_parts(marking, table, parts, emit, task.cancel)
+        return None
+    sums = Sums(_readers(estimator, columns_of(plan, task.target)), part)
+    read_parts(ReadTogether(sums, plan.rows_of, marking), table, parts, emit, task.cancel)
+    counts: NDArray[np.int64] = sums.total
+    return counts
 
 
 def _room(estimator: PrivateEstimator[Any], plan: Plan, target: str, rows: int) -> int:
@@ -205,42 +229,53 @@ def fit_on(
     columns: tuple[tuple[Column, ...], Column],
     workers: Workers | None = None,
     cancel: CancelToken = NEVER,
+    counts: NDArray[np.int64] | None = None,
 ) -> None:
     """Fit an estimator on a table; one of sums in parts, where workers read them or they are not in memory.
 
     Args:
-        estimator: still to be fitted; it charges before a cell is read.
+        estimator: still to be fitted; it charges before anything is drawn.
         table: the rows as the plan reads them.
         columns: those of :func:`columns_of`.
         workers: of a cluster, who add up parts of the rows; the estimator is then one of sums.
         cancel: looked at between parts.
+        counts: those from which ranges are chosen, where they are known.
 
     Raises:
         InputError: a value does not fit its column; column and row are named.
-        BudgetRefusedError: from the charge; nothing was read.
+        BudgetRefusedError: from the charge; nothing was drawn.
         WorkbenchError: the cluster failed.
     """
-    features, target = columns
-    read_target = partial(_target_of, task_name=estimator.model_type.task, target=target)
+    readers = _readers(estimator, columns)
     if isinstance(estimator, SummingEstimator) and (workers is not None or table.in_parts):
         parts = None if workers is None else PartsOnWorkers(table, workers)
-        readers = [*(partial(column_of, attribute=c) for c in features), read_target]
 
         def add_up(part: Callable[[list[Any]], Any]) -> Any:
             sums = Sums(readers, part)
             sums.read(table, cancel, parts)
             return sums.total
 
-        estimator.fit_parts(table.rows, add_up)
+        estimator.fit_parts(table.rows, add_up, counts)
     else:
-        estimator.fit_rows(table.rows, lambda: (matrix(table, features), read_target(table)))
+        estimator.fit_rows(table.rows, lambda: (matrix(table, columns[0]), readers[-1](table)))
+
+
+def _readers(
+    estimator: PrivateEstimator[Any], columns: tuple[tuple[Column, ...], Column]
+) -> list[Callable[[Table], Any]]:
+    """Return what reads each column of a table, the target last."""
+    features, target = columns
+    read_target = partial(_target_of, task_name=estimator.model_type.task, target=target)
+    return [*(partial(column_of, attribute=c) for c in features), read_target]
 
 
 def _target_of(table: Table, task_name: str, target: Column) -> Any:
     return task(task_name).read(table, target)
 
 
-def _train(wanted: FitTask, estimator: PrivateEstimator[Any], charge: Charge) -> Trained:
+def _train(
+    wanted: FitTask, estimator: PrivateEstimator[Any], counts: NDArray[np.int64] | None, charge: Charge
+) -> Trained:
     """Charge and fit; return what is to be released."""
     plan, chosen = wanted.plan, wanted.learner
     features, target = columns_of(plan, wanted.target)
@@ -248,13 +283,13 @@ def _train(wanted: FitTask, estimator: PrivateEstimator[Any], charge: Charge) ->
     people = plan.rows_per_person
 
     def reserve(cost: Cost) -> None:
-        # k rows of one person cost more than one row; charged before a cell is turned into a number.
+        # k rows of one person cost more than one row.
         whole = for_person(cost, people)
         require_small_fit(estimator, whole, plan, table.rows)
         charge(whole)
 
     estimator.set_params(noise=Charged(reserve))
-    fit_on(estimator, table, (features, target), wanted.workers, wanted.cancel)
+    fit_on(estimator, table, (features, target), wanted.workers, wanted.cancel, counts)
     return Trained(
         model=chosen.name,
         parameters=estimator.published_parameters(),

@@ -22,7 +22,7 @@ from workbench.sanitize.plan import Plan
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
-from workbench.statistics.asked import Asked, Request
+from workbench.statistics.asked import REGRESSION, Asked, Request
 from workbench.statistics.figures import figures
 from workbench.statistics.queries import CHOICE, DRAWN, FORMER_RULES, RULES, Counted, Query, counted, queries_of
 from workbench.statistics.ranges import Ranges
@@ -42,6 +42,12 @@ INTERVALS = (
     "the noisy answers in the certificate. Shares are of all rows, also those of a group."
 )
 """What the intervals cover, for certificates and for the screen."""
+
+OF_REGRESSIONS = (
+    "The intervals of a regression allow for both: for the noise, and for these rows being a sample of a population, "
+    "with errors that have one variance everywhere. A coefficient that the noise hides is not determined."
+)
+"""What is added where a regression is asked for."""
 
 REPORT_NOISY_MAX = "report-noisy-max (permute-and-flip) for most frequent values"
 """How a most frequent value is drawn."""
@@ -131,8 +137,10 @@ FORMER_INTERVALS = (
 
 def _method(queries: Sequence[Query], answers: Mapping[str, Sequence[int]]) -> dict[str, Any]:
     """Return what a certificate says of the queries: everything that the figures are made of."""
+    lines = any(ask.statistic == REGRESSION for query in queries for ask in query.asks)
+    intervals = f"{INTERVALS} {OF_REGRESSIONS}" if lines else INTERVALS
     return {
-        **({"intervals": FORMER_INTERVALS} if queries[0].former else {"intervals": INTERVALS, "rules": RULES}),
+        **({"intervals": FORMER_INTERVALS} if queries[0].former else {"intervals": intervals, "rules": RULES}),
         "noise": _noise_text(queries),
         "queries": [described(q) for q in queries],
         # One text each: thousands of lines of one number would hide the rest of the certificate.
@@ -158,7 +166,7 @@ def _room(queries: Sequence[Query]) -> int:
     for query in queries:
         names = sum(2 * len(f"{b.column.name}{max(b.grid.labels, key=len)}".encode()) * 2 for b in query.columns)
         longest = max(longest, names + 2 * len(query.label.encode()))
-    return sum(q.length for q in queries) * 3 * (_ROOM_OF_A_FIGURE + 2 * longest) + (1 << 16)
+    return sum(q.extent for q in queries) * 3 * (_ROOM_OF_A_FIGURE + 2 * longest) + (1 << 16)
 
 
 # -- verification ------------------------------------------------------------------------------------------------------

@@ -153,7 +153,8 @@ def failures(found: Generalised, epsilon: float = 1.0) -> list[Failure]:
     out = []
     for sensitive in found.problem.sensitive:
         out.append(_failure(found, sensitive, "homogeneity", _certain(found.outcome, sensitive, 1), epsilon))
-        out.append(_failure(found, sensitive, "background", _certain(found.outcome, sensitive, 2), epsilon))
+        if len(sensitive.share) > 2:  # of two values, who rules out one knows the other, whatever is published
+            out.append(_failure(found, sensitive, "background", _certain(found.outcome, sensitive, 2), epsilon))
         if second is not None:
             left = _common(found.problem, found.outcome, second, sensitive)
             out.append(_failure(found, sensitive, "composition", left, 2 * epsilon, second))

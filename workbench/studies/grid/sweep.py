@@ -295,7 +295,7 @@ def publishing(schedules: Sequence[Schedule]) -> Publishing:
         return Publishing(len(schedules), delta, max(costs), sum(costs), None, None)
     leaves: dict[Leaf, int] = {}
     for schedule in schedules:
-        event = schedule.event
+        event = schedule.event.independent()
         step = PoissonStep(event.sample_rate, event.noise_multiplier, rows=1)
         leaves[step] = leaves.get(step, 0) + event.steps
     composed = renyi_total(leaves, delta, classic=False)

@@ -495,7 +495,7 @@ class AttackPage(RunPage):
         self._hold.setVisible(self.session.opened is not None and form.lacks_others)
         missing = form.missing()
         self.show_buttons("", ready=not missing and form.value() is not None, done=False)
-        self.set_note(missing or tr_sentence(NOT_COVERED), wrapped=True)
+        self.set_note(missing or tr_sentence(NOT_COVERED))
 
     def retranslate(self) -> None:
         """Say the outcomes in another language."""

@@ -49,7 +49,7 @@ from workbench.gui.widgets.chart import KEY, Below, Chart, Drawing
 from workbench.gui.widgets.chart_marks import Dash, Scale
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.explain import Asked, explain_button
-from workbench.gui.widgets.formatting import at_most, plain
+from workbench.gui.widgets.formatting import NO_BREAK, at_most, plain
 from workbench.params import WorkbenchError
 
 if TYPE_CHECKING:
@@ -404,7 +404,8 @@ class CalculatorPage(PageFrame):
         inputs = Card(label(tr("THE RUN"), "caption"), *self.sliders.values())
         costs = Card(caption(tr("IT COSTS AT MOST"), ask), self._facts, self._problem)
         accountants = (f"{line_of(known.name)[2]} {tr_sentence(known.short)}" for known in accountant.ACCOUNTANTS)
-        legend = label("   ".join(accountants), "muted", wrap=True, name="calculator_legend")
+        unbroken = (words.replace(" ", NO_BREAK) for words in accountants)
+        legend = label("   ".join(unbroken), "muted", wrap=True, name="calculator_legend")
         self._left = left = panel(stack(inputs, costs, None, spacing=12))
         hold(left, WIDTH)
         self._grid = QGridLayout()

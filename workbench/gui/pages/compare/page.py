@@ -406,7 +406,7 @@ class ComparePage(PageFrame):
             stated = f"{stated} {bound_words(found.outcomes[0])}"
         elif line is not None:
             stated = f"{stated} {hindered}".rstrip()
-        self.set_note(stated if self.runs.lines else "", wrapped=True)
+        self.set_note(stated if self.runs.lines else "")
 
     def _current(self) -> Line | None:
         at = self.table.currentIndex().row()

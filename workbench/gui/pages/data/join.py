@@ -42,8 +42,8 @@ class JoinEntry(Entry):
         here, marked = list(session.opened.table.names), session.opened.profile
         seen = [p.name for p in marked if WHOSE.intersection(suspicion.what for suspicion in p.suspicions)]
         usual = session.plan.unit or next(iter(seen), "")
-        self.person = self._box("join_person", tr("Who a person is in the open table"), here, usual)
-        self.on = self._box("join_on", tr("Who a person is in the second table"), list(second.names), usual)
+        self.person = self._box("join_person", tr("Person ID in the open table"), here, usual)
+        self.on = self._box("join_on", tr("Person ID in the second table"), list(second.names), usual)
         self._columns = label("", wrap=True, name="join_columns")
         self._both = label("", wrap=True, name="join_both")
         self._problem = label("", "problem", wrap=True, name="join_problem")
@@ -85,15 +85,15 @@ class JoinEntry(Entry):
         say(self._problem, self.problem())
         here = [column.name for column in self._session.plan.columns]
         names = list(called(here, self._second.names, self.persons[1]).values())
-        self._columns.setText(tr("Columns that come: {columns}.", columns=listed(names, MOST_NAMED)))
-        self._both.setText(tr("The persons who are in both tables are being counted."))
+        self._columns.setText(tr("New columns: {columns}.", columns=listed(names, MOST_NAMED)))
+        self._both.setText(tr("Counting the people who are in both tables…"))
         if self._counting is not None and self._counting.running:
             self._counting.cancel()
         self._counting = count_matched(self._session, self._jobs, self._second, self.persons, self._show)
         self.changed.emit()
 
     def _show(self, both: int) -> None:
-        words = tr_n("{n} person is in both tables.", "{n} persons are in both tables.", both)
+        words = tr_n("{n} person is in both tables.", "{n} people are in both tables.", both)
         self._both.setText(words)
         self._both.setAccessibleName(words)
 

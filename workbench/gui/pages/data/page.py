@@ -303,7 +303,7 @@ class DataPage(PageFrame):
         if step is None:
             self.set_note("")
             return
-        self.set_note(step.note, wrapped=step.wrapped)
+        self.set_note(step.note)
         if step.verb == tr(CONFIRM) != self._next.text() and QApplication.mouseButtons():
             self._brought_up.start()
         self._next.setText(step.verb)

@@ -50,7 +50,6 @@ class NextStep:
     note: str
     verb: str
     tip: str = ONWARD_TIP
-    wrapped: bool = False
 
 
 def next_step(session: Session, *, at_dialect: bool) -> NextStep | None:
@@ -72,7 +71,7 @@ def _of_table(opened: OpenTable, plan: DraftPlan, *, at_dialect: bool) -> NextSt
         )
     if open_still:
         stated = "; ".join(_of(tr(words), listed(names)) for words, names in open_still.items())
-        return NextStep(tr("Still to be declared: {stated}.", stated=stated), tr("Fill the next →"), wrapped=True)
+        return NextStep(tr("Still to be declared: {stated}.", stated=stated), tr("Fill the next →"))
     if wrong:
         return NextStep(f"{wrong[0].column}: {tr_sentence(wrong[0].text)}.", tr("Correct it →"))
     if plan.guesses():
@@ -80,14 +79,13 @@ def _of_table(opened: OpenTable, plan: DraftPlan, *, at_dialect: bool) -> NextSt
             tr("Guessed from the rows: {guesses}.", guesses=guessed_in_words(plan)),
             tr(CONFIRM),
             CONFIRM_TIP,
-            wrapped=True,
         )
     if refused := FOUND.columns(opened, plan):
         why = FOUND.why(opened, plan, refused[0])
         said = tr("A release would stop: {column}: {why}.", column=refused[0], why=why.words if why else "")
         others = len(refused) - 1
         more = tr_n("{n} other column also.", "{n} other columns also.", others) if others else ""
-        return NextStep(f"{said} {more}".rstrip(), tr("Correct it →"), wrapped=True)
+        return NextStep(f"{said} {more}".rstrip(), tr("Correct it →"))
     dropped = [c.name for c in plan.columns if c.action == "drop"]
     gone = tr("Not released: {columns}.", columns=listed(dropped)) if dropped else ""
     taken = [c.name for c in plan.protected if c.bounds_origin == "data"]

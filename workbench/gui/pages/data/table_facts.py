@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Qt, QTimer
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QSplitter, QWidget
 
@@ -10,7 +10,7 @@ from workbench.data.databases.address import title_of
 from workbench.gui.session.blocking import FOUND
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence, typed
-from workbench.gui.widgets.basic import Elided, hold, label, lines, mark_wrong, named, row, stack
+from workbench.gui.widgets.basic import hold, label, lines, mark_wrong, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import listed
 from workbench.params import ParameterError
@@ -66,10 +66,10 @@ class WholeTable(QWidget):
         )
         self._stated = label("", "warn", wrap=True, name="whole_told")
         self._what = label(tr(REPLACED_BY), "muted", wrap=True, name="replaced_by")
-        self._title = title = Elided(tr(TITLE), "muted")
+        title = label(tr(TITLE), "muted")
         title.setToolTip(tr(PERSON))
         title.setBuddy(self.rows)
-        rows = row((title, 100), self.rows, self.unit)
+        rows = row(title, self.rows, self.unit, None)
         self._line = lines((rows, 1), self.order, self.invalid, self.formulas, spacing=16)
         self.setLayout(stack(self._line, self._stated, self._what, spacing=4, margins=(8, 0, 8, 0)))
         self.rows.editingFinished.connect(self._take_rows)
@@ -103,11 +103,6 @@ class WholeTable(QWidget):
         border = card.parentWidget() if card is not None else None
         if isinstance(border, QSplitter):
             border.setSizes(border.sizes())
-
-    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        super().changeEvent(event)
-        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
-            self._title.setMaximumWidth(self._title.fontMetrics().horizontalAdvance(tr(TITLE)) + 4)
 
     def retranslate(self) -> None:
         self.refresh()

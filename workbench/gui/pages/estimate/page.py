@@ -60,6 +60,7 @@ from workbench.gui.widgets.path_field import PathField
 from workbench.gui.widgets.table_model import Cell, Column
 from workbench.gui.widgets.table_view import LinesTable, TableFilter
 from workbench.params import WorkbenchError
+from workbench.render.fonts import scaled
 
 if TYPE_CHECKING:
     from workbench.gui.pages.estimate.figures import EstimatedRelease
@@ -77,7 +78,7 @@ class EstimateChart(Chart):
     """Filled bars: estimated shares; a stepped line with dots: the released ones; brackets and lines: intervals."""
 
     name = "estimate_chart"
-    usual = QSize(284, 200)
+    usual = QSize(264, 200)
 
     def show_column(self, column: ColumnView | None) -> None:
         """Draw one column, or nothing."""
@@ -142,7 +143,8 @@ def _strip(at: int, figure: Figure, along: Scale) -> mark.Mark:
     """Return the interval of a mean or a quantile as a line above the bars, with its name at the right or left."""
 
     def paint(on: mark.Canvas) -> None:
-        level = KEY + STRIP * (at + 0.5)
+        tall = scaled(STRIP)
+        level = max(KEY, scaled(KEY)) + tall * (at + 0.5)
         low, middle, high = (
             on.box.left() + on.box.width() * min(max(along.share(v), 0.0), 1.0)
             for v in (figure.low, figure.estimate, figure.high)
@@ -157,7 +159,7 @@ def _strip(at: int, figure: Figure, along: Scale) -> mark.Mark:
         wide = on.letters(STRIPS_LETTERS, figure.called) + 2
         left = high + 8 if high + 8 + wide <= on.box.right() else low - 8 - wide
         if left >= on.box.left():
-            on.write(QRectF(left, level - STRIP / 2, wide, STRIP), figure.called)
+            on.write(QRectF(left, level - tall / 2, wide, tall), figure.called)
 
     return paint
 
@@ -165,10 +167,10 @@ def _strip(at: int, figure: Figure, along: Scale) -> mark.Mark:
 MOST_FIGURES = 200
 COLUMN, MECHANISM = Column(tr_later("Column"), width=110), Column(tr_later("Mechanism"), width=120)
 FIGURES = (
-    Column(tr_later("Of"), width=90),
-    Column(tr_later("Estimate"), width=84, right=True),
-    Column(tr_later("Low"), width=60, right=True),
-    Column(tr_later("High"), width=60, right=True),
+    Column(tr_later("Of"), width=90, whole=True),
+    Column(tr_later("Estimate"), width=80, right=True),
+    Column(tr_later("Low"), width=52, right=True),
+    Column(tr_later("High"), width=54, right=True),
     Column(tr_later("Note"), width=110),
 )
 SUMMARY = (
@@ -205,7 +207,7 @@ class ColumnDetail(DetailCard):
         self._name = Elided("", "heading", name="estimate_column_name")
         self.figures = LinesTable(session, "estimate_figures", tr("Estimates for the chosen column"), FIGURES)
         self.chart = EstimateChart(session)
-        self.fill(stack(self._name, self.figures, spacing=6), self.chart, picture_width=284)
+        self.fill(stack(self._name, self.figures, spacing=6), self.chart, picture_width=264)
 
     def show_column(self, column: ColumnView | None) -> None:
         """Show one column."""

@@ -436,7 +436,7 @@ class GeneralisePage(RunPage):
             note = tr("Not differential privacy: look at what it reveals.")
         elif figures_first.is_first(self.session) and not missing:
             note = tr_sentence(BEFORE)
-        self.set_note(note, wrapped=True)
+        self.set_note(note)
 
     def _show_columns(self) -> None:
         quasi, found = self.asked.quasi, self._found
@@ -544,7 +544,7 @@ def _failure_lines(found: Found | None) -> list[tuple[str, str]]:
         return [(tr("Give a column the role sensitive in Data, to see what is certain of it all the same."), "muted")]
     lines = []
     for failure in found.failures:
-        lines.append((tr_sentence(failure.sentence), "problem" if failure.rows else ""))
+        lines.append((tr_sentence(failure.sentence), "danger" if failure.rows else ""))
         if failure.instead:
             lines.append((f"{tr_sentence(failure.instead)} {tr_sentence(failure.reached)}", "muted"))
     return lines

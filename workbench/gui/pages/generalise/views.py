@@ -210,12 +210,12 @@ class TextTable(LinesTable):
     """A table of text whose columns change."""
 
     def __init__(self, session: Session, name: str, accessible: str) -> None:
-        super().__init__(session, name, accessible, (Column("", width=72),), private=True)
+        super().__init__(session, name, accessible, (Column(""),), private=True)
 
     def show_rows(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Show rows of text; without a heading nothing at all."""
         lines = [tuple(Cell(text, tip=text) for text in line) for line in rows]
-        self.show_columns([Column(title, width=72) for title in header or ("",)], lines)
+        self.show_columns([Column(title, whole=True) for title in header or ("",)], lines)
 
 
 class HierarchyEditor(QWidget):

@@ -38,8 +38,8 @@ from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, count, entered, in_full, moment
 from workbench.gui.widgets.table_model import Cell, Column
 from workbench.gui.widgets.table_view import LinesTable, TableFilter
-from workbench.gui.widgets.way_bar import ROWS, inside
-from workbench.release import kinds
+from workbench.gui.widgets.way_bar import ROWS as NOISY
+from workbench.gui.widgets.way_bar import inside
 from workbench.render.fonts import scaled
 
 if TYPE_CHECKING:
@@ -48,13 +48,10 @@ if TYPE_CHECKING:
 CAPS, FIGURES = "caps", "figures"
 
 COLUMNS = (
-    Column(tr_later("First shown (UTC)"), width=150),
+    Column(tr_later("First shown (UTC)"), width=150, whole=True),
     Column(tr_later("Dataset"), width=190),
     Column(tr_later("Private figures"), width=350),
 )
-
-LEAST_HEIGHT = 52
-"""Points of the headings and a line, where the window is as small as can be: more is scrolled."""
 
 ABOUT = tr_later(
     "Studies of the rows, a draw of them, or a training that was watched. They cost nothing; but "
@@ -80,7 +77,6 @@ class CapsAndFigures(Card):
         )
         self._segments = segments(self, "ledger_show_", titles, self.show_view)
         for view in self._views.values():
-            view.setMinimumHeight(LEAST_HEIGHT)
             self._stack.addWidget(view)
         self.body.addLayout(row(self._caption, *self._segments.values(), None))
         self.body.addWidget(self._stack, 1)
@@ -117,23 +113,23 @@ SIGNS = {
     "settled": tr_later("✓ settled"),
 }
 RELEASES = (
-    Column(tr_later("Time (UTC)"), width=158),
+    Column(tr_later("Time (UTC)"), width=168, whole=True),
     Column(tr_later("Dataset"), width=116),
-    Column(tr_later("Work"), width=110),
-    Column("ε", width=54, right=True),
+    Column(tr_later("Work"), width=92),
+    Column("ε", width=60, right=True),
     Column("δ", width=48, right=True),
-    Column(tr_later("Status"), width=98),
+    Column(tr_later("Status"), width=98, whole=True),
     Column(tr_later("File"), width=108),
 )
 ACCOUNTS = (
     Column(tr_later("Dataset"), width=168),
-    Column(tr_later("Cap ε"), width=66, right=True),
-    Column(tr_later("Spent"), width=66, right=True),
-    Column(tr_later("Reserved"), width=86, right=True),
-    Column(tr_later("Remains"), width=78, right=True),
-    Column(tr_later("Cap δ"), width=62, right=True),
-    Column(tr_later("δ remains"), width=88, right=True),
-    Column(tr_later("Releases"), width=78, right=True),
+    Column(tr_later("Cap ε"), width=60, right=True),
+    Column(tr_later("Spent"), width=60, right=True),
+    Column(tr_later("Reserved"), width=60, right=True),
+    Column(tr_later("Remains"), width=60, right=True),
+    Column(tr_later("Cap δ"), width=60, right=True),
+    Column(tr_later("δ remains"), width=60, right=True),
+    Column(tr_later("Releases"), width=60, right=True),
 )
 
 LIST, TIME = "list", "time"
@@ -146,8 +142,6 @@ HIGH = 800
 
 NOTHING_RELEASED = tr_later("✓ charged, nothing released")
 
-TIP = tr_later("A folder with data, certificate, plan, the ledger's entry, and a script that checks them")
-
 
 class LedgerPage(PageFrame):
     """The account of every dataset; a rename or a copy is the same dataset."""
@@ -159,6 +153,7 @@ class LedgerPage(PageFrame):
         export.clicked.connect(self._export)
         self.header.addWidget(export)
         self._releases = LinesTable(session, "ledger_releases", tr("Every release, the newest first"), RELEASES)
+        self._releases.least_lines = 2
         self._accounts = LinesTable(session, "ledger_caps", tr("Cap and what remains, per dataset"), ACCOUNTS)
         self._arrange()
         self.set_primary(tr("Verify"), "ledger_verify", self._verify, tr("Recompute the hash chain of every entry"))
@@ -412,8 +407,9 @@ def _stated(account: AccountLine, cell: Cell) -> Cell:
 
 def _called(work: str) -> str:
     """Return what a person calls a piece of work of the ledger; its own word where this version does not know it."""
-    fits = {f"fit {entry.name}": entry.title for entry in learners.LEARNERS} | {"dpsgd": "DP-SGD"}
-    return tr_sentence(fits[work]) if work in fits else inside(ROWS if work == kinds.ROWS else work)
+    fits = {f"fit {entry.name}": entry.title for entry in learners.LEARNERS}
+    known = {"sanitize": inside(NOISY), "dpsgd": "DP-SGD", **fits}
+    return tr_sentence(known[work]) if work in known else inside(work)
 
 
 def _dataset(dataset: str, present: str, names: Mapping[str, tuple[str, str]]) -> Cell:

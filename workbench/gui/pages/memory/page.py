@@ -32,7 +32,7 @@ from workbench.gui.widgets.table_model import Cell, Column
 from workbench.gui.widgets.table_view import LinesTable, TableFilter
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import WorkbenchError
-from workbench.render.memory_figure import memory_figure, phases_figure
+from workbench.render.memory_figure import decimals, memory_figure, phases_figure
 from workbench.render.values import CurveFigure
 from workbench.signals.events import Progress
 
@@ -197,7 +197,7 @@ PAD, BETWEEN = 12, 16
 """Points around everything, and between chart and table."""
 
 COLUMNS = (
-    Column(tr_later("Setting"), width=170),
+    Column(tr_later("Setting"), whole=True),  # one that is cut reads as another one
     Column(tr_later("Rows"), width=66, right=True),
     Column(tr_later("Peak, MB"), width=92, right=True),
     Column(tr_later("Most rows"), width=100, right=True),
@@ -236,8 +236,7 @@ class StudyCard(Card):
         self.result: StudyResult | None = None
         self.figure: CurveFigure | None = None
         self.plot = CurvePlot("memory", tr("Memory against the batch"))
-        accessible = tr("Memory of every setting")  # a setting that is cut reads as another one: none gives way
-        self.table = LinesTable(session, "memory_table", accessible, COLUMNS, least_share=1.0)
+        self.table = LinesTable(session, "memory_table", tr("Memory of every setting"), COLUMNS)
         self._filter = TableFilter(self.table, "lines")
         self.lines = named(ChoiceBox(), "memory_chart", tr("Lines of the chart"), tr("What each line of the chart is"))
         self.lines.setMinimumWidth(NARROWEST)
@@ -260,7 +259,7 @@ class StudyCard(Card):
         both = QWidget()
         self._both = row(self.plot, self.table, spacing=BETWEEN)
         both.setLayout(self._both)
-        self.body.addLayout(row(*self._segments.values(), 4, self.lines, None, self._filter))
+        self.body.addLayout(lines(*self._segments.values(), 4, self.lines, None, self._filter))
         self.body.addWidget(both, 1)
         self.body.addWidget(stated)
         shortcut = QShortcut(QKeySequence.StandardKey.Copy, self.plot, self.copy)
@@ -360,8 +359,8 @@ def _most(rows: int | None) -> Cell:
 
 
 def _size(size: int, highest: int) -> Cell:
-    """Return bytes in MB: one digit behind the point where the figures of the table are small."""
-    text = tr_number(size / 1e6, ",.0f" if highest >= 1e9 else ",.1f")
+    """Return bytes in MB, with as many digits behind the point as in the chart."""
+    text = tr_number(size / 1e6, f",.{decimals(highest / 1e6)}f")
     return Cell(
         text, tip=tr("{size} bytes", size=tr_number(size, ",")), exact=plain(size) if size < 1000 else str(size)
     )

@@ -316,7 +316,7 @@ class PredictPage(PageFrame):
         lacking = "" if images else self._lacking_words()
         if images:
             lacking = shape_words(self._model, self._images.source)
-        self.set_note(lacking, wrapped=True)
+        self.set_note(lacking)
         ready = self._model is not None and not lacking
         if images:
             ready = ready and self._images.source is not None
@@ -500,12 +500,12 @@ def _facts_of(model: OpenModel) -> Iterator[Fact]:
         yield Fact("predicts", verb, said)
         used = model.card["training"].get("attributes_used", [a.name for a in model.attributes])
         nothing = tr("nothing: it always says the same")
-        yield Fact("looks_at", tr("Looks at"), listed(used, MOST_COLUMNS) or nothing)
+        yield Fact("looks_at", tr("Columns used"), listed(used, MOST_COLUMNS) or nothing)
     guarantee, made_from = model.card["guarantee"], model.card.get("made_from")
     delta = f", δ = {at_most(float(guarantee['delta']))}" if float(guarantee["delta"]) else ""
     paid = f"ε = {at_most(float(guarantee['epsilon']))}{delta}, {day_of(model.card['time'])}"
     if made_from is None:
-        yield Fact("paid", tr("Paid for when it was released"), paid)
+        yield Fact("paid", tr("Paid at its release"), paid)
     else:
         free = tr(
             "nothing beyond release {release} ({file}), {paid}",

@@ -503,7 +503,7 @@ class PreviewPage(PageFrame):
         self.sides.setAccessibleName(tr("Draw {draw}, {first}", draw=self.draw, first=first))
 
     def _say_note(self) -> None:
-        self.set_note(self._rows_note if SPREAD in self._seen else self._free, wrapped=True)
+        self.set_note(self._rows_note if SPREAD in self._seen else self._free)
 
     def _say(self, view: str, text: str, stated: str = "") -> None:
         self._stated[view] = text, stated

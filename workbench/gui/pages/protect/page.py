@@ -482,7 +482,7 @@ class ProtectPage(PageFrame):
             note = tr("⚠ Bounds or values were read off the data, which publishes them: {taken}.", taken=taken)
         else:
             note = tr("Nothing on this page has read the rows: the errors follow from the mechanisms alone.")
-        self.set_note(note, wrapped=True)
+        self.set_note(note)
         self._next.setEnabled(plan.ready and bool(plan.protected))
 
     # -- what the buttons do --------------------------------------------------------------------------------------

@@ -302,7 +302,7 @@ class QuestionsPage(PageFrame):
         self._show_target(asked)
         if not self._wishes.hasFocus():
             self._show_wishes(asked)
-        self.set_note(self._next(asked), wrapped=True)
+        self.set_note(self._next(asked))
 
     def _show_target(self, asked: Questions) -> None:
         choices = [*([] if asked.target else [(tr(NO_TARGET), None)]), *((name, name) for name in asked.needed)]

@@ -15,7 +15,7 @@ from workbench.gui.style.language import tr, tr_later, tr_n, tr_number
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import KEY, Below, Drawing, ends_below
 from workbench.gui.widgets.chart_marks import Key, Scale, Sign
-from workbench.gui.widgets.formatting import count, percent, plain
+from workbench.gui.widgets.formatting import count, percent, rounded
 from workbench.params import ParameterError, integer
 from workbench.params.field import IntegerField
 from workbench.privacy.rappor.parameters import HASHED_BITS, RapporParameters, cost
@@ -261,7 +261,7 @@ def plot_drawing(plot: Plot) -> Drawing:
         x=plot.scale,
         y=Scale(0, most),
         left=[(most * share, _stated(most * share, plot)) for share in (0.0, 0.5, 1.0)],
-        below=(Below(low, f"{plot.along} {plain(low)}"), Below(high, plain(high))),
+        below=(Below(low, f"{plot.along} {rounded(low, 4)}"), Below(high, rounded(high, 4))),
         key=[Key(line.words, line.style, "line") for line in plot.series],
         words=lambda value: _words(plot, value),
         spoken=tr("Along {along}: {stated}", along=plot.along, stated="; ".join(stated)),
@@ -277,7 +277,7 @@ def _words(plot: Plot, value: float) -> str:
         for line in plot.series
         if line.points
     ]
-    return f"{plot.along} = {plain(value)}: " + ", ".join(f"{words}: {_stated(y, plot)}" for words, y in nearest)
+    return f"{plot.along} = {rounded(value, 4)}: " + ", ".join(f"{words}: {_stated(y, plot)}" for words, y in nearest)
 
 
 def _stated(value: float, plot: Plot) -> str:

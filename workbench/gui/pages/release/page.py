@@ -309,7 +309,7 @@ class SettingsPage(ReleasePage):
         note = (
             "" if pane is None or stops else tr(WORKING) if working else self._foot_words(done=done, short=bool(short))
         )
-        self.set_note(tr("Cancelling…") if self.stopping else tr(RUNNING) if running else note, wrapped=True)
+        self.set_note(tr("Cancelling…") if self.stopping else tr(RUNNING) if running else note)
 
     def retranslate(self) -> None:
         """Forecast again, as the sentences of a forecast are made with it."""

@@ -276,7 +276,7 @@ ROWS = ("", "synthetic", GENERALISED)
 """Kinds of releases that hold rows like those of the original."""
 
 COLUMNS = (
-    Column(tr_later("Released"), help=tr_later("When it was charged (UTC)"), width=120),
+    Column(tr_later("Released"), help=tr_later("When it was charged (UTC)"), width=120, whole=True),
     Column(tr_later("What"), help=tr_later("The file or folder that was written"), width=150),
     Column(tr_later("Kind"), help=tr_later("Noisy rows, synthetic rows, statistics, a model …"), width=104),
     Column("ε", help=tr_later("What it cost, for all rows of a person"), width=56, right=True),

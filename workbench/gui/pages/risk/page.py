@@ -60,6 +60,15 @@ KNOWN_AT, FIGURE = 1, 72
 LONGEST, PAD = "99.9 %", 24
 """The longest figure, and the points around it."""
 
+HIPAA = {
+    **{"A": tr_later("names"), "B": tr_later("places"), "C": tr_later("dates"), "D": tr_later("phone")},
+    **{"E": tr_later("fax"), "F": tr_later("e-mail"), "G": tr_later("SSN"), "H": tr_later("records")},
+    **{"I": tr_later("policies"), "J": tr_later("accounts"), "K": tr_later("licences"), "L": tr_later("vehicles")},
+    **{"M": tr_later("devices"), "N": tr_later("web"), "O": tr_later("IP"), "P": tr_later("biometry")},
+    **{"Q": tr_later("photos"), "R": tr_later("codes")},
+}
+"""The eighteen identifiers in a word each; the tip has them whole."""
+
 Part = dict[str, Any]
 
 
@@ -193,8 +202,8 @@ class RiskColumns(PlanModel):
         hint = self._parts.get(self.column_at(at).name, {}).get("hipaa")
         if hint is None:
             return Cell("")
-        words = f"({hint['letter']}) {tr_sentence(hint['identifier'])}"
-        return Cell(words, "warn", words, key=hint["letter"])
+        whole = f"({hint['letter']}) {tr_sentence(hint['identifier'])}"
+        return Cell(f"({hint['letter']}) {tr(HIPAA[hint['letter']])}", "warn", whole, whole, key=hint["letter"])
 
 
 class RiskColumnsTable(SettingsTable):
@@ -583,9 +592,9 @@ class RiskPage(PageFrame):
         elif running:
             self.set_note(tr("Measuring…") if self._found is None else tr("Searching for what makes rows unique…"))
         elif self._found is None:
-            self.set_note("" if not ready or self._agreed else tr_sentence(BEFORE), wrapped=True)
+            self.set_note("" if not ready or self._agreed else tr_sentence(BEFORE))
         else:
-            self.set_note(tr(NO_GUARANTEE), wrapped=True)
+            self.set_note(tr(NO_GUARANTEE))
 
     def retranslate(self) -> None:
         """Say the figures in the language that is shown now."""

@@ -421,7 +421,7 @@ class TrainPage(RunPage):
         if job is not None and job.paused:
             self._cancel.setText(tr("Cancel"))
         stated = "" if missing == tr(NO_TARGET) else missing  # the list of models says it
-        self.set_note(stated or who_pays(self.session) or self._note_text(found, done=done), wrapped=True)
+        self.set_note(stated or who_pays(self.session) or self._note_text(found, done=done))
 
     def _note_text(self, found: Preflight | None, *, done: bool) -> str:
         from workbench.gui.pages.train import messages as words

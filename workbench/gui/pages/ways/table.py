@@ -341,7 +341,6 @@ class DecideModel(EditedModel):
         self._questions: tuple[Question, ...] = ()
         self._drawn: DrawnWays | None = None
         self._found: Ways | None = None
-        self._stacked = False
 
     @property
     def questions(self) -> tuple[Question, ...]:
@@ -611,8 +610,7 @@ class DecideTable(SettingsTable):
     def _stack(self, *, stacked: bool) -> None:
         self._figures.stacked = stacked
         self.setWordWrap(stacked)
-        self.horizontalHeader().setMinimumHeight(2 * self.fontMetrics().lineSpacing() + 12 if stacked else 0)
-        self._model.stack_headings(stacked=stacked)
+        self.stack_headings(stacked=stacked)
 
     def _give_widths(self) -> int:
         heads, rest = self.horizontalHeader(), self.viewport().width()

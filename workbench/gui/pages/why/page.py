@@ -85,7 +85,6 @@ LEAST_LETTERS, WIDEST_LIST = 13, 300
 """Letters that the list of models has room for at least; its width at most."""
 
 GENERATED = tr_later("Made-up rows follow from the declared columns alone, and show nothing of yours.")
-MISFIT = tr_later("This model cannot learn this target: see above.")
 
 
 class WhyPage(RunPage):
@@ -249,5 +248,5 @@ class WhyPage(RunPage):
 
 def _line(line: Line, most: float, mark: float, sign: int) -> tuple[str, str, float, float, str, str]:
     figure = f"{tr_number(line.point.mean, '.3f')} ± {tr_number(line.point.standard_error, '.3f')}"
-    change = "" if line.change is None else tr_number(sign * line.change, "+.3f")
+    change = "" if line.change is None else tr_number(sign * line.change, "+.3f").replace("-", "−")
     return line.name, tr_sentence(line.title), line.point.mean / most, mark, figure, change

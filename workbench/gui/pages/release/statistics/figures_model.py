@@ -22,11 +22,11 @@ from workbench.gui.widgets.table_model import Cell, Column, EditedModel
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
 from workbench.statistics.asked import (
-    CORRELATION,
     COVARIANCE,
     OF_AMOUNTS,
     OF_PAIRS,
     RANGES,
+    REGRESSION,
     TOP,
     Request,
     Statistic,
@@ -49,6 +49,7 @@ OF_GROUPS = {
     "std": tr_later("standard deviation of {column} ± {width}"),
     "correlation": tr_later("correlation of {column} ± {width}"),
     "covariance": tr_later("covariance of {column} ± {width}"),
+    "regression": tr_later("regression of {column} ± {width}"),
 }
 """What is said of the figures of groups, by statistic."""
 
@@ -210,6 +211,10 @@ def _expected(stated: FigureForecast, columns: Sequence[PlanColumn], rows: int, 
         area = math.prod(upper - lower for lower, upper in (c.bounds() for c in columns))
         noisy = stated.half_width >= 0.99 * area / 4
     else:
+        if stated.statistic == REGRESSION:
+            length = tr(
+                "{width} units of {column} over the whole range of another column", width=width, column=columns[0].name
+            )
         lower, upper = columns[0].bounds()
         reach = max(abs(lower), abs(upper)) * rows if stated.statistic == "sum" else (upper - lower) / 2
         noisy = stated.half_width >= 0.99 * reach
@@ -404,9 +409,13 @@ class FiguresModel(EditedModel):
         )
 
     def further(self, statistic: str) -> tuple[Statistic, ...]:
-        """Return what goes with ticks: pairs with means, ranges with quantiles, top values with the mode."""
-        ticked = {CORRELATION: "mean", COVARIANCE: "mean", RANGES: "quantiles", TOP: "mode"}[statistic]
+        """Return what goes with ticks: pairs and regressions with means, ranges with quantiles, top with the mode."""
+        ticked = {RANGES: "quantiles", TOP: "mode"}.get(statistic, "mean")
         names = [column.name for column in self._columns if self._ticked(column, ticked)]
+        if statistic == REGRESSION:
+            names.sort(key=lambda name: name != self.session.target)
+            on, by = tuple(names[1:]), self.groups or None
+            return (Statistic(statistic=statistic, column=names[0], on=on, by=by),) if on else ()
         if statistic in OF_PAIRS:
             pairs = itertools.combinations(names, 2)
             return tuple(Statistic(statistic=statistic, column=a, other=b, by=self.groups or None) for a, b in pairs)

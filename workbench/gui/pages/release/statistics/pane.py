@@ -29,7 +29,18 @@ from workbench.gui.widgets.formatting import count, plain
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_view import TableFilter
 from workbench.signals.cancel import CancelToken
-from workbench.statistics.asked import CORRELATION, COUNT, COVARIANCE, PERIODS, RANGES, TABLE, TOP, Request, Statistic
+from workbench.statistics.asked import (
+    CORRELATION,
+    COUNT,
+    COVARIANCE,
+    PERIODS,
+    RANGES,
+    REGRESSION,
+    TABLE,
+    TOP,
+    Request,
+    Statistic,
+)
 
 if TYPE_CHECKING:
     from workbench.gui.pages.release.statistics.figures_model import Released
@@ -201,6 +212,13 @@ COUNT_HELP = tr_later("How many rows each group has; of two columns also the sum
 FURTHER = {
     CORRELATION: (tr_later("correlations"), tr_later("The correlation of every two columns whose mean is ticked")),
     COVARIANCE: (tr_later("covariances"), tr_later("The covariance of every two columns whose mean is ticked")),
+    REGRESSION: (
+        tr_later("regression"),
+        tr_later(
+            "Coefficients of a linear regression of the target, or of the first column, on the others whose mean is "
+            "ticked; their intervals allow for noise and for the rows being a sample"
+        ),
+    ),
     RANGES: (
         tr_later("ranges"),
         tr_later(
