@@ -158,7 +158,7 @@ def test_a_model_that_pays_for_each_prediction_is_released_for_its_rows(iris, fo
         "account": "people",
         "output": "model",
     }
-    with pytest.raises(ParameterError, match="give ask"):
+    with pytest.raises(ParameterError, match="or ask= in Python"):
         api.MedianForest(**told).fit(X, y)
     model = api.MedianForest(**told, ask="ask.csv").fit(X, y)
     assert model.release_.epsilon_charged == Decimal(15)

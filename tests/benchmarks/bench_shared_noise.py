@@ -124,8 +124,7 @@ def test_shared_noise() -> None:
 HEAD = """# Noise that steps share (bench_shared_noise.py)
 
 Small batches gain a lot, larger ones little, and at ε = 1 larger batches alone gain as much. Tried and not kept:
-the best b numbers of a column by L-BFGS in place of one power, with less than 1 % less error for b up to a fourth of
-the steps.
+the best b numbers of a column by L-BFGS in place of one power (under 1 % less error, for b ≤ T/4).
 
 Error of the prefix sums of noise (root mean square over all steps) divided by that of independent noise at the same ε,
 δ = 1/(10n), by the accountant pld; σ is the noise multiplier of independent noise.

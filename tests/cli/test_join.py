@@ -104,6 +104,12 @@ def test_statistics_and_models_of_both_are_released_and_verify(clinic: Path, run
         ("solve visits.csv --join patients.csv --plan p --want mean(age)<=2 -o patients.csv", "it is made from"),
         ("plan visits.csv --join patients.csv --on who=patient --unit days --epsilon 1 -o n", "change one of the two"),
         ("fit --on-release s.csv --join patients.csv --target sex --model naive-bayes -o m", "takes no --join"),
+        ("describe visits.csv --join ./visits.csv --on who", "is the first one again, and would add nothing"),
+        (
+            "dpsgd visits.csv --bounds p --target sex --network logistic --epsilon 1 --delta 1e-6 --batch 30 "
+            "--epochs 1 --lr 1 --clip 1 -o m",
+            "two tables that are joined, as this plan joins them",
+        ),
         ("describe visits.csv --on who", "--on is for a second table, and none is given"),
         (f"plan {JOIN} --epsilon 4 -o q", "--join names the person, and not how many rows of each are read"),
     ],

@@ -321,7 +321,7 @@ def test_rows_that_cannot_be_asked_are_one_sentence_and_cost_nothing(
 
 def test_what_is_missing_is_said_before_anything_is_charged(median_made: Path, run: Run) -> None:
     words = [word for word in WORDS if word not in ("--ask", "ask.csv")]
-    assert "give ask, a file of public rows" in run(*words).error()
+    assert "name a file of public rows with the columns of the table: --ask FILE" in run(*words).error()
     assert "nowhere.csv" in run(*words, "--ask", "nowhere.csv").error()
     assert "has no --ask" in run(*WORDS, "--model", "naive-bayes").error()
     assert "--epsilon = 0" in run(*WORDS, "--epsilon", "0").error()

@@ -131,3 +131,19 @@ def test_what_a_person_states_goes_before_what_was_found(visits: Path, run: Run)
 def test_a_forecast_without_a_plan_is_refused_in_a_sentence(visits: Path, run: Run) -> None:
     asked = "values --person who --epsilon 1 --forecast --rows 300"
     assert "give --plan PLAN" in run(*asked.split()).error()
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("--person who --person age", "--person takes one value and is given twice"),
+        ("--person nope", "there is no column 'nope'"),
+        ("--number who", "the column 'who' holds no numbers"),
+    ],
+)
+def test_what_was_meant_otherwise_is_refused_before_it_costs(visits: Path, run: Run, asked: str, said: str) -> None:
+    words = f"values visits.csv {asked} --epsilon 1 -o found.csv --ledger l.sqlite"
+    assert said in run(*words.split()).error()
+    assert not Path("found.csv").exists()
+    with Ledger.open(visits / "l.sqlite") as book:
+        assert book.releases() == []

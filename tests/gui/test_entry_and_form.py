@@ -186,6 +186,22 @@ def test_a_refused_field_shows_its_own_problem(form, qtbot):
     assert list(form.problems()) == ["steps"]
 
 
+def test_millions_are_written_in_groups_and_read_in_those_of_any_language(qtbot):
+    @dataclass(frozen=True, kw_only=True)
+    class Many(Parameters):
+        people: int = integer(default=10_000_000, at_least=1, help="people")
+
+    made = Form("many", Many)
+    qtbot.addWidget(made)
+    field = made.findChild(QLineEdit, "many_people")
+    assert field.text() == "10,000,000"
+    for text in ("10,000,000", "10.000.000", "10\u202f000\u202f000", "10000000"):
+        field.setText(text)
+        assert made.value().people == 10_000_000, text
+    retype(qtbot, field, "10.000")
+    assert made.value() is None
+
+
 def test_a_refused_combination_is_told_below_a_field_it_names(form, qtbot):
     retype(qtbot, form.findChild(QLineEdit, "training_warm"), "200")
     assert form.value() is None

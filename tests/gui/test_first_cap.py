@@ -103,15 +103,20 @@ def test_a_model_after_a_release_asks_for_a_higher_cap_where_it_is_refused(
 ):
     finish(people, "tab_rows")
     retype(people, qtbot, "release_target", tmp_path / "out.csv")
-    answer("yes")
+    said = answer("yes")
     press(people, "release_now")
     qtbot.waitUntil(lambda: len(people.session.released) == 1)
     idle(people)
+    assert "To release a model of label as well, enter 2: it costs as much." in said[0]
     cost = people.session.account.cap
     assert people.session.account.remaining == 0
     finish(people, "tab_train")
     raised = people.findChild(QPushButton, "train_raise_cap")
     qtbot.waitUntil(raised.isVisible)
+    assert people.rail.buttons["models"].state == "needs"
+    stated = people.findChild(QWidget, "note_train").accessibleName()
+    assert "raise the cap of ε" in stated
+    assert "spend less" not in stated, "nothing is left to spend"
     assert people.page.primary is raised
     told = typing(qtbot, [str(cost), str(cost * 3)], "confirm_yes")
     press(people, "train_raise_cap")
@@ -124,6 +129,7 @@ def test_a_model_after_a_release_asks_for_a_higher_cap_where_it_is_refused(
     qtbot.waitUntil(start.isEnabled)
     assert people.page.primary is start
     assert not raised.isVisible()
+    assert people.rail.buttons["models"].state == "empty"
     answer("yes")
     press(people, "train_start")
     qtbot.waitUntil(lambda: len(people.session.released) == 2)

@@ -37,6 +37,41 @@ def test_a_command_is_found_by_typing_and_done_by_return(active, qtbot):
     assert not search.isVisible()
 
 
+FORMER = {
+    "data": "Data: Columns",
+    "risk": "Data: Risk",
+    "what to release": "Release: Decide",
+    "protect": "Release: Columns",
+    "preview": "Release: Rows",
+    "release": "Release: Settings",
+    "statistics": "Release: Settings",
+    "synthetic": "Release: Settings",
+    "train": "Models: Train",
+    "memory study": "Models: Memory",
+    "utility": "Models: Curves",
+    "why it costs": "Models: Where accuracy goes",
+    "compare": "Models: Compare",
+    "predict": "Models: Predict",
+    "estimate": "Released: Estimates",
+    "ledger": "Released: Ledger",
+    "calculator": "Tools: Calculator",
+    "rappor": "Tools: RAPPOR",
+    "explain epsilon": "Tools: What ε means",
+    "help": "Tools: Help",
+}
+"""The pages of before the four rooms, and where each of them is now."""
+
+
+def test_every_former_page_is_found_by_its_name(active, qtbot):
+    qtbot.keyClick(active, Qt.Key.Key_K, CTRL)
+    search, listed = active.findChild(QWidget, "palette_search"), active.findChild(QListWidget, "palette_list")
+    for former, now in FORMER.items():
+        search.selectAll()
+        qtbot.keyClicks(search, former)
+        assert now in [listed.item(at).text().split("  ")[0] for at in range(listed.count())], former
+    qtbot.keyClick(search, Qt.Key.Key_Escape)
+
+
 def test_escape_closes_the_list_of_commands_and_gives_the_keys_back(active, qtbot):
     active.rail.buttons["release"].setFocus()
     qtbot.keyClick(active, Qt.Key.Key_K, CTRL)

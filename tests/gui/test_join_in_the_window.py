@@ -128,7 +128,7 @@ def test_the_budget_is_of_both_and_looking_joins_no_account(visits, join, idle, 
     qtbot.waitUntil(lambda: not visits.jobs.running)
 
 
-def test_the_second_file_is_not_replaced_by_a_release(visits, join, qtbot, tmp_path: Path):
+def test_a_release_does_not_replace_the_second_file_and_says_that_it_has_changed(visits, join, qtbot, tmp_path: Path):
     join()
     session, refused = visits.session, []
     facts = {"days": {"lower": 0.0, "upper": 30.0}, "age": {"lower": 0.0, "upper": 90.0}, "sex": {"domain": ("f", "m")}}
@@ -136,6 +136,14 @@ def test_the_second_file_is_not_replaced_by_a_release(visits, join, qtbot, tmp_p
     look_before_release(session, visits.jobs, tmp_path / "patients.csv", refused.append, refused.append)
     qtbot.waitUntil(lambda: bool(refused))
     assert getattr(refused[0], "code", "") == "output-is-source"
+    (tmp_path / "patients.csv").write_text("patient;sex;age\np1;f;20\np2;m;30\n", "utf-8")
+    look_before_release(session, visits.jobs, tmp_path / "other.csv", refused.append, refused.append)
+    qtbot.waitUntil(lambda: len(refused) == 2)
+    assert refused[1].source_changed.startswith("patients.csv has changed on the disk since it was opened")
+    session.may_replace = lambda then, keeps_plan: True
+    open_table(session, visits.jobs, session.opened.source)  # reads both again
+    qtbot.waitUntil(lambda: not visits.jobs.running)
+    assert session.opened.table.joined.second.rows == 2
 
 
 @pytest.mark.slow

@@ -27,6 +27,7 @@ from workbench.gui.widgets.table_view import LinesTable
 from workbench.params import BudgetRefusedError
 from workbench.privacy.accounting.event import Cost, PureDp, Repeated
 from workbench.privacy.accounting.renyi_filter import Filter
+from workbench.release.kinds import KINDS
 from workbench.release.ledger.counting import FILTER
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.state import GROUP
@@ -64,6 +65,13 @@ def test_every_release_and_cap_is_listed(ledger):
     (cap,) = cells(ledger, "ledger_caps")
     assert cap[1:] == ["2", "1.2", "0", "0.8", "–", "–", "1"]
     assert cap[0].startswith("people (open now)  ")
+
+
+def test_no_release_is_called_by_a_name_of_the_ledger(window):
+    from workbench.gui.pages.ledger.page import _called
+
+    assert _called("values") == "values and bounds"
+    assert not [kind.name for kind in KINDS if _called(kind.name) == kind.name != "statistics"]
 
 
 def test_a_first_release_that_came_to_nothing_leaves_no_cap_anywhere(people, qtbot, press, finish):
@@ -202,7 +210,7 @@ def test_the_words_of_a_release_stand_whole_at_1280(people, finish, qtbot):
     dataset = people.session.account.dataset
     with Ledger.open() as book:
         cost = Cost(Decimal(3), Decimal(0), PureDp(Decimal(3), "a table"))
-        release_id = book.reserve(dataset, cost, work="table", details={"output": "/home/people-released.csv"})
+        release_id = book.reserve(dataset, cost, work="sanitize", details={"output": "/home/people-released.csv"})
         book.charge(release_id)
         book.certify(release_id, "checksum", "request")
     finish(people, "tab_ledger")
@@ -242,6 +250,17 @@ def test_the_picture_shows_what_every_account_has_spent_and_what_was_refused(pag
     lines = page.findChild(Timeline, "ledger_timeline").lines
     assert [(line.total, line.cap, len(line.refused)) for line in lines] == [(1.0, 2.0, 1), (0.5, 2.0, 0)]
     assert "ε = 1 of 2" in page.findChild(Timeline, "ledger_timeline").accessibleDescription()
+
+
+def test_a_low_page_shows_the_list_or_the_picture_and_a_high_one_both(page, window, press, qtbot):
+    table, picture = page.findChild(LinesTable, "ledger_releases"), page.findChild(Timeline, "ledger_timeline")
+    assert (table.isVisible(), picture.isVisible()) == (True, False)
+    assert table.viewport().height() >= 5 * table.rowHeight(0), "lines of a window of 1280 by 800"
+    press(page, "ledger_view_time")
+    assert (table.isVisible(), picture.isVisible()) == (False, True)
+    window.resize(1280, 1100)
+    qtbot.waitUntil(lambda: table.isVisible() and picture.isVisible())
+    assert not page.findChild(QWidget, "ledger_view_list").isVisible()
 
 
 def test_a_filter_leaves_the_releases_that_are_looked_for(page, qtbot, window, idle):

@@ -84,6 +84,10 @@ def test_the_open_table_is_predicted_and_nothing_is_charged(iris, finish, press,
     assert len(rows) == 150
     assert "150 predictions in told.csv" in text_of(iris, "predict_outcome")
     told = {name: sum(row[1] == name for row in rows) for name in ("setosa", "versicolor", "virginica")}
+    shown = iris.page._sheet.table.model().index(0, 1)
+    assert float(shown.data()) == pytest.approx(float(rows[0][2]), rel=1e-3)
+    assert len(shown.data().lstrip("0.")) <= 4
+    assert shown.data(Qt.ItemDataRole.ToolTipRole) == rows[0][2], "all digits"
     most = max(told.values())
     assert text_of(iris, "fact_often_0") == f"{most} rows"
     assert statuses() == []

@@ -354,6 +354,17 @@ def test_a_study_is_saved_as_a_report_for_its_owner_alone(window, idle, tmp_path
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+@pytest.mark.parametrize("form", ["csv", "pdf", "svg"])
+def test_a_curve_whose_saving_is_cancelled_is_not_written(window, idle, tmp_path, standstill, form):
+    path = tmp_path / f"study.{form}"
+    handle = save_curve(window.session, window.jobs, FIGURE, lambda: "regime,value\nnone,0.5\n", path)
+    handle.cancel()
+    standstill.go_on()
+    idle(window)
+    assert not path.exists()
+    assert window.statusBar().currentMessage() == f"Cancelled: Saving {path.name}."
+
+
 # -- The last question before ε is spent says the same on every page of a release -------------------------------------
 
 

@@ -30,7 +30,9 @@ def hands(window, qtbot, tmp_path) -> Hands:
 
 def import_dictionary(hands: Hands, path, monkeypatch) -> None:
     """Choose the data dictionary by the button and its menu."""
-    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
+    # The chooser opens beside the table.
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda _parent, _title, folder, _kinds: (str(path), folder))
+    assert hands.window.session.opened.folder == str(path.parent)
     menu = hands.see("dictionary").findChild(QMenu)
     next(action for action in menu.actions() if action.objectName() == "dictionary_import").trigger()
     hands.clicks += 2

@@ -93,6 +93,10 @@ def test_another_epsilon_has_no_old_mark_and_a_count_at_each_is_offered(hands):
     hands.finish("ways_at_3")
     assert hands.window.session.plan.epsilon == 3
     assert hands.text("ways_reason").endswith("ε = 1 answers as many.")
+    hands.type_into("ways_epsilon_field", "0.5")
+    hands.choose_way("Statistics")
+    hands.idle()
+    assert "At ε = 1: synthetic rows, " in hands.text("ways_reason")
 
 
 def test_a_wish_is_typed_in_its_row_and_the_epsilon_that_gives_it_is_offered(hands):

@@ -104,6 +104,10 @@ class TestGaussianTablesAndLines(KindConformance):
         if self.delta == "0":
             super().test_several_rows_of_a_person_multiply_the_charge(tmp_path)
 
+    @pytest.mark.slow
+    def test_its_files_prove_no_more_than_what_is_charged(self) -> None:
+        super().test_its_files_prove_no_more_than_what_is_charged()
+
 
 @pytest.mark.slow
 class TestTablesAndLines(TestGaussianTablesAndLines):

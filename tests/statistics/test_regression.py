@@ -108,7 +108,7 @@ def sample(rows: int, r: np.random.Generator) -> Table:
     ],
 )
 def test_intervals_cover_the_coefficients_of_the_population(
-    epsilon: float, delta: str, rows: int, invalid: str, repeats: int, record_property: Any
+    epsilon: float, delta: str, rows: int, invalid: str, repeats: int
 ) -> None:
     """Another sample and other noise each time; a false alarm has a chance of 1e-6. What is open is not counted."""
     plan, r = plan_of(invalid=invalid), np.random.default_rng(7)
@@ -120,8 +120,6 @@ def test_intervals_cover_the_coefficients_of_the_population(
         stated += not found[0].sparse
         for figure in (f for f in found if not f.sparse):
             missed[figure.value] += not float(figure.low) <= TRUE[figure.value] <= float(figure.high)
-    record_property("stated", stated)
-    record_property("missed", missed)
     assert max(missed.values()) <= binom.isf(1e-6 / len(TRUE), max(stated, 1), 0.05)
     assert stated == repeats or epsilon < 1
     assert sum(missed.values()) > 0 or stated < 100  # they are not wide for nothing

@@ -27,7 +27,8 @@ class _Synthesize(KindCommand):
         return {key: done.document["request"][key] for key in ("method", "target", "rows")}
 
     def what(self, result: Mapping[str, Any]) -> str:
-        return f"{counted(result['rows'], 'synthetic row')} ({synthesiser(result['method']).title})"
+        method = result["method"]
+        return f"{counted(result['rows'], 'synthetic row')} ({synthesiser(method).title}, --method {method})"
 
 
 COMMAND = _Synthesize(kind("synthetic")).command()

@@ -20,6 +20,7 @@ is for persons, never for rows (``Release.covers_rows`` of the ledger).
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -115,6 +116,10 @@ def _require_fitting(first: Table, second: Table, person: str, on: str) -> None:
         raise InputError("one of the two tables is joined already", second.source, "join two tables that are read")
     first.require([person])
     second.require([on])
+    same = os.path.realpath(first.source) == os.path.realpath(second.source) and first.facts.part == second.facts.part
+    if same and person == on:
+        what = "the second table is the first one again, and would add nothing to it"
+        raise InputError(what, second.source, "name another table of the same persons", code="join-same")
     if len(second.names) == 1:
         what = "the second table has no column beside that of the person"
         raise InputError(what, second.source, "name a table that says more of the persons", code="join-empty")

@@ -163,10 +163,9 @@ class InTurn:
     Only the steps of its part throw a coin of a row: one batch of a row and the next are ``bands`` steps away or more.
     """
 
-    def __init__(self, rows: int, steps: Steps) -> None:
-        """Make the sampler of the largest part, whose last coin is of no row in some of the others."""
-        self.rows, self._steps = rows, steps
-        self._coins = PoissonSampler(-(-rows // steps.bands), steps.sample_rate, steps.coins)
+    def __init__(self, rows: int, steps: Steps, largest: PoissonSampler) -> None:
+        """Take the sampler of the ``largest`` part, of ⌈rows/bands⌉ rows; in other parts its last coin is of no row."""
+        self.rows, self._steps, self._coins = rows, steps, largest
 
     @property
     def releasable(self) -> bool:

@@ -62,7 +62,7 @@ def study_steps(event: PoissonGaussian, seed: int = 0, count_noise: float | None
 def sampler_of(rows: int, steps: Steps | CoinsElsewhere) -> PoissonSampler | InTurn:
     """Return what draws the batches of a table of ``rows`` rows, or of so many of its rows in another process."""
     if isinstance(steps, Steps) and steps.bands > 1:
-        return InTurn(rows, steps)
+        return InTurn(rows, steps, PoissonSampler(-(-rows // steps.bands), steps.sample_rate, steps.coins))
     return PoissonSampler(rows, steps.sample_rate, steps.coins)
 
 

@@ -25,6 +25,8 @@ from workbench.data.columns.values import doubles
 from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, integer, real, text, texts
+from workbench.params.field import did_you_mean
+from workbench.params.remedies import give
 from workbench.privacy.accounting.event import ApproximateDp, PureDp, divided
 from workbench.privacy.central.quantile_choice import Held, simple
 from workbench.privacy.central.threshold import least_with_tail, threshold
@@ -103,7 +105,7 @@ def planned(plan: Plan, asked: Asked) -> Plan:
     """
     if asked.person is None:
         return plan
-    plan.column(asked.person)
+    _require_columns(plan, asked)
     columns = tuple(
         Column(name=c.name, action="drop") if c.name == asked.person or c.action == "keep" else c for c in plan.columns
     )
@@ -145,8 +147,7 @@ def values_work(plan: Plan, asked: Asked, epsilon: Decimal, delta: Decimal, rows
         ParameterError: the plan has no such column, or is not :func:`planned` for persons; or values are asked for
             without a δ, or a δ is given without them.
     """
-    for name in asked.columns:
-        plan.column(name)
+    _require_columns(plan, asked)
     if asked.person is not None and (plan.unit, plan.rows_per_person) != (asked.person, 1):
         raise ParameterError("the plan does not read one row of each person", "unit", f"name {asked.person!r} as unit")
     found, numbers, persons = events_of(asked, epsilon, delta)
@@ -187,7 +188,7 @@ def values_work(plan: Plan, asked: Asked, epsilon: Decimal, delta: Decimal, rows
         room=(1 << 16) + _ROOM_OF_A_VALUE * min(rows, _MOST_ROOM) + (SCALES * 20 + 1000) * len(asked.columns),
         ask=ask_all,
         files=files,
-        check=lambda table, cancel: None,  # a cell counts for one value or for none, whatever it says
+        check=lambda table, cancel: _require_numbers(table, tuple(numbers), cancel),
         answers=lambda method: _answers(method, least, [*numbers], asked),
         counts_persons=persons is not None,
     )
@@ -218,6 +219,14 @@ def events_of(
     rest = zip(numbers, shares[len(named) :], strict=False)
     persons = None if asked.person is None else PureDp(shares[-1], f"rows of each {asked.person}")
     return values, {name: PureDp(share, f"scales of {name}") for name, share in rest}, persons
+
+
+def _require_columns(plan: Plan, asked: Asked) -> None:
+    known = [column.name for column in plan.columns]  # of the table, where no plan was given
+    for name in asked.columns:
+        if name not in known:
+            what = f"there is no column {name!r}{did_you_mean(name, known)}"
+            raise ParameterError(what, hint="name a column of the table and of its plan", code="unknown-column")
 
 
 def _counts(
@@ -259,9 +268,22 @@ def _values_in(part: Table, name: str) -> dict[str, int]:
     return dict(zip(counted["value"].to_list(), counted["rows"].to_list(), strict=True))
 
 
-def _scales_in(part: Table, name: str) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _numbers_in(part: Table, name: str) -> pl.Series:
     numbers = doubles(marked(part, name), part.decimal).cast(pl.Float64)
-    return scales(numbers.filter(numbers.is_finite().fill_null(value=False)).to_numpy())
+    return numbers.filter(numbers.is_finite().fill_null(value=False))
+
+
+def _require_numbers(table: Table, names: Sequence[str], cancel: CancelToken) -> None:
+    """Raise :class:`InputError` for a column without any number: it was taken for another one, and ε would be lost."""
+    found = [*each_part(table, lambda part: [len(_numbers_in(part, name)) for name in names], cancel)]
+    for name, *rows in zip(names, *found, strict=True):
+        if not any(rows):
+            hint = give("category", f"find its values with --category {name}")
+            raise InputError(f"the column {name!r} holds no numbers", table.source, hint, code="no-numbers")
+
+
+def _scales_in(part: Table, name: str) -> np.ndarray[Any, np.dtype[np.int64]]:
+    return scales(_numbers_in(part, name).to_numpy())
 
 
 def _method(answers: Answers, least: Mapping[str, int]) -> dict[str, Any]:

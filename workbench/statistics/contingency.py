@@ -44,6 +44,8 @@ OfSets = NDArray[Any]
 """A number for each set of columns, (2, 2, …): at 1 along the columns that are in it."""
 
 _DESCENTS = 50
+_CLEARLY = 0.5
+"""Part of a plain table's squared error below which other questions are asked without δ; by measurements."""
 _SMALL = 0.02, 1e-3
 """Parts of the largest weight below which sets are left out, whichever is better."""
 
@@ -344,9 +346,11 @@ def _best(sizes: tuple[int, ...], ways: tuple[int, ...], known: bool, gaussian: 
     starts = [columns <= size for size in sorted({most_ways, min(most_ways + 1, every), every})]
     starts += [columns == size for size in sorted({most_ways, every})]
     found = []
-    for centred in dict.fromkeys((none, tuple(n == 2 for n in sizes))):
+    for centred in dict.fromkeys((tuple(n == 2 for n in sizes), none)):
         for start in starts:
             begun = Margins(load, False, centred, start)
             if begun.length <= most and begun.error < math.inf:
                 found += [begun.fallen().whole(least) for least in _SMALL]
-    return min(found, key=lambda one: one.error)
+    # The last one is the plain table: cells that have to be above 0 help it most, as most tables have many empty ones.
+    best = min(found, key=lambda one: one.error)
+    return best if best.error < _CLEARLY * found[-1].error else found[-1]

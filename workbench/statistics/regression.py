@@ -4,8 +4,8 @@ The sums of a sample are the noisy ones less their noise, whose law is public. S
 coefficients as many draws of that noise do, each taken off the sums and followed by least squares, and, as the rows are
 a sample themselves, by a draw of what least squares is off in samples (Student's t, errors of one variance). From the
 draws come 95 % intervals of the coefficients of the population: for one coefficient without an intercept and no other
-error this is Fieller's interval (1940), exact in finite samples. The draws are always the same: uniform numbers from
-SHAKE-256 of nothing secret, so that a file follows from its answers.
+error this is Fieller's interval (1940), exact in finite samples. The draws are always the same, in an order
+from SHAKE-256 of nothing secret, so that a file follows from its answers.
 
 A draw whose sums are those of no table (a matrix that is not positive definite) leaves the coefficients open, on either
 side alike. Where more than one in fifty are such, no interval is stated: the coefficients are not determined.
@@ -137,8 +137,9 @@ def _draws(numbers: int, gaussian: bool) -> tuple[Floats, Floats]:
     from scipy.special import ndtri
 
     data = hashlib.shake_256(b"privacy workbench: draws").digest(8 * _DRAWS * (numbers + 1))
-    uniform = ((np.frombuffer(data, "<u8") >> np.uint64(11)) + 0.5) / 2.0**53
-    uniform = uniform.reshape(_DRAWS, numbers + 1)
+    # In each column the ranks of random numbers, so that its quantiles are exact (a Latin hypercube).
+    order = np.frombuffer(data, "<u8").reshape(_DRAWS, numbers + 1).argsort(axis=0, kind="stable")
+    uniform = (order.argsort(axis=0, kind="stable") + 0.5) / _DRAWS
     middle = uniform[:, 1:] - 0.5
     noise: Floats = ndtri(uniform[:, 1:]) if gaussian else -np.sign(middle) * np.log1p(-2 * np.abs(middle))
     return noise, np.asarray(uniform[:, 0])

@@ -172,8 +172,15 @@ def released_words(steps: Sequence[ReleasedStep]) -> str:
     return tr("{kinds} released", kinds=", ".join(kinds)) if kinds else ""
 
 
-def first_words(account: AccountView, epsilon: Decimal, delta: Decimal = Decimal(0)) -> str:
-    """Return what a release does to the caps that nobody has set yet, as a further sentence; else nothing."""
+def first_words(account: AccountView, epsilon: Decimal, delta: Decimal = Decimal(0), model_of: str = "") -> str:
+    """Return what a release does to the caps that nobody has set yet, as further sentences; else nothing.
+
+    Args:
+        account: who pays.
+        epsilon: of the release.
+        delta: of the release.
+        model_of: the target of a model that was asked for, too, where this is none.
+    """
     first, of_delta = account.cap is None, bool(delta) and account.delta_cap is None
     if not first and not of_delta:
         return ""
@@ -186,6 +193,12 @@ def first_words(account: AccountView, epsilon: Decimal, delta: Decimal = Decimal
         "it, and it can be raised later.",
         cap=cap,
     )
+    if model_of and first:
+        twice = entered(2 * epsilon)
+        room = tr(
+            "To release a model of {column} as well, enter {twice}: it costs as much.", column=model_of, twice=twice
+        )
+        said = f"{said} {room}"
     return f" {said}"
 
 

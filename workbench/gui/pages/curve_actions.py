@@ -254,12 +254,15 @@ def save_curve(
     theme = session.theme.name
 
     def work(emit: Emit, cancel: CancelToken) -> Path:
-        if path.suffix.lower() == ".csv":
-            _write_csv(figures(), figure.badge, path)
-        elif path.suffix.lower() == ".pdf":
+        form = path.suffix.lower()
+        table = figures() if form in (".csv", ".pdf") else ""
+        cancel.check()  # the last chance: nothing is written after a cancel
+        if form == ".csv":
+            _write_csv(table, figure.badge, path)
+        elif form == ".pdf":
             from workbench.release.documents.written_document import study_report, write_document
 
-            write_document(study_report(figure, figures()), path)
+            write_document(study_report(figure, table), path)
         else:
             from workbench.render.offscreen import write_figure
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.gui.gauges.budget import HIGH, first_words, high_words, offered_words
-from workbench.gui.project.open_table import changed_since
+from workbench.gui.project.file_stamps import changed_since
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.account_view import AccountView, ReleasedStep
 from workbench.gui.session.draft import DraftPlan
@@ -24,6 +24,7 @@ from workbench.gui.widgets.formatting import at_least, at_most, count, day_of, e
 from workbench.gui.widgets.output_name import written_words
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import InputError
+from workbench.sanitize.questions import MODEL
 from workbench.signals.events import Cancelled, Notice
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class BeforeRelease:
         lacks: sentences on what it does not answer well of what will be asked.
         outside: sentences on what the ε does not cover.
         replaces: whether there is a file at that path already.
-        source_changed: what became of the file that was opened, if it is no longer as it was read; else empty.
+        source_changed: what became of the files that were opened, if they are no longer as they were read; else empty.
     """
 
     opened: OpenTable
@@ -222,7 +223,7 @@ def _looked(
         lacks_of(draft, plan, opened.rows_under(draft), asked.way, cancel),
         (*not_covered(prepared.work, plan), *filter(None, [seen])),
         target.exists(),
-        changed_since(opened.source, opened.stamp),
+        changed_since(opened),
     )
 
 
@@ -390,12 +391,13 @@ def question(outlook: BeforeRelease, account: AccountView) -> str:
         else tr("This charges {cost} and writes {name}; nothing is uploaded.", cost=cost, name=path.name)
     )
     worth = f"\n\n{asked.worth}" if asked.worth else ""
-    left = account.remaining
+    left, questions = account.remaining, outlook.plan.questions
+    model_of = questions.target or "" if MODEL in questions.asks else ""
     sentences = [
         charged,
         tr("It cannot be undone."),
         "" if left is None else tr("ε = {left} remains after it.", left=at_least(max(left - epsilon, Decimal(0)))),
-        first_words(account, epsilon).strip(),
+        first_words(account, epsilon, model_of=model_of).strip(),
         tr_sentence(commitment(plan.unit, plan.rows_per_person)),
     ]
     return f"{' '.join(filter(None, sentences))}{worth}{_warnings(outlook)}"

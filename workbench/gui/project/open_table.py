@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import os
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.data.databases.address import title_of
+from workbench.gui.project.file_stamps import require_unchanged, stamp_of
 from workbench.gui.project.join_tables import joins_again
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.draft import OPEN, DraftPlan
 from workbench.gui.session.draft_edits import as_suggested
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.open_images import OpenImages, Stamp
+from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets.formatting import count
 from workbench.jobs import CancelToken, Emit, Job
-from workbench.params import InputError, WorkbenchError
+from workbench.params import WorkbenchError
 from workbench.params.codec import parse_toml
 from workbench.sanitize.questions import FIRST_EPSILON, Suggestion, suggestion
 
@@ -33,49 +32,6 @@ if TYPE_CHECKING:
     from workbench.data.samples.sample_tables import Sample
     from workbench.data.schema import Attribute
     from workbench.sanitize.questions import Questions
-
-
-def stamp_of(source: str) -> Stamp | None:
-    """Return what differs between versions of a file or folder; ``None`` of a sample and of what is gone."""
-    if source.startswith("sample:"):
-        return None
-    try:
-        found = os.stat(source)
-        if not os.path.isdir(source):
-            return Stamp(found.st_ino, found.st_size, found.st_mtime_ns)
-        below = [(path, os.stat(os.path.join(source, path))) for path in _images_below(source)]
-    except OSError:
-        return None
-    stated = "".join(f"{path}\0{one.st_size}\0{one.st_mtime_ns}\0" for path, one in below)
-    digest = hashlib.sha256(os.fsencode(stated)).digest()
-    return Stamp(found.st_ino, sum(one.st_size for _, one in below), int.from_bytes(digest[:8], "big"))
-
-
-def _images_below(folder: str) -> list[str]:
-    """Return the relative paths of the images in a folder: what else lies there, such as a project, is none of them."""
-    from workbench.data.images.read import PACKED_OR_PICTURES
-
-    found = [os.path.join(inside, name) for inside, _, names in os.walk(folder) for name in names]
-    return sorted(os.path.relpath(path, folder) for path in found if path.lower().endswith(PACKED_OR_PICTURES))
-
-
-def require_unchanged(source: str, before: Stamp | None) -> None:
-    """Raise :class:`InputError` where a file was changed while it was read: the rows may be of two versions."""
-    if stamp_of(source) != before:
-        raise InputError(tr("the file was changed while it was read"), source, tr("open it again once it is complete"))
-
-
-def changed_since(source: str, opened: Stamp | None) -> str:
-    """Return a sentence on what became of the file since it was read, empty where it is as it was."""
-    now = stamp_of(source)
-    if opened is None or now == opened:
-        return ""
-    name = os.path.basename(source)
-    if now is None:
-        return tr("{name} is no longer there. What is released is the table as it was opened", name=name)
-    return tr(
-        "{name} has changed on the disk since it was opened. What is released is the table as it was opened", name=name
-    )
 
 
 # -- opening ----------------------------------------------------------------------------------------------------------

@@ -48,10 +48,20 @@ def _option(about: Mapping[str, str]) -> str:
 _GIVEN = {
     "weights": tr_later("choose their file under “weights”: safetensors or a state dict of torch"),
     "weights of the card": tr_later("choose their file; its SHA-256 is on the card"),
+    "category": tr_later("choose the kind category, whose values can be found"),
+    "ask": tr_later("choose a file of public rows under “rows to predict”"),
     "noise": tr_later("enter a privacy budget, ε, or a noise, σ"),
     "target": tr_later("choose the column to predict in Data, Questions, or the method mst"),
 }
 """What to do in the window where a command would be given an option, by the name of that option."""
+
+
+def _less(about: Mapping[str, str]) -> str:
+    """Return to spend less; nothing where no ε is left, so that no less would do."""
+    if about.get("remains"):
+        return tr("use what remains")
+    return tr("spend less") if about.get("quantity") == "delta" else ""
+
 
 _WORDS: Mapping[str, Callable[[Mapping[str, str]], str]] = {
     way.DECLARE: lambda about: tr(_FACTS[about["key"]]),
@@ -75,7 +85,7 @@ _WORDS: Mapping[str, Callable[[Mapping[str, str]], str]] = {
     way.RAISE_CAP: lambda about: tr("raise the cap of {letter}", letter=_letters(about["quantity"])),
     way.SHARE_ACCOUNT: lambda about: tr("let both tables share one account in the ledger, and raise its cap"),
     way.REPLACE_OUTPUT: lambda about: tr("remove it first"),
-    way.SPEND_LESS: lambda about: tr("use what remains") if about.get("remains") else tr("spend less"),
+    way.SPEND_LESS: _less,
 }
 """What to click or type for each kind of way out; plain text reads the same everywhere."""
 
@@ -92,7 +102,7 @@ def way_out(remedy: Remedy) -> str:
 
 def ways_out(remedies: Iterable[Remedy]) -> str:
     """Return what can be done in the window, as one clause; empty if there is nothing."""
-    ways = list(dict.fromkeys(way_out(remedy) for remedy in remedies))
+    ways = list(dict.fromkeys(filter(None, map(way_out, remedies))))
     return tr("{ways}, or {last}", ways=", ".join(ways[:-1]), last=ways[-1]) if len(ways) > 1 else "".join(ways)
 
 

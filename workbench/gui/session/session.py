@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -80,6 +81,7 @@ class OpenTable:
         stamp: the version of the file that was read; ``None`` for a sample.
         lesson: of a sample that was opened anew, what its first plan is good for; else empty.
         suggested: which columns are suggested, and why the others are not.
+        second_stamp: the version of the file that is joined with it; ``None`` of none.
     """
 
     table: Table
@@ -90,6 +92,7 @@ class OpenTable:
     stamp: Stamp | None = None
     lesson: str = ""
     suggested: Suggestion = field(default_factory=Suggestion)
+    second_stamp: Stamp | None = None
 
     @functools.cached_property
     def profiles(self) -> dict[str, ColumnProfile]:
@@ -104,6 +107,11 @@ class OpenTable:
     def title(self) -> str:
         """What a person calls the table."""
         return self.source.removeprefix("sample:") if self.is_sample else title_of(self.source)
+
+    @property
+    def folder(self) -> str:
+        """The folder of its file, where what belongs to it is looked for first; empty where it has none."""
+        return "" if self.is_sample or "://" in self.source else os.path.dirname(self.source)
 
     @property
     def second(self) -> str:
@@ -165,6 +173,7 @@ class Session(QObject):
         part_of_open: a file of some rows of the open table, which takes over its plan; empty for none.
         network: the training that is planned for the images that are open.
         release_wanted: whether a release was asked for that no page has taken up yet.
+        model_cost: (ε, δ) of the model that Train shows; ``None`` of none.
         cluster: where releases are computed, if not on this computer.
 
     Signals:
@@ -176,7 +185,7 @@ class Session(QObject):
         questions_changed: who gets the release, what they need or what they ask differs; ``plan_changed`` goes before.
         account_changed: the ledger's view of the dataset differs.
         paused_changed: other interrupted trainings of the table can go on.
-        runs_changed: a study or training run was added.
+        runs_changed: a study or training run was added, or the model that Train shows costs something else.
         released_changed: something was released.
         theme_changed: the colours differ; plots redraw.
         notified: (level, sentence) for the person.
@@ -228,6 +237,7 @@ class Session(QObject):
         self._way = self._advised = ""
         self._generalised: GeneraliseDraft | None = None
         self.release_wanted = False
+        self.model_cost: tuple[Decimal, Decimal] | None = None
         self.to_train, self.to_run, self.to_draw, self.to_compare = (Offer(self) for _ in range(4))
         self.to_learn_from, self.to_estimate_from, self.to_attack = (Offer(self) for _ in range(3))
         self.held_out = self.part_of_open = self._rest_of_part = ""
@@ -278,7 +288,7 @@ class Session(QObject):
         self._account = AccountView()
         self._runs, self._released = (), ()
         self._way, self._advised, self._generalised = way, "", generalised
-        self.release_wanted = False
+        self.release_wanted, self.model_cost = False, None
         for offer in self.findChildren(Offer):
             offer.value = None
         self.held_out, self.part_of_open, self._rest_of_part = held_out, "", ""
@@ -471,6 +481,12 @@ class Session(QObject):
         if found != self.paused:
             self.paused = found
             self.paused_changed.emit()
+
+    def show_cost_of_model(self, cost: tuple[Decimal, Decimal] | None) -> None:
+        """Set what the model costs that Train shows: Models needs you where the cap refuses it."""
+        if cost != self.model_cost:
+            self.model_cost = cost
+            self.runs_changed.emit()
 
     def add_run(self, run: RunRecord) -> None:
         """Keep a finished run."""

@@ -45,17 +45,17 @@ FILES = {
 """The usual question for each file that a person chooses, and its kinds."""
 
 
-def ask_for_file(parent: QWidget, what: str, title: str = "") -> str:
-    """Ask for one of :data:`FILES`; empty where the person thought better of it."""
+def ask_for_file(parent: QWidget, what: str, title: str = "", folder: str = "") -> str:
+    """Ask for one of :data:`FILES`, first in ``folder``; empty where the person thought better of it."""
     usual, kinds = FILES[what]
-    return QFileDialog.getOpenFileName(parent, title or tr(usual), "", ";;".join(map(tr, kinds)))[0]
+    return QFileDialog.getOpenFileName(parent, title or tr(usual), folder, ";;".join(map(tr, kinds)))[0]
 
 
-def ask_for_data(parent: QWidget) -> str:
-    """Ask which table or set of images to open; empty where the person thought better of it."""
+def ask_for_data(parent: QWidget, folder: str = "") -> str:
+    """Ask which table or set of images to open, first in ``folder``; empty where the person thought better of it."""
     tables, images = (kind.partition("(")[2].partition(")")[0] for kind in (TABLES, IMAGES))
     kinds = f"{tr('Tables and images')} ({tables} {images});;{tr(TABLES)}"
-    return QFileDialog.getOpenFileName(parent, tr("Open a table or images"), "", kinds)[0]
+    return QFileDialog.getOpenFileName(parent, tr("Open a table or images"), folder, kinds)[0]
 
 
 def ask_for_pictures(parent: QWidget, title: str) -> tuple[str, ...]:

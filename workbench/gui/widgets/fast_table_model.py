@@ -37,6 +37,14 @@ def presented(cell: str | None) -> str:
     return cell if len(cell) <= LONGEST else cell[:LONGEST] + "…"
 
 
+def in_few_digits(cell: str | None) -> str | None:
+    """Return a number that was computed as a person reads it; the file has all of its digits."""
+    try:
+        return cell and plain(float(cell))
+    except ValueError:  # what comes of a row without a value
+        return cell
+
+
 Numbers = Callable[[], "pl.Series"]
 """Reads a column as numbers, shape (rows,), null where a cell is none; called in a worker."""
 
@@ -135,6 +143,8 @@ class RowsModel(TableModel):
         """Return the texts of neighbouring cells of a column; ``None`` of a missing one."""
         first, last = rows.start // BLOCK, (rows.stop - 1) // BLOCK
         pieces = [text for block in range(first, last + 1) for text in self._piece(column, block)]
+        if self.columns[column].title in self.figures:
+            pieces = [in_few_digits(text) for text in pieces]
         return pieces[rows.start - first * BLOCK : rows.stop - first * BLOCK]
 
     def _piece(self, column: int, block: int) -> list[str | None]:
@@ -189,6 +199,8 @@ class RowsModel(TableModel):
 
     def _cell_at(self, column: int, row: int) -> Cell:
         value = self.value_at(row, column)
+        if value is not None and self.columns[column].title in self.figures:
+            return Cell(presented(in_few_digits(value)), tip=value, exact=value)
         return Cell(presented(value), "muted" if value is None else "")
 
 

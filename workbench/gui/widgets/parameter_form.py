@@ -13,7 +13,7 @@ from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLabel, QLineEdit, QScrollArea, QSlider, QWidget
 
-from workbench.gui.style.language import as_sentence, capital, tr, tr_later, tr_sentence, typed
+from workbench.gui.style.language import as_sentence, capital, tr, tr_later, tr_number, tr_sentence, typed
 from workbench.gui.widgets.basic import button, hold, label, look, mark_wrong, named, panel, row, rule, say, stack
 from workbench.gui.widgets.chart_marks import Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -24,12 +24,14 @@ from workbench.gui.widgets.path_field import PathField
 from workbench.params import ParameterError, Parameters
 from workbench.params.field import METADATA_KEY, BooleanField, ChoiceField, Field, IntegerField, RealField, TextField
 
-GIVEN_LATER = tr_later("guessed")
+GIVEN_LATER = tr_later("automatic")
 RARELY = tr_later("RARELY CHANGED")
 LOOKED_AT = (QEvent.Type.FocusIn, QEvent.Type.Enter)
 HELP_HEIGHT = 54
 BETWEEN = 16
-THOUSANDS = re.compile(r"[1-9]\d{0,2}(,\d{3})+", re.ASCII)
+THOUSANDS = re.compile(r"[1-9]\d{0,2}((,\d{3})+|([.\s\u00a0\u202f])\d{3}(\3\d{3})+)", re.ASCII)
+"""A whole number in groups; of a million or more in those of any language, which it stays when that is changed."""
+MILLION = 1_000_000
 STEPS, BESIDE_SLIDER = 100, 84
 """Steps of a slider, and the pixels of the field beside it."""
 ASK = tr_later("Point at a field to read what it means.")
@@ -347,7 +349,7 @@ class Form(QWidget):
         if not text.strip():
             return spec.check(() if self._defaults[key] == () else None, words)
         if isinstance(spec, IntegerField) and THOUSANDS.fullmatch(text.strip()):
-            text = text.replace(",", "")
+            text = re.sub(r"\D", "", text)
         return spec.parse(text if isinstance(spec, TextField) else typed(text), words)
 
     def _write(self, key: str, value: Any) -> None:
@@ -457,6 +459,8 @@ def _written(value: Any) -> str:
         return entered(Decimal(repr(value)))
     if isinstance(value, list):
         return ", ".join(_written(one) if isinstance(one, float) else str(one) for one in value)
+    if isinstance(value, int) and value >= MILLION:
+        return tr_number(value, ",")
     return {"\t": "tab", " ": "space"}.get(value, str(value))  # words that the field reads
 
 

@@ -46,6 +46,7 @@ from workbench.learners.setting import FitSetting, how_many
 from workbench.learners.sums import scaled
 from workbench.learners.tasks import REGRESSION
 from workbench.params import InputError, ParameterError, Parameters, choice, integer, real, text
+from workbench.params.remedies import give
 from workbench.privacy.accounting.event import PureDp, exact, floor_double
 from workbench.privacy.central.private_median import AGGREGATES, EPSILON_LEAST, EXPONENTIAL
 from workbench.work.ask import Ask
@@ -338,7 +339,9 @@ class SampleAndAggregate(PrivateEstimator[AnsweredRows]):
             if self.noise.releasable:
                 raise ParameterError(
                     "the rows to predict are not named, and each prediction costs epsilon",
-                    hint="give ask, a file of public rows with the columns of the table",
+                    hint=give(
+                        "ask", "name a file of public rows with the columns of the table: --ask FILE, or ask= in Python"
+                    ),
                     field="ask",
                 )
             return None

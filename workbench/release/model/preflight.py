@@ -92,9 +92,16 @@ def preflight(chosen: Learner | None, parameters: Parameters, plan: Plan, target
 
 
 def network_features(plan: Plan, target: str) -> Features:
-    """Return the public map from the rows of ``plan`` to the inputs of a network."""
+    """Return the public map from the rows of ``plan`` to the inputs of a network.
+
+    Raises:
+        ParameterError: the plan joins two tables, or a column of it is still to be declared.
+    """
     from workbench.deep.features import Features
 
+    if plan.join is not None:
+        what = "a network is not trained on two tables that are joined, as this plan joins them"
+        raise ParameterError(what, "join", "train a learner (`workbench fit`), or plan one table", code="join-network")
     inputs, goal = columns_of(plan, target)
     return Features(tuple(c.facts() for c in inputs), goal.facts())
 

@@ -10,7 +10,6 @@ from workbench.data.images.image_set import ImageSet
 from workbench.data.table import Table
 from workbench.deep.features import ImageFeatures
 from workbench.deep.plan import DpSgdPlan
-from workbench.params import InputError
 from workbench.release.model.network_task import Checkpoints, NetworkTask, TestSet
 from workbench.release.model.preflight import Preflight, network_features, network_preflight, preflight
 from workbench.sanitize.plan import Plan
@@ -49,11 +48,6 @@ def table_work(
             rows.require(columns)
     if test is not None:
         test.require_certain()
-    if table.joined is not None:
-        what = "a network is not trained on two tables that are joined"
-        raise InputError(
-            what, table.source, "train one of the learners: `workbench models` lists them", code="join-network"
-        )
     found = preflight(None, asked, facts, target, facts.rows_of(table).rows)
     measured = None if test is None else TestSet(test, test_public)
     task = NetworkTask(

@@ -155,7 +155,8 @@ class DictionaryMenu(QToolButton):
         self.setMenu(menu)
 
     def _import(self) -> None:
-        path = ask_for_file(self, "dictionary")
+        opened = self._session.opened
+        path = ask_for_file(self, "dictionary", folder="" if opened is None else opened.folder)
         if path:
             import_dictionary(Path(path), self._session.plan, self._jobs, self._session, self._take)
 
@@ -170,7 +171,7 @@ class DictionaryMenu(QToolButton):
     def _export(self) -> None:
         opened = self._session.opened
         assert opened is not None
-        suggested = f"{Path(opened.title).stem}-dictionary.csv"
-        path = ask_where_to_save(self, tr("Export as a data dictionary"), suggested, DICTIONARIES)
+        suggested = Path(opened.folder, f"{Path(opened.title).stem}-dictionary.csv")
+        path = ask_where_to_save(self, tr("Export as a data dictionary"), str(suggested), DICTIONARIES)
         if path:
             export_dictionary(Path(path), self._session.plan, self._jobs, self._session)

@@ -8,7 +8,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from workbench.data.databases.address import title_of
-from workbench.gui.project.join_tables import count_matched, join_tables, leave_second, look_at_second
+from workbench.gui.project.join_tables import Second, count_matched, join_tables, leave_second, look_at_second
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr, tr_later, tr_n
@@ -113,26 +113,27 @@ class JoinQuestion:
         if opened.second:
             self._handle = leave_second(session, self._jobs)
             return
-        path = ask_for_data(self._page)
+        path = ask_for_data(self._page, opened.folder)
         if path:
             self._handle = look_at_second(
                 session, self._jobs, path, lambda second: self._read(opened, second), session.report
             )
 
-    def _read(self, opened: OpenTable, second: Table) -> None:
+    def _read(self, opened: OpenTable, second: Second) -> None:
         # A question that is asked from within the job's end would keep the job in the list until it is answered.
         QTimer.singleShot(0, self._page, lambda: self._decide(opened, second))
 
-    def _decide(self, opened: OpenTable, second: Table) -> None:
+    def _decide(self, opened: OpenTable, second: Second) -> None:
         from workbench.gui.pages.data.dialect import read_in_words
 
         session = self._session
         if session.opened is not opened:
             return
-        entry = JoinEntry(session, self._jobs, second)
-        title = title_of(second.source)
-        read = read_in_words(second) or tr("its columns have names of their own")
-        text = tr(ABOUT, title=title, rows=count(second.rows, "row"), read=read)
+        table = second.table
+        entry = JoinEntry(session, self._jobs, table)
+        title = title_of(table.source)
+        read = read_in_words(table) or tr("its columns have names of their own")
+        text = tr(ABOUT, title=title, rows=count(table.rows, "row"), read=read)
         verbs, moot = {"yes": tr("Join")}, session.table_changed
         if choose(self._page, tr(TITLE, title=title), text, verbs, entry=entry, moot=moot) == "yes":
             self._handle = join_tables(session, self._jobs, second, entry.persons)

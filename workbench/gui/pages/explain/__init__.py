@@ -12,6 +12,7 @@ PAGE = Page(
     help=tr_later("How much an ε lets anybody learn, what others have published, and which one to begin with"),
     make="workbench.gui.pages.explain.page:ExplainPage",
     topic="epsilon",
+    known_as="explain epsilon delta belief",
     about=tr_later(
         "What ε and δ say about one person, with tables that follow the ε at the top: beliefs, an insurer, several "
         "releases, several rows of one person, who has to be trusted, and why k-anonymity is no guarantee. Three "

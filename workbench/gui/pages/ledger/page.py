@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QShowEvent
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QStackedWidget, QWidget
 
 from workbench import learners
@@ -38,8 +38,9 @@ from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, count, entered, in_full, moment
 from workbench.gui.widgets.table_model import Cell, Column
 from workbench.gui.widgets.table_view import LinesTable, TableFilter
-from workbench.gui.widgets.way_bar import ROWS as NOISY
-from workbench.gui.widgets.way_bar import inside
+from workbench.gui.widgets.way_bar import ROWS, inside
+from workbench.release import kinds
+from workbench.render.fonts import scaled
 
 if TYPE_CHECKING:
     from workbench.release.ledger.figures import ShownFigures
@@ -100,7 +101,7 @@ class CapsAndFigures(Card):
             self.show_view(CAPS)
 
 
-NAME = 6
+NAME = 5
 """Digits of a dataset's name in the ledger that are shown."""
 
 STATUS = {"charged": "text", "settled": "text", "reserved": "warn", "void": "muted", "refused": "danger"}
@@ -112,10 +113,10 @@ SIGNS = {
     "settled": tr_later("✓ settled"),
 }
 RELEASES = (
-    Column(tr_later("Time (UTC)"), width=168, whole=True),
+    Column(tr_later("Time (UTC)"), width=158, whole=True),
     Column(tr_later("Dataset"), width=116),
-    Column(tr_later("Work"), width=92),
-    Column("ε", width=60, right=True),
+    Column(tr_later("Work"), width=110),
+    Column("ε", width=54, right=True),
     Column("δ", width=48, right=True),
     Column(tr_later("Status"), width=98, whole=True),
     Column(tr_later("File"), width=108),
@@ -130,6 +131,14 @@ ACCOUNTS = (
     Column(tr_later("δ remains"), width=60, right=True),
     Column(tr_later("Releases"), width=60, right=True),
 )
+
+LIST, TIME = "list", "time"
+VIEWS = (
+    (LIST, tr_later("List"), tr_later("Every release, the newest first")),
+    (TIME, tr_later("Over time"), tr_later("What every dataset has spent over time")),
+)
+HIGH = 800
+"""Points of a page that has room for both."""
 
 NOTHING_RELEASED = tr_later("✓ charged, nothing released")
 
@@ -170,7 +179,10 @@ class LedgerPage(PageFrame):
         self._empty.setAlignment(Qt.AlignmentFlag.AlignTop)
         head = QWidget()
         head.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        head.setLayout(row(caption(tr("RELEASES"), ask), None, self._filter))
+        titles = ((key, tr(text), tr(tip)) for key, text, tip in VIEWS)
+        self._views = segments(self, "ledger_view_", titles, lambda _key: self._lay_out())
+        self._views[LIST].setChecked(True)
+        head.setLayout(row(caption(tr("RELEASES"), ask), *self._views.values(), None, self._filter))
         self._timeline = Timeline(self.session, "ledger_timeline")
         releases.body.addWidget(head)
         releases.body.addWidget(self._timeline, 1)
@@ -186,6 +198,21 @@ class LedgerPage(PageFrame):
         self.foot.insertWidget(0, self._stated, 1)  # in place of the note: nothing above it moves
         for part, stretch in parts:
             self.body.addWidget(part, stretch)
+
+    def _lay_out(self) -> None:
+        """Show releases as a list and over time; on a low page one of the two, which would else be too low to read."""
+        some = self._view is not None and bool(self._view.releases)
+        high = self.height() >= scaled(HIGH)
+        over_time = self._views[TIME].isChecked()
+        for segment in self._views.values():
+            segment.setVisible(some and not high)
+        self._filter.setVisible(some)
+        self._releases.setVisible(some and (high or not over_time))
+        self._timeline.setVisible(some and (high or over_time))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        super().resizeEvent(event)
+        self._lay_out()
 
     def _asked(self) -> Asked | None:
         """Return the charge of the chosen release, else of the newest, as a question about what it means."""
@@ -233,8 +260,7 @@ class LedgerPage(PageFrame):
         self._view = view
         present, names = self.session.account.dataset, self._names(view)
         self._empty.setVisible(not view.releases)
-        for part in (self._releases, self._timeline, self._filter):
-            part.setVisible(bool(view.releases))
+        self._lay_out()
         self._releases.lines.show_lines([_release_cells(line, names) for line in view.releases])
         self._accounts.lines.show_lines(
             [
@@ -381,9 +407,8 @@ def _stated(account: AccountLine, cell: Cell) -> Cell:
 
 def _called(work: str) -> str:
     """Return what a person calls a piece of work of the ledger; its own word where this version does not know it."""
-    fits = {f"fit {entry.name}": entry.title for entry in learners.LEARNERS}
-    known = {"sanitize": inside(NOISY), "dpsgd": "DP-SGD", **fits}
-    return tr_sentence(known[work]) if work in known else inside(work)
+    fits = {f"fit {entry.name}": entry.title for entry in learners.LEARNERS} | {"dpsgd": "DP-SGD"}
+    return tr_sentence(fits[work]) if work in fits else inside(ROWS if work == kinds.ROWS else work)
 
 
 def _dataset(dataset: str, present: str, names: Mapping[str, tuple[str, str]]) -> Cell:

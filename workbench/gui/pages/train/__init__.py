@@ -9,7 +9,10 @@ from workbench.gui.style.language import tr_later
 
 
 def _state(session: Session) -> State:
-    return "ready" if has_run(session, "fit", "dpsgd") else "empty"
+    if has_run(session, "fit", "dpsgd"):
+        return "ready"
+    cost = session.model_cost
+    return "empty" if cost is None or session.account.refusal(*cost) is None else "needs"
 
 
 PAGE = Page(

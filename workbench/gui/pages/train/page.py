@@ -22,6 +22,7 @@ from workbench.gui.widgets.basic import button, into_sight, label, row, scrolled
 from workbench.gui.widgets.dialogs import choose
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest
+from workbench.gui.widgets.way_bar import SYNTHETIC
 from workbench.params import BudgetRefusedError, WorkbenchError
 from workbench.params.errors import how_to_install, is_missing
 from workbench.signals.events import Failed, Finished
@@ -382,6 +383,8 @@ class TrainPage(RunPage):
         beyond = found is not None and not self.running and self._refused(found) is not None
         # What a finished or a paused run has taken is no obstacle to it, but to another one.
         beyond = beyond and not done and offered is None
+        if found is not None:
+            self.session.show_cost_of_model((found.epsilon, found.delta) if beyond else None)
         asked = not missing and self.forms.value() is not None
         self.before.show_figures(found, network=network, torch_missing=no_torch, asked=asked, beyond=beyond)
         self.expected.show_state(
@@ -435,7 +438,9 @@ class TrainPage(RunPage):
         if refused is not None and self.session.paused:
             return tr(words.PAUSED)
         if refused is not None:
-            return sentence(refused)
+            past = (*self.session.released, *self.session.account.past)
+            free = tr(words.FREE) if any(step.central == SYNTHETIC for step in past) else ""
+            return f"{sentence(refused)} {free}".rstrip()
         return " ".join(map(tr_sentence, found.warnings)) or tr("Start asks once more before it charges anything.")
 
     def _raise_cap(self) -> None:

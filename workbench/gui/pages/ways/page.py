@@ -281,19 +281,31 @@ class WaysPage(PageFrame):
         found = next((each for each, way in below if way is not None and way.known and way.useful >= own.useful), None)
         return "" if found is None else f" {tr('ε = {epsilon} answers as many.', epsilon=entered(found))}"
 
+    def _answered_by_more(self) -> str:
+        """Return which way answers more at a larger ε that is offered, as a further sentence; empty where none does."""
+        here, most = self.session.plan.epsilon, self.session.questions.most
+        own = self._way_at(here)
+        for epsilon in BESIDE if own is not None and own.known else ():
+            found = self._marks.at(epsilon) if here < epsilon <= most else None
+            ways = [way for way in found.ways if way.name in WITH_FIGURES] if found is not None else []
+            best = max(ways, key=lambda way: way.useful, default=None)
+            if best is not None and own is not None and best.useful > own.useful:
+                at, way, count = entered(epsilon), inside(best.name), _count(best)
+                return f" {tr('At ε = {epsilon}: {way}, {count}.', epsilon=at, way=way, count=count)}"
+        return ""
+
     def _count_at(self, epsilon: Decimal) -> str:
         way = self._way_at(epsilon)
         if way is None:
             return "…" if self._marks.working else "–"
-        if way.known:
-            return tr("{useful} of {answers} ✓", useful=way.useful, answers=len(way.answers))
-        return tr("{useful} or more of {answers} ✓", useful=way.useful, answers=len(way.answers))
+        return _count(way)
 
     def _show_reason(self) -> None:
         found, session = self._marks.ways, self.session
         refused = self._marks.problem
         stated = tr(WORKING) if refused is None else sentence(refused)
-        self._reason.setText(stated if found is None else f"{tr_sentence(found.reason)}{self._enough()}")
+        said = stated if found is None else f"{tr_sentence(found.reason)}{self._enough()}{self._answered_by_more()}"
+        self._reason.setText(said)
         look(self._reason, "" if found is not None else "problem" if refused is not None else "muted")
         say(self._offered, offered_words(session.questions, session.plan.epsilon))
 
@@ -511,3 +523,10 @@ def solved_words(found: Solution) -> str:
         epsilon=entered(found.epsilon),
         split=split,
     )
+
+
+def _count(way: Way) -> str:
+    """Return how many questions a way answers, at least."""
+    if way.known:
+        return tr("{useful} of {answers} ✓", useful=way.useful, answers=len(way.answers))
+    return tr("{useful} or more of {answers} ✓", useful=way.useful, answers=len(way.answers))
