@@ -18,6 +18,7 @@ from local_cluster import here
 
 from tests.postgres import PASSWORD, Server, server
 from workbench.data import on_workers
+from workbench.data.csv.options import ReadOptions
 from workbench.data.databases import access, database_rows
 from workbench.data.databases.access import tables_of
 from workbench.data.databases.address import PASSWORDS, address_of, as_path, title_of
@@ -86,7 +87,7 @@ def test_rows_between_keys_are_the_bytes_that_were_kept(tmp_path: Path, scheme: 
         rows = [(k / 3 if k % 5 else None, "long words " * (k % 3), 7 * k) for k in range(-100, 200)]
         base.executemany("INSERT INTO t VALUES (?, ?, ?)", reversed(rows))
     for columns, names in (("", ("x", "*", "Own")), ("&columns=*,x", ("*", "x")), ("&columns=own,x", ("Own", "x"))):
-        table = read_table(f"{scheme}:///{file}?table=t{columns}")
+        table = read_table(f"{scheme}:///{file}?table=t{columns}", ReadOptions())
         stored = table.stored
         assert isinstance(stored, database_rows.DatabaseRows)
         assert tuple(map(str.lower, table.names)) == tuple(map(str.lower, names))
