@@ -18,6 +18,7 @@ from local_cluster import here
 
 from tests.postgres import PASSWORD, Server, server
 from workbench.data import on_workers
+from workbench.data.csv.options import ReadOptions
 from workbench.data.databases import access, database_rows
 from workbench.data.databases.access import tables_of
 from workbench.data.databases.address import PASSWORDS, address_of, as_path, title_of
@@ -86,7 +87,7 @@ def test_rows_between_keys_are_the_bytes_that_were_kept(tmp_path: Path, scheme: 
         rows = [(k / 3 if k % 5 else None, "long words " * (k % 3), 7 * k) for k in range(-100, 200)]
         base.executemany("INSERT INTO t VALUES (?, ?, ?)", reversed(rows))
     for columns, names in (("", ("x", "*", "Own")), ("&columns=*,x", ("*", "x")), ("&columns=own,x", ("Own", "x"))):
-        table = read_table(f"{scheme}:///{file}?table=t{columns}")
+        table = read_table(f"{scheme}:///{file}?table=t{columns}", ReadOptions())
         stored = table.stored
         assert isinstance(stored, database_rows.DatabaseRows)
         assert tuple(map(str.lower, table.names)) == tuple(map(str.lower, names))
@@ -106,14 +107,15 @@ def test_rows_between_keys_are_the_bytes_that_were_kept(tmp_path: Path, scheme: 
     "made",
     ["id INT PRIMARY KEY", "id INTEGER, k INTEGER, PRIMARY KEY (id, k)", "id INTEGER PRIMARY KEY DESC", "id INTEGER"],
 )
+@pytest.mark.parametrize("scheme", ["sqlite", "sqlite+pysqlite"])
 @pytest.mark.usefixtures("few")
 @pytest.mark.slow
-def test_a_key_that_may_be_a_text_is_none(tmp_path: Path, made: str) -> None:
+def test_a_key_that_may_be_a_text_is_none(tmp_path: Path, made: str, scheme: str) -> None:
     file = tmp_path / "a.db"
     with contextlib.closing(sqlite3.connect(file)) as base, base:
         base.execute(f"CREATE TABLE t ({made})")
         base.executemany("INSERT INTO t (id) VALUES (?)", [("b",), (1,)])
-    table = read_table(file)
+    table = read_table(f"{scheme}:///{file}?table=t")
     assert not isinstance(table.stored, pl.DataFrame)
     assert not table.stored.files
 
@@ -293,7 +295,7 @@ def test_every_type_arrives_exactly_and_infinite_days_as_they_are_called(base: S
 def test_workers_read_between_keys_with_a_password_of_their_own(base: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     made = "CASE WHEN g % 7 > 0 THEN 'row ' || g END, g / 3.0, g * 5 - 600, date '2024-01-01' + (g % 99)::int"
     base.run(
-        "DROP TABLE IF EXISTS keyed",
+        "DROP TABLE IF EXISTS keyed CASCADE",
         "CREATE TABLE keyed (b text, x float8, own bigint PRIMARY KEY, d date)",
         f"INSERT INTO keyed SELECT {made} FROM generate_series(1, 300) g ORDER BY md5(g::text)",
     )
@@ -315,6 +317,10 @@ def test_workers_read_between_keys_with_a_password_of_their_own(base: Server, mo
     base.run("UPDATE keyed SET own = own + 1 WHERE own = 900")
     with pytest.raises(InputError, match="a worker reads other rows in this table than this computer"):
         list(parts.each_part(_cells))
+    base.run("CREATE TABLE keyed_too () INHERITS (keyed)")
+    stored = read_table(base.table("keyed")).stored
+    assert isinstance(stored, database_rows.DatabaseRows)
+    assert not stored.files  # both may have the same key
 
 
 def _cells(part: Table) -> pl.DataFrame:

@@ -120,6 +120,7 @@ def test_without_a_certificate_rows_are_private(out: Path) -> None:
 FORMER = Path(__file__).parent / "former_version"
 NAMES = (
     *("out.csv", "st.csv", "st3.json", "syn.csv", "syn2.csv"),  # the last and st3 have a delta
+    "st4.csv",  # a table as plain counts
     *("m-naive-bayes", "m-random-forest", "m-linear-regression", "net"),
     "rappor-bundle",  # its command reads request.toml, where this version's reads parameters and candidates
     "net2",  # for replaced rows its delta is above 1/rows by the general rule, which its card states

@@ -167,3 +167,9 @@ def test_the_forecast_is_the_width_that_comes_for_even_values() -> None:
 def test_regressions_that_make_no_sense_are_refused(figure: dict[str, Any], said: str) -> None:
     with pytest.raises(ParameterError, match=said):
         asks(figure).checked(plan_of())
+
+
+def test_a_regression_of_too_few_rows_is_refused_before_it_costs_anything() -> None:
+    with pytest.raises(ParameterError, match="3 coefficients is of more rows than 3"):
+        query_of(LINE, plan_of(), 1.0, 3)
+    query_of(LINE, plan_of(), 1.0, 4)

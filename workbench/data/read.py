@@ -85,7 +85,7 @@ def read_table(
     address = address_of(source)
     if address is not None:
         table = read_database(address, cancel)
-        return table if options is None else dataclasses.replace(table, missing_marks=options.missing)
+        return table if options is None else table.replaced(missing_marks=options.missing)
     if is_remote(source):
         with fetched(source, cancel) as kept:
             return _read_file(kept, source, options, names, cancel, replace_invalid)

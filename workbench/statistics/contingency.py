@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
 from typing import Any
@@ -281,27 +281,13 @@ class Margins:
         for group, value in zip(query.groups.labels(), raw.ravel().tolist(), strict=True) if COUNT in wanted else ():
             yield within(query, COUNT, group, "", value, whole, limits, sparse=value <= whole)
         if TABLE in wanted:
-            yield from self._table(query, raw, self.nearest(raw, total), widths)
+            most = next(ask.ways for ask in query.asks if ask.statistic == TABLE) or raw.ndim
+            yield from _table(query, raw, self.nearest(raw, total), most, lambda kept: float(widths[kept]))
         if not query.complete:
             left, width = query.rows - float(raw.sum()), float(widths[(0,) * len(by)])
             yield within(
                 query, MISSING, "", "in no group, or without a value", left, width, limits, sparse=left <= width
             )
-
-    def _table(self, query: Source, raw: Floats, table: Floats, widths: OfSets) -> Iterator[Figure]:
-        axes = range(raw.ndim)
-        names = [[f"{b.column.name}={label}" for label in b.labels()] for b in query.groups.by]
-        most = next(ask.ways for ask in query.asks if ask.statistic == TABLE) or raw.ndim
-        for kept in (k for size in range(min(most, raw.ndim), 0, -1) for k in itertools.combinations(axes, size)):
-            others = tuple(a for a in axes if a not in kept)
-            width = float(widths[tuple(int(a in kept) for a in axes)])
-            labels = (", ".join(parts) for parts in itertools.product(*(names[a] for a in kept)))
-            for label, value, middle in zip(
-                labels, table.sum(axis=others).ravel().tolist(), raw.sum(axis=others).ravel().tolist(), strict=True
-            ):
-                low, high = (float(np.clip(v, 0, query.rows)) for v in (middle - width, middle + width))
-                ends = min(low, value), max(high, value)
-                yield Figure(MARGIN if others else TABLE, "", label, "", value, *ends, value <= width, query.label)
 
     def _widths(self, query: Source) -> OfSets:
         """Return the half-widths of a count of each released set; half of a step is added for the noise being whole."""
@@ -316,6 +302,36 @@ class Margins:
             return float(widths[(1,) * widths.ndim]), "rows"
         squares = (widths**2 * load.cells)[load.released].sum() / load.figures
         return math.sqrt(squares), "rows"
+
+
+def plain_table(query: Source, answer: Floats) -> Iterator[Figure]:
+    """Yield the figures of a table whose cells were asked for by themselves, as earlier versions did."""
+    sizes, cells = [b.count for b in query.groups.by], len(answer)
+    total = float(query.rows) if query.complete else float(np.clip(answer.sum(), 0, query.rows))
+    raw = answer + (total - answer.sum()) / cells if query.complete else answer
+
+    def width(kept: tuple[int, ...]) -> float:
+        summed = math.prod(n for n, k in zip(sizes, kept, strict=True) if not k)
+        weights = ((1 - summed / cells, summed), (summed / cells, cells - summed))
+        return query.widths.sum(weights if query.complete else ((1.0, summed),))
+
+    yield from _table(query, raw.reshape(sizes), projected(answer, total).reshape(sizes), len(sizes), width)
+
+
+def _table(
+    query: Source, raw: Floats, table: Floats, most: int, width_of: Callable[[tuple[int, ...]], float]
+) -> Iterator[Figure]:
+    axes = range(raw.ndim)
+    names = [[f"{b.column.name}={label}" for label in b.labels()] for b in query.groups.by]
+    for kept in (k for size in range(min(most, raw.ndim), 0, -1) for k in itertools.combinations(axes, size)):
+        others, width = tuple(a for a in axes if a not in kept), width_of(tuple(int(a in kept) for a in axes))
+        labels = (", ".join(parts) for parts in itertools.product(*(names[a] for a in kept)))
+        for label, value, middle in zip(
+            labels, table.sum(axis=others).ravel().tolist(), raw.sum(axis=others).ravel().tolist(), strict=True
+        ):
+            low, high = (float(np.clip(v, 0, query.rows)) for v in (middle - width, middle + width))
+            ends = min(low, value), max(high, value)
+            yield Figure(MARGIN if others else TABLE, "", label, "", value, *ends, value <= width, query.label)
 
 
 def _in_parts(table: Floats) -> Floats:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from workbench.params import ParameterError
 from workbench.privacy.central.quantile_choice import simple
 from workbench.signals.cancel import NEVER, CancelToken
-from workbench.statistics.asked import COUNT, HISTOGRAM, MEAN, MODE, PLACES, QUANTILES, SUM, TOP, VARIANCE
+from workbench.statistics.asked import COUNT, HISTOGRAM, MEAN, MODE, PLACES, QUANTILES, SUM, TABLE, TOP, VARIANCE
+from workbench.statistics.contingency import plain_table
 from workbench.statistics.figure import MISSING, Figure, within
 from workbench.statistics.products import summed
 from workbench.statistics.queries import CENTRED, CHOICE, DRAWN, PAIR, SPREAD, Query
@@ -91,9 +92,11 @@ def _remainder(query: Query, answer: NDArray[np.float64], noises: Sequence[tuple
 
 
 def _counts(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
-    width = query.widths.count()
-    for group, value in zip(query.groups.labels(), answer, strict=True):
+    width, wanted = query.widths.count(), [ask.statistic for ask in query.asks]
+    for group, value in zip(query.groups.labels(), answer, strict=True) if COUNT in wanted else ():
         yield within(query, COUNT, group, "", float(value), width, (0, query.rows), sparse=value <= width)
+    if TABLE in wanted:
+        yield from plain_table(query, answer)
     yield from _remainder(query, answer, ((1.0, len(answer)),))
 
 

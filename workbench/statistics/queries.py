@@ -55,6 +55,7 @@ from workbench.statistics.asked import (
     MODE,
     QUANTILES,
     RANGES,
+    REGRESSION,
     STD,
     SUM,
     TABLE,
@@ -83,9 +84,9 @@ MOMENTS = (CENTRED, PAIR, SPREAD, PRODUCTS)
 """Forms whose answers are sums of numbers, on a grid of K steps."""
 _NO_DELTA = Decimal(0)
 
-RULES, FORMER_RULES = 2, 1
-"""How quantiles are answered and shares are named; a certificate that states no rules is of the former ones, by which
-all quantiles were those of rounded values, read from histograms."""
+RULES, PLAIN_TABLES, FORMER_RULES = 3, 2, 1
+"""How releases are made, and how earlier versions made them: with plain counts for tables; before, with quantiles of
+rounded values from histograms and other names of shares, in certificates that state no rules."""
 
 _TOGETHER = "together"
 _CROWDED = 4
@@ -113,13 +114,18 @@ class Query(Source):
 
     Attributes:
         drawn: how quantiles are drawn, of a ``quantiles`` query.
-        former: whether its figures are made by :data:`FORMER_RULES`.
+        rules: by which its figures are made.
         own: what a ``products``, ``ranges`` or ``table`` query is beyond that; such a form has a file of its own.
     """
 
     drawn: DrawnQuantiles | None = None
-    former: bool = False
+    rules: int = RULES
     own: Own | None = None
+
+    @property
+    def former(self) -> bool:
+        """Whether its figures are made by :data:`FORMER_RULES`."""
+        return self.rules == FORMER_RULES
 
     @property
     def length(self) -> int:
@@ -334,7 +340,7 @@ def queries_of(
         epsilon: of one row, for all queries together.
         rows: the public number of rows.
         delta: δ of one row; where it is above 0, noise is discrete Gaussian.
-        rules: :data:`FORMER_RULES` for a release of an earlier version, which is verified.
+        rules: those of the version that made a release which is verified.
 
     Raises:
         ParameterError: there are too many figures, or ε is too small for so many queries.
@@ -352,10 +358,16 @@ def queries_paid(request: Request, plan: Plan, budget: Budget, rows: int, *, rul
             asks = [a for a in request.figures if (a.by, frozenset(a.columns)) == (by, columns)]
             named = [plan.column(name) for name in asks[0].columns]
             if len(named) > 1:
+                _require_rows(asks, rows)
                 found.append(_of_products(asks, named, groups, unit))
                 continue
-            source = _source_of_quantiles if rules == RULES else _former_source
-            found += _of_column(asks, named[0] if named else None, groups, rows, unit, source)
+            if not named:
+                table = rules == RULES and any(a.statistic == TABLE for a in asks)
+                plain = _Open(f"rows{_by(groups)}", COUNT, None, groups, tuple(asks))
+                found.append(_of_table(asks, groups, unit) if table else plain)
+                continue
+            source = _former_source if rules == FORMER_RULES else _source_of_quantiles
+            found += _of_column(asks, named[0], groups, rows, unit, source)
     cells = 0
     for query in found:
         cells += query.extent
@@ -363,7 +375,7 @@ def queries_paid(request: Request, plan: Plan, budget: Budget, rows: int, *, rul
     found = _distinct(found)
     split = _split(budget, found)
     queries = (_query(q, split[q.name], rows) for q in found)
-    return tuple(dataclasses.replace(q, former=rules == FORMER_RULES) for q in queries)
+    return tuple(dataclasses.replace(q, rules=rules) for q in queries)
 
 
 def _split(budget: Budget, found: Sequence[_Open]) -> dict[str, Share]:
@@ -410,6 +422,14 @@ def _by(groups: Groups) -> str:
     return f" by {' and '.join(b.called for b in groups.by)}" if groups.by else ""
 
 
+def _require_rows(asks: Sequence[Statistic], rows: int) -> None:
+    """Refuse a regression that so few rows cannot determine, whatever they hold."""
+    for ask in asks:
+        if ask.statistic == REGRESSION and rows <= len(ask.columns):
+            what = f"a regression with {len(ask.columns)} coefficients is of more rows than {rows}"
+            raise ParameterError(what, ask.called, "name fewer columns, or give a table with more rows")
+
+
 def _of_products(asks: Sequence[Statistic], columns: Sequence[Column], groups: Groups, unit: Share) -> _Open:
     """Return the query for all that is asked of two columns or more by the same groups."""
     bins = tuple(Bins.of(column, None) for column in columns)
@@ -441,7 +461,7 @@ def _of_ranges(ask: Statistic, column: Column, groups: Groups, unit: Share) -> _
 
 def _of_column(
     asks: Sequence[Statistic],
-    column: Column | None,
+    column: Column,
     groups: Groups,
     rows: int,
     unit: Share,
@@ -449,10 +469,6 @@ def _of_column(
 ) -> list[_Open]:
     """Return the queries for all that is asked of one column by the same groups."""
     by = _by(groups)
-    if column is None:
-        if any(a.statistic == TABLE for a in asks):
-            return [_of_table(asks, groups, unit)]
-        return [_Open(f"rows{by}", COUNT, None, groups, tuple(asks))]
     named = {a.statistic: a for a in asks}
     usual = Bins.of(column, None)
     out: list[_Open] = []

@@ -19,6 +19,7 @@ from workbench.data.databases.base import (
     has_rows,
     missing_table,
 )
+from workbench.data.databases.sqlite import KEYS
 from workbench.data.opened import RefusedError
 
 _SNAPSHOTS = ("REPEATABLE READ", "SERIALIZABLE", "SNAPSHOT")
@@ -103,6 +104,9 @@ class OtherDatabase:
         listed = table in {each.name for each in self.tables()}
         schema, own = (None, table) if listed else tuple(table.split(".", 1)) if "." in table else (None, "")
         with self._errors_stated(), contextlib.suppress(NotImplementedError, self._sql.exc.NoSuchTableError):
+            if self._connection.dialect.name == SQLITE:  # others of its keys may hold a text, or nothing
+                found = self._connection.exec_driver_sql(KEYS, (table,)).first()
+                return None if found is None else str(found[1])
             names = self._look.get_pk_constraint(own, schema)["constrained_columns"]
             kinds = {column["name"]: column["type"] for column in self._look.get_columns(own, schema)}
             return str(names[0]) if len(names) == 1 and isinstance(kinds[names[0]], self._sql.Integer) else None

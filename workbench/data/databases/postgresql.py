@@ -51,9 +51,11 @@ WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnu
 _KEY = """
 SELECT a.attname::text FROM pg_catalog.pg_index i
 JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+JOIN pg_catalog.pg_class c ON c.oid = i.indrelid AND (c.relkind = 'p' OR NOT c.relhassubclass)
 WHERE i.indrelid = $1::regclass AND i.indisprimary AND i.indnkeyatts = 1
   AND a.atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype)
 """
+"""Tables that inherit from one may repeat its keys; those that are parts of one may not."""
 
 
 class PostgreSQL:

@@ -19,7 +19,7 @@ _LONGEST = 16 * 1024**2
 """Bytes of the longest cell, row or SQL text."""
 _STEPS = 10_000
 """Instructions between two looks at the clock."""
-_KEYS = """
+KEYS = """
 SELECT m.name, c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c
 WHERE m.name = ? AND m.type = 'table' AND c.pk = 1 AND upper(c.type) = 'INTEGER'
 AND NOT EXISTS (SELECT 1 FROM pragma_index_list(m.name) i WHERE i.origin = 'pk')
@@ -68,7 +68,7 @@ class SQLite:
                     "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
                 )
             ]
-            self._keys = dict(self._connection.execute(_KEYS, [address.table]))
+            self._keys = dict(self._connection.execute(KEYS, [address.table]))
         except sqlite3.Error as error:
             raise _refusal(error) from None
         if not write:  # the schema is read; from here on only SELECTs run, whatever a view or a query says

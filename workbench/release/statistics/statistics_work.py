@@ -141,7 +141,11 @@ def _method(queries: Sequence[Query], answers: Mapping[str, Sequence[int]]) -> d
     lines = any(ask.statistic == REGRESSION for query in queries for ask in query.asks)
     intervals = f"{INTERVALS} {OF_REGRESSIONS}" if lines else INTERVALS
     return {
-        **({"intervals": FORMER_INTERVALS} if queries[0].former else {"intervals": intervals, "rules": RULES}),
+        **(
+            {"intervals": FORMER_INTERVALS}
+            if queries[0].former
+            else {"intervals": intervals, "rules": queries[0].rules}
+        ),
         "noise": _noise_text(queries),
         "queries": [described(q) for q in queries],
         # One text each: thousands of lines of one number would hide the rest of the certificate.
@@ -183,7 +187,7 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
     request = Request.from_plain(document["request"], "the request in the certificate").checked(plan)
     budget, kind = stated_budget(document), document["output"]["format"]
     rules = document["method"].get("rules", FORMER_RULES)
-    if rules not in (RULES, FORMER_RULES) or isinstance(rules, bool):
+    if isinstance(rules, bool) or rules not in range(FORMER_RULES, RULES + 1):
         yield "the certificate is of rules that this version of the program does not know"
         return
     queries = queries_of(request, plan, budget.epsilon, document["rows"], budget.delta, rules=rules)
