@@ -114,7 +114,7 @@ SIGNS = {
 }
 RELEASES = (
     Column(tr_later("Time (UTC)"), width=168, whole=True),
-    Column(tr_later("Dataset"), width=116),
+    Column(tr_later("Dataset"), width=126),
     Column(tr_later("Work"), width=92),
     Column("ε", width=60, right=True),
     Column("δ", width=48, right=True),
