@@ -41,7 +41,7 @@ def test_a_row_adds_no_more_than_the_sensitivity_whatever_its_values(columns: in
     kinds = [{"name": n, "kind": "real", "lower": -1, "upper": 2} for n in names]
     plan = Plan.from_plain({"epsilon": 1, "invalid": invalid, "column": kinds})
     asked = {"statistic": "regression", "column": "c0", "on": tuple(names[1:])}
-    query = query_of(asked, plan, 1.0, 2, delta)
+    query = query_of(asked, plan, 1.0, 1_000, delta)
 
     def norm(*rows: tuple[str | None, ...]) -> tuple[float, np.ndarray[Any, Any]]:
         frame = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
@@ -170,6 +170,6 @@ def test_regressions_that_make_no_sense_are_refused(figure: dict[str, Any], said
 
 
 def test_a_regression_of_too_few_rows_is_refused_before_it_costs_anything() -> None:
-    with pytest.raises(ParameterError, match="3 coefficients is of more rows than 3"):
+    with pytest.raises(ParameterError, match="3 coefficients needs more than 3 rows"):
         query_of(LINE, plan_of(), 1.0, 3)
     query_of(LINE, plan_of(), 1.0, 4)
