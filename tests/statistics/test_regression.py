@@ -170,6 +170,6 @@ def test_regressions_that_make_no_sense_are_refused(figure: dict[str, Any], said
 
 
 def test_a_regression_of_too_few_rows_is_refused_before_it_costs_anything() -> None:
-    with pytest.raises(ParameterError, match="3 coefficients is of more rows than 3"):
+    with pytest.raises(ParameterError, match="3 coefficients needs more rows than that, and there are 3"):
         query_of(LINE, plan_of(), 1.0, 3)
     query_of(LINE, plan_of(), 1.0, 4)
