@@ -138,7 +138,6 @@ def test_a_forecast_without_a_plan_is_refused_in_a_sentence(visits: Path, run: R
     [
         ("--person who --person age", "--person takes one value and is given twice"),
         ("--person nope", "there is no column 'nope'"),
-        ("--number who", "the column 'who' holds no numbers"),
     ],
 )
 def test_what_was_meant_otherwise_is_refused_before_it_costs(visits: Path, run: Run, asked: str, said: str) -> None:
@@ -147,3 +146,12 @@ def test_what_was_meant_otherwise_is_refused_before_it_costs(visits: Path, run: 
     assert not Path("found.csv").exists()
     with Ledger.open(visits / "l.sqlite") as book:
         assert book.releases() == []
+
+
+def test_whether_a_column_holds_any_number_is_answered_by_the_release_alone(folder: Path, run: Run) -> None:
+    """A refusal would tell it for nothing; a neighbour of the table has one number."""
+    (folder / "towns.csv").write_text("town,code\n" + "Hue,\n" * 300, "utf-8")
+    words = "values towns.csv --number code --epsilon 1 -o found.csv --ledger l.sqlite"
+    assert run(*words.split()).code == 0
+    with Ledger.open(folder / "l.sqlite") as book:
+        assert [release.status for release in book.releases()] == ["charged"]

@@ -73,18 +73,22 @@ def test_the_noise_of_each_step_is_a_row_of_the_inverse_times_independent_noise(
 
 
 def test_it_is_made_of_the_noise_that_steps_without_bands_have() -> None:
-    """The same seeded numbers, more than fit into a block; a norm that moves scales what is added alone."""
+    """The same seeded numbers, more than fit into a block; a norm that moves, and counts, scale their step alone."""
     steps, size = 6, 50_000
     event = PoissonGaussian(1.0, 2.0, steps, "t", 3)
-    found = []
+    found, counts = [], []
     for one in (event, replace(event, bands=1)):
-        taken = study_steps(one, 7)
+        taken = study_steps(one, 7, 2.0)
         noise, sums = GaussianNoise(taken, 0.5), np.empty((steps, size))
-        for row in sums:
+        for norm, row in zip((0.5, 0.9, 0.3, 0.3, 2.0, 0.1), sums, strict=True):
             taken.take()
-            noise.add_to(np.zeros(size), row)
+            noise.clip_at(norm)
+            noise.add_to(np.zeros(size), row, norm)
+            counts.append(noise.on_count(0.0))
         found.append(sums)
     np.testing.assert_allclose(strategy(steps, 3) @ found[0], found[1], atol=1e-12)
+    assert counts[:steps] == counts[steps:]
+    assert found[1].std() == pytest.approx(event.beside_count(2.0), rel=0.02)
     noise.clip_at(1.0)
     with pytest.raises(UndeclaredError, match="once for each step"):
         noise.add_to(np.zeros(1), np.zeros(1))

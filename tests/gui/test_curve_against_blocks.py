@@ -128,7 +128,7 @@ def test_the_cost_of_a_model_is_explained(iris, finish, press, qtbot):
     finish(iris, "why_run")
     assert "Accuracy is" in text_of(iris, "why_words")
     assert "±" in text_of(iris, "why_step_ordinary")
-    assert text_of(iris, "why_step_private_change")[0] in "+-"
+    assert text_of(iris, "why_step_private_change")[0] in "+−"
     assert "±" in text_of(iris, "why_change_epsilon")
     assert iris.session.runs[-1].kind == "why"
     assert not iris.session.released

@@ -6,19 +6,22 @@ import csv
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from fits import misfits
 from hands import drop_on
 from mishaps import retype, statuses, text_of
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QGuiApplication, QImage, QPainter
 from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel, QPushButton, QTableView, QWidget
 
 from workbench.cli import main
 from workbench.gui.pages.estimate.figures import Figure, as_csv, stated
-from workbench.gui.pages.estimate.page import figure_cells, sentence_of
+from workbench.gui.pages.estimate.page import _strip, figure_cells, sentence_of
 from workbench.gui.widgets.basic import PRIVATE
+from workbench.gui.widgets.chart_marks import Canvas, Scale
+from workbench.render.palette import LIGHT
 
 PLAN = """version = 1
 epsilon = 24
@@ -106,6 +109,17 @@ def test_an_empty_page_says_what_to_do_and_needs_nothing_open(page):
     assert not page.findChild(QPushButton, "estimate_export").isVisible()
     assert "no ledger needed" in page.findChild(QLabel, "note_estimate").text()
     assert misfits(page) == []
+
+
+def test_an_interval_as_wide_as_its_chart_has_its_name_on_it(qapp, monkeypatch):
+    said, box, along = [], QRectF(0, 60, 200, 40), Scale(18, 98)
+    monkeypatch.setattr(Canvas, "write", lambda _on, place, text: said.append((place, text)))
+    with QPainter(image := QImage(200, 120, QImage.Format.Format_RGB32)) as painter:
+        for hidden in (False, True):
+            figure = SimpleNamespace(low=28.0, estimate=50.0, high=98.0, hidden=hidden, called="3rd quartile")
+            _strip(0, figure, along)(Canvas(painter, box, LIGHT, along, Scale(0, 1)))
+    assert [text for _, text in said] == ["3rd quartile"] * 2
+    assert all(box.left() < place.left() < place.right() < box.right() for place, _ in said), image.size()
 
 
 def test_figures_come_from_file_and_certificate_alone(estimated):

@@ -9,7 +9,7 @@ import pytest
 from hands import when_asked
 from mishaps import retype
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QLabel, QLineEdit, QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QMessageBox, QPushButton, QScrollArea, QWidget
 
 from workbench.gui.gauges.cap_entry import FirstCap
 from workbench.gui.pages.train.run_card import RunCard
@@ -179,6 +179,29 @@ def test_the_field_of_the_first_cap_begins_where_the_words_begin(qtbot, window) 
         == ""
     )
     assert begins["entry"] == begins["words"] > 0
+
+
+def test_the_words_of_a_question_higher_than_the_screen_scroll(window):
+    """At 150 %, seven questions that are answered badly moved Release and Cancel off a screen of 1280 by 800."""
+    said, found = ["A line of a long question.\n" * 80], []
+
+    def look(box):
+        area, verb = box.findChild(QScrollArea), box.findChild(QPushButton, "confirm_yes")
+        if found and area is not None:
+            return False
+        inside = box.screen().availableGeometry().contains(verb.mapToGlobal(verb.rect().bottomRight()))
+        found.append((inside, area is not None and area.verticalScrollBar().maximum() > 0, box.height()))
+        if len(found) == 2:
+            return box.reject()
+        said[0] = "A short one."
+        return False
+
+    when_asked(look)
+    verbs = {"yes": "Release"}
+    entry = FirstCap(AccountView(), Decimal(1))
+    assert choose(window, "Release?", said[0], verbs, entry=entry, anew=lambda: (said[0], verbs)) == ""
+    assert [each[:2] for each in found] == [(True, True), (True, False)]
+    assert found[1][2] < found[0][2] / 2
 
 
 # -- Who chooses settings by private figures is told what that gives away ---------------------------------------------

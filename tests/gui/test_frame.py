@@ -203,12 +203,17 @@ def test_a_failing_job_is_told_of_in_one_sentence(window, qtbot):
     def fail(emit, cancel):
         raise InputError("the file went away", "people.csv", "open it again")
 
-    window.jobs.start(Job("Failing", fail))
     banner = window.findChild(QLabel, "banner_text")
-    qtbot.waitUntil(banner.isVisible)
-    assert banner.text() == "The file went away (people.csv); open it again."
-    qtbot.keyClick(window, Qt.Key.Key_Escape)
-    assert not banner.isVisible()
+    for end in ("escape", "done"):
+        window.jobs.start(Job("Saving", fail, about="nowhere/curve.pdf"))
+        qtbot.waitUntil(banner.isVisible)
+        assert banner.text() == "The file went away (people.csv); open it again."
+        if end == "escape":
+            qtbot.keyClick(window, Qt.Key.Key_Escape)
+        else:  # under another name
+            with qtbot.waitSignal(window.jobs.idle):
+                window.jobs.start(Job("Saving", lambda emit, cancel: None, about="curve.pdf"))
+        assert not banner.isVisible()
 
 
 def test_a_bug_in_a_job_is_logged_without_values(window, qtbot):

@@ -52,6 +52,18 @@ def test_buttons_that_come_to_a_head_never_widen_the_window(window, finish, pres
     assert window.width() == 1280
 
 
+def test_a_page_out_of_sight_asks_for_no_more_than_smaller_text_needs(people, finish, qtbot) -> None:
+    """From 150 % to 100 %, the four buttons below Curves, which was not in sight, made the window 1302 points wide."""
+    add(people, study("logistic-regression", epsilons=(0.5, 1.0)), "people")
+    finish(people, "tab_utility")
+    page = people.page
+    enlarged(people, qtbot)
+    finish(people, "tab_help")
+    large = page.minimumSizeHint().width()
+    people.theme.set_scale(100)
+    assert page.minimumSizeHint().width() < large / 1.2
+
+
 def share_of_the_page(window, parts: Iterable[QWidget]) -> float:
     """How much of the page some parts of it fill."""
     area = sum(part.width() * part.height() for part in parts if part.isVisible())
@@ -165,6 +177,7 @@ def test_the_bars_of_mechanisms_keep_their_names(people, finish, idle, qtbot) ->
     bars = people.findChild(QWidget, "candidate_bars")
     before = bars.height()
     enlarged(people, qtbot)
+    assert people.findChild(QWidget, "plan_epsilon_slider").width() >= 100  # a value can be aimed at
     idle(people)
     qtbot.waitUntil(lambda: bars.height() >= bars.minimumHeight() > 0)
     assert bars.minimumHeight() <= 1.2 * before  # fewer lines, not taller: the picture below keeps its room

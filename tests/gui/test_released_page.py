@@ -9,7 +9,16 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from PySide6.QtWidgets import QAbstractButton, QComboBox, QFileDialog, QLabel, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QComboBox,
+    QFileDialog,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QScrollArea,
+    QWidget,
+)
 
 from workbench.cli import main
 from workbench.deep.networks import network
@@ -66,6 +75,18 @@ def test_a_verification_is_cancelled_and_can_be_asked_for_again(listed, finish, 
     assert listed.statusBar().currentMessage().startswith("Cancelled: Verifying")
     finish(listed, "shown_release_verify")
     assert result.text().startswith("✓ File, certificate and ledger agree")
+
+
+def test_what_is_offered_of_a_release_has_room_in_large_text(listed, qtbot):
+    listed.theme.set_scale(150)
+    listed.resize(1280, 800)
+    qtbot.wait(50)
+    offered = listed.findChild(QWidget, "shown_release_attack")
+    around = [area for area in listed.page.findChildren(QScrollArea) if area.isAncestorOf(offered)]
+    assert around
+    assert [area.horizontalScrollBar().maximum() for area in around] == [0] * len(around)
+    right = offered.mapTo(listed, offered.rect().topRight()).x()
+    assert right <= around[-1].mapTo(listed, around[-1].rect().topRight()).x()
 
 
 def test_a_file_that_was_moved_is_said_to_be(listed, idle, qtbot):

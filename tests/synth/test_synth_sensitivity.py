@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
-from synth_cases import names_of, rows_of, setting_of
+from synth_cases import names_of, questions_of, rows_of, setting_of
 
+from workbench.privacy.central.laplace import StudyNoise
 from workbench.privacy.entropy import SeededEntropy
-from workbench.synth import tan
+from workbench.synth import MARGINALS, TAN, Synthesiser, tan
 from workbench.synth.base import Coarser, Setting, groups_of, joined_counts
 from workbench.synth.columns import CodedRows
 from workbench.synth.mst import SENSITIVITY, expected_tables, score
@@ -43,6 +45,29 @@ def test_a_table_moves_by_one_and_by_two(count: int, columns: tuple[int, ...], j
     assert moved["zero-out"] == 1
     assert moved["replace-one"] == 2 or (joins and columns == (1,)) or len(columns) == 1
     assert moved["replace-one"] <= 2
+
+
+class Asked(StudyNoise):
+    """Notes what the noise is to cover; all answers are noughts, so that the next question is the same."""
+
+    def __init__(self) -> None:
+        super().__init__(np.random.default_rng(0))
+        self.asked: list[tuple[Any, int]] = []
+
+    def integers(self, values: Sequence[int], sensitivity: int, epsilon: float) -> list[int]:
+        self.asked.append((np.array(values), sensitivity))
+        return [0] * len(values)
+
+
+@pytest.mark.parametrize("method", [MARGINALS, TAN])
+def test_what_is_asked_moves_by_no_more_than_is_said(method: Synthesiser) -> None:
+    for relation, *sides in neighbours(2):
+        noises = Asked(), Asked()
+        for rows, noise in zip(sides, noises, strict=True):
+            method.ask(questions_of(method, setting_of(names_of(*SIZES), 2, "1"), rows, noise))
+        for (a, said), (b, again) in zip(*(noise.asked for noise in noises), strict=True):
+            assert said == again
+            assert np.abs(a - b).sum() <= said * (1 if relation == "zero-out" else 2)
 
 
 def settings() -> Iterator[tuple[Setting, list[list[float]], float]]:

@@ -26,7 +26,6 @@ from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, integer, real, text, texts
 from workbench.params.field import did_you_mean
-from workbench.params.remedies import give
 from workbench.privacy.accounting.event import ApproximateDp, PureDp, divided
 from workbench.privacy.central.quantile_choice import Held, simple
 from workbench.privacy.central.threshold import least_with_tail, threshold
@@ -188,7 +187,7 @@ def values_work(plan: Plan, asked: Asked, epsilon: Decimal, delta: Decimal, rows
         room=(1 << 16) + _ROOM_OF_A_VALUE * min(rows, _MOST_ROOM) + (SCALES * 20 + 1000) * len(asked.columns),
         ask=ask_all,
         files=files,
-        check=lambda table, cancel: _require_numbers(table, tuple(numbers), cancel),
+        check=lambda table, cancel: None,  # a cell counts for one value or for none, whatever it says
         answers=lambda method: _answers(method, least, [*numbers], asked),
         counts_persons=persons is not None,
     )
@@ -268,22 +267,9 @@ def _values_in(part: Table, name: str) -> dict[str, int]:
     return dict(zip(counted["value"].to_list(), counted["rows"].to_list(), strict=True))
 
 
-def _numbers_in(part: Table, name: str) -> pl.Series:
-    numbers = doubles(marked(part, name), part.decimal).cast(pl.Float64)
-    return numbers.filter(numbers.is_finite().fill_null(value=False))
-
-
-def _require_numbers(table: Table, names: Sequence[str], cancel: CancelToken) -> None:
-    """Raise :class:`InputError` for a column without any number: it was taken for another one, and ε would be lost."""
-    found = [*each_part(table, lambda part: [len(_numbers_in(part, name)) for name in names], cancel)]
-    for name, *rows in zip(names, *found, strict=True):
-        if not any(rows):
-            hint = give("category", f"find its values with --category {name}")
-            raise InputError(f"the column {name!r} holds no numbers", table.source, hint, code="no-numbers")
-
-
 def _scales_in(part: Table, name: str) -> np.ndarray[Any, np.dtype[np.int64]]:
-    return scales(_numbers_in(part, name).to_numpy())
+    numbers = doubles(marked(part, name), part.decimal).cast(pl.Float64)
+    return scales(numbers.filter(numbers.is_finite().fill_null(value=False)).to_numpy())
 
 
 def _method(answers: Answers, least: Mapping[str, int]) -> dict[str, Any]:

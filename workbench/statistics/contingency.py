@@ -149,7 +149,7 @@ class Margins:
 
     @cached_property
     def _asked(self) -> list[Floats]:
-        """Of each column: what a set (its column) tells of a part (its row)."""
+        """Of each column: how well a set (its column) gives a part (its row)."""
         return [
             np.array([[1, 0 if c else 1 / n], [0, 1 if not c else 2 if n == 2 else n * n]]) for n, c in self._columns
         ]
@@ -249,7 +249,7 @@ class Margins:
 
     @cached_property
     def _told(self) -> Floats:
-        """How often what is asked for tells of each part, laid out as :func:`_in_parts` does."""
+        """The number by which each part is multiplied in what is asked for, laid out as :func:`_in_parts` does."""
         told = self.precisions * _product([(n, 1) for n in self.workload.sizes])
         return np.asarray(told[np.ix_(*(np.minimum(np.arange(n), 1) for n in self.workload.sizes))])
 

@@ -14,7 +14,7 @@ from workbench.statistics.widths import Widths
 
 MISSING = "missing"
 UNKNOWN = "not determined"
-"""What stands for a figure that the noise hides altogether."""
+"""Written in place of a figure that the noise hides altogether."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,7 +47,7 @@ class Sums(Protocol):
         """How many numbers a group has."""
 
     def unit(self, query: Source) -> int:
-        """Return what stands for 1 in these."""
+        """Return the number that is 1 in these."""
 
     def moments(self) -> tuple[Floats, Floats]:
         """Return what gives the sums of products of heights: weights of the numbers, and what each row adds beside."""

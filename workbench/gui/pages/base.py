@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLayout, QPushButton, QVBoxLayout, QWidget
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session, State
@@ -244,9 +244,11 @@ class PageFrame(QWidget):
             self._layers.insertWidget(1, self._beside, alignment=Qt.AlignmentFlag.AlignRight)
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Arrange the head for larger text also out of sight: it would make the window wider once it is shown."""
+        """Measure and arrange for another size of text also out of sight: the window would become wider for it."""
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            for part in (self._layers, *self._layers.findChildren(QLayout)):
+                part.invalidate()  # Qt itself keeps what it measured of a hidden page
             self._place_header()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name

@@ -44,6 +44,7 @@ class JobHandle(QObject):
 
     Attributes:
         title: what a person sees.
+        kind: the title without the name of the file or table that it is about.
         shown: whether the panel at the bottom lists it once it takes a while.
         begun: when it was started, on the monotonic clock.
         latest: the newest progress, or ``None``.
@@ -70,9 +71,10 @@ class JobHandle(QObject):
     cancelling = Signal()
     ended = Signal()
 
-    def __init__(self, run: Run[Any], key: str, shown: bool, parent: QObject) -> None:
+    def __init__(self, run: Run[Any], kind: str, key: str, shown: bool, parent: QObject) -> None:
         super().__init__(parent)
         self.title = run.title
+        self.kind = kind
         self.key = key
         self.shown = shown
         self.begun = time.monotonic()
@@ -205,7 +207,7 @@ class JobCenter(QObject):
                     former.key = ""
                     former.blockSignals(True)  # what it still says is out of date
                     former.cancel()
-        handle = JobHandle(start(job), key, shown, self)
+        handle = JobHandle(start(job), job.title, key, shown, self)
         handle.memory.connect(self.memory)
         # The command line says it behind "warning: "; in the window it begins a line.
         handle.notice.connect(lambda n: self.noticed.emit(n.level, capital(tr_sentence(n.text))))

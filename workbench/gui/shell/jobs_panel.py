@@ -287,7 +287,7 @@ class Messages(QObject):
     """The newest message, and when it is over.
 
     An error or a warning is removed with the page it was shown on, with the edit it is about when that is undone, and
-    once the job that failed has been done.
+    once the job that failed has been done, though for a file of another name.
 
     Signals:
         more_asked: (sentence) show all of a message that is too long for its place.
@@ -305,7 +305,7 @@ class Messages(QObject):
         self._over = QTimer(self, singleShot=True, interval=0)
         self._over.timeout.connect(self._end_edit)
         self._index = 0
-        self._failed = ""  # the title of the job that it is about
+        self._failed = ""  # the kind of the job that it is about
         self._stopped = False
         banner.closed.connect(self.drop)
         banner.more_asked.connect(self.more_asked)
@@ -339,8 +339,8 @@ class Messages(QObject):
 
     def _job_ended(self, handle: JobHandle) -> None:
         if isinstance(handle.end, Failed):
-            self._failed = handle.title
-        elif isinstance(handle.end, Finished) and handle.title == self._failed:
+            self._failed = handle.kind
+        elif isinstance(handle.end, Finished) and handle.kind == self._failed:
             self._failed = ""
             self._banner.hide()
 

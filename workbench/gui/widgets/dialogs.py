@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
-from PySide6.QtGui import QPainter, QPaintEvent, QPalette
-from PySide6.QtWidgets import QDialogButtonBox, QFileDialog, QGridLayout, QLabel, QMessageBox, QPushButton, QWidget
+from PySide6.QtGui import QPainter, QPaintEvent, QPalette, QShowEvent
+from PySide6.QtWidgets import (
+    QDialogButtonBox,
+    QFileDialog,
+    QFrame,
+    QGridLayout,
+    QLabel,
+    QMessageBox,
+    QPushButton,
+    QScrollArea,
+    QWidget,
+)
 
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.formatting import unbroken
@@ -96,8 +106,17 @@ ANEW_MS = 100
 """How often a question looks whether what it says has changed."""
 
 
+AROUND = 60
+"""Height that the window system may take of the screen for its title and its frame."""
+
+
 class Question(QMessageBox):
-    """A question with an edge of its own where the window system draws none around it."""
+    """A question with an edge of its own where the window system draws none around it.
+
+    Where it would be higher than the screen, its words scroll: the buttons would be off it.
+    """
+
+    _scrolled: QScrollArea | None = None
 
     def arrange(self) -> None:
         """Give the words the same room on every side: Qt leaves a place for an icon that is not there.
@@ -118,6 +137,7 @@ class Question(QMessageBox):
             return
         for key, made in buttons.items():
             made.setText(verbs[key])
+        self._unscroll()
         self.setInformativeText(unbroken(text))
         self.arrange()  # Qt has laid it out anew
         grid = self.layout()
@@ -125,6 +145,7 @@ class Question(QMessageBox):
         grid.activate()
         width = max(self.width(), grid.totalMinimumSize().width())
         self.setFixedSize(width, grid.totalHeightForWidth(width))
+        self._scroll()
 
     def add_entry(self, entry: Entry, verbs: tuple[QPushButton, ...]) -> None:
         """Put ``entry`` below the text; ``verbs`` can be pressed while nothing in it is refused."""
@@ -146,6 +167,36 @@ class Question(QMessageBox):
         words = self.findChild(QLabel, "qt_msgbox_label")
         assert words is not None
         return int(grid.getItemPosition(grid.indexOf(words))[1])  # type: ignore[index]
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        super().showEvent(event)  # it has its size now
+        self._scroll()
+
+    def _scroll(self) -> None:
+        """Let the words scroll where there is no room for all of them."""
+        grid, words = self.layout(), self.findChild(QLabel, "qt_msgbox_informativelabel")
+        room = self.screen().availableGeometry()
+        if self.height() <= room.height() - AROUND or words is None or self._scrolled is not None:
+            return
+        assert isinstance(grid, QGridLayout)
+        place = grid.getItemPosition(grid.indexOf(words))
+        grid.removeWidget(words)
+        area = self._scrolled = QScrollArea(self, widgetResizable=True, frameShape=QFrame.Shape.NoFrame)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setWidget(words)
+        words.show()
+        grid.addWidget(area, *place)  # type: ignore[misc]
+        area.show()
+        self.setFixedSize(self.width() + area.verticalScrollBar().sizeHint().width(), room.height() - AROUND)
+        self.move(self.x(), room.y() + AROUND // 2)
+
+    def _unscroll(self) -> None:
+        if self._scrolled is not None:
+            words = self._scrolled.takeWidget()
+            words.setParent(self)
+            words.show()
+            self._scrolled.deleteLater()
+            self._scrolled = None
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         super().paintEvent(event)

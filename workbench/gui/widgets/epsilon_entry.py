@@ -25,6 +25,10 @@ _THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}\Z", re.ASCII)
 """A comma that can be before thousands as well as before decimals: 1,000."""
 
 
+LEAST_SLIDER = 100
+"""Points of a slider in which a value can still be aimed at; what is beside it goes on another line before."""
+
+
 class PrivacyEntry(QWidget):
     """A number on a log scale between two bounds, exact as it was typed or given; 4,5 is read as 4.5.
 
@@ -94,6 +98,7 @@ class PrivacyEntry(QWidget):
         )
         self.slider.setRange(0, STEPS)
         self.slider.setPageStep(STEPS // 20)
+        self.slider.setMinimumWidth(LEAST_SLIDER)
         self.slider.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def value(self) -> Decimal:

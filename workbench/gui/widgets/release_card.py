@@ -15,7 +15,7 @@ from workbench.gui.session.account_view import GENERALISED, ReleasedStep
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_sentence
-from workbench.gui.widgets.basic import Card, Elided, button, into_sight, label, look, panel, row, say
+from workbench.gui.widgets.basic import Card, Elided, button, into_sight, label, lines, look, panel, row, say
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.formatting import at_most, day_of, entered, exactly
 from workbench.jobs import CancelToken, Emit, Job
@@ -226,7 +226,7 @@ class ReleasedCard(Card):
         tip = tr("A folder with data, certificate, plan, the ledger's entry, and a script that checks them")
         self._bundle = self._button(tr("Bundle…"), "bundle", tip, self._save_bundle)
         shown = self._button(tr("Open folder"), "folder", str(folder), lambda: self._open(folder))
-        foot = self._add_line(row(self._verify, self._paper, self._bundle, shown, None))
+        foot = self._add_line(lines(self._verify, self._paper, self._bundle, shown, None))
         foot.setVisible(bool(self.step.files))
 
     def _offer_ways(self, *ways: Callable[[Path], object] | None) -> None:
@@ -259,7 +259,7 @@ class ReleasedCard(Card):
             if way is not None and fits and self.step.files
         ]
         if offered:
-            self._add_line(row(*offered, None))
+            self._add_line(lines(*offered, None))
 
     def _button(self, text: str, ends: str, tip: str, press: Callable[[], object]) -> QPushButton:
         return button(text, f"{self._begins}_{ends}", tip=tip, press=lambda: press())

@@ -45,7 +45,8 @@ INTERVALS = (
 
 OF_REGRESSIONS = (
     "The intervals of a regression allow for both: for the noise, and for these rows being a sample of a population, "
-    "with errors that have one variance everywhere. A coefficient that the noise hides is not determined."
+    "with errors that have one variance everywhere. A coefficient that the noise hides is not determined, and counts "
+    "among the 95 % that are right: where few are determined, more of these are wrong."
 )
 """What is added where a regression is asked for."""
 

@@ -140,7 +140,7 @@ def _interval(figure: Figure) -> str:
 
 
 def _strip(at: int, figure: Figure, along: Scale) -> mark.Mark:
-    """Return the interval of a mean or a quantile as a line above the bars, with its name at the right or left."""
+    """Return the interval of a mean or a quantile as a line above the bars, with its name at an end, or else on it."""
 
     def paint(on: mark.Canvas) -> None:
         tall = scaled(STRIP)
@@ -158,8 +158,11 @@ def _strip(at: int, figure: Figure, along: Scale) -> mark.Mark:
             on.sign("square", QPointF(middle, level), "private")
         wide = on.letters(STRIPS_LETTERS, figure.called) + 2
         left = high + 8 if high + 8 + wide <= on.box.right() else low - 8 - wide
-        if left >= on.box.left():
-            on.write(QRectF(left, level - tall / 2, wide, tall), figure.called)
+        if left < on.box.left():
+            longer = (middle, high) if high - middle > middle - low else (low, middle)
+            left = (sum((low, high) if figure.hidden else longer) - wide) / 2
+            on.painter.fillRect(QRectF(left - 4, level - tall / 2, wide + 8, tall), on.ink("surface"))
+        on.write(QRectF(left, level - tall / 2, wide, tall), figure.called)
 
     return paint
 

@@ -38,8 +38,8 @@ from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, count, entered, in_full, moment
 from workbench.gui.widgets.table_model import Cell, Column
 from workbench.gui.widgets.table_view import LinesTable, TableFilter
-from workbench.gui.widgets.way_bar import ROWS, inside
-from workbench.release import kinds
+from workbench.gui.widgets.way_bar import ROWS as NOISY
+from workbench.gui.widgets.way_bar import inside
 from workbench.render.fonts import scaled
 
 if TYPE_CHECKING:
@@ -113,10 +113,10 @@ SIGNS = {
     "settled": tr_later("✓ settled"),
 }
 RELEASES = (
-    Column(tr_later("Time (UTC)"), width=158, whole=True),
-    Column(tr_later("Dataset"), width=116),
-    Column(tr_later("Work"), width=110),
-    Column("ε", width=54, right=True),
+    Column(tr_later("Time (UTC)"), width=168, whole=True),
+    Column(tr_later("Dataset"), width=126),
+    Column(tr_later("Work"), width=92),
+    Column("ε", width=60, right=True),
     Column("δ", width=48, right=True),
     Column(tr_later("Status"), width=98, whole=True),
     Column(tr_later("File"), width=108),
@@ -407,8 +407,9 @@ def _stated(account: AccountLine, cell: Cell) -> Cell:
 
 def _called(work: str) -> str:
     """Return what a person calls a piece of work of the ledger; its own word where this version does not know it."""
-    fits = {f"fit {entry.name}": entry.title for entry in learners.LEARNERS} | {"dpsgd": "DP-SGD"}
-    return tr_sentence(fits[work]) if work in fits else inside(ROWS if work == kinds.ROWS else work)
+    fits = {f"fit {entry.name}": entry.title for entry in learners.LEARNERS}
+    known = {"sanitize": inside(NOISY), "dpsgd": "DP-SGD", **fits}
+    return tr_sentence(known[work]) if work in known else inside(work)
 
 
 def _dataset(dataset: str, present: str, names: Mapping[str, tuple[str, str]]) -> Cell:

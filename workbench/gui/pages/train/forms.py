@@ -384,7 +384,7 @@ class ModelForms(Card):
             if isinstance(entry, Network):
                 form.set_value(first_plan(entry, rows, epsilon, images=self._images))
             else:
-                form.set_value(first_parameters(entry, rows, epsilon))
+                form.set_value(first_parameters(entry, rows, epsilon, self._session.account.delta_remaining))
             form.changed.connect(self._edited)
             form.explained.connect(self._help.setText)
             self._place.addWidget(form)

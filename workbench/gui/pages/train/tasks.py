@@ -199,12 +199,12 @@ def first_plan(network: Network, rows: int, epsilon: Decimal, *, images: bool = 
     return DpSgdPlan.from_plain({**stated, **usual})
 
 
-def first_parameters(chosen: Learner, rows: int, epsilon: Decimal) -> Parameters:
-    """Return parameters to begin with for a table of ``rows`` rows: all of it follows from public figures."""
+def first_parameters(chosen: Learner, rows: int, epsilon: Decimal, left: Decimal | None) -> Parameters:
+    """Return parameters to begin with for ``rows`` rows, all from public figures; no δ where less of it is ``left``."""
     from workbench.release.delta_limit import safe_delta
 
     given: dict[str, float] = {"epsilon": float(epsilon)}
-    if "delta" in chosen.parameters.declared():
+    if "delta" in chosen.parameters.declared() and (left is None or left >= Decimal(str(safe_delta(rows)))):
         given["delta"] = safe_delta(rows)
     return chosen.parameters.from_plain(given)
 

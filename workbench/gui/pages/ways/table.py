@@ -499,7 +499,7 @@ def figure(question: Question, value: float) -> str:
 def _half(question: Question, half: float) -> str:
     if question.asked == "share":
         return f"± {tr_number(min(100 * half, 100), '.3g' if half >= 0.1 else '.2g')} %"
-    return f"± {tr_number(half, ',.2g' if half < 100 else ',.0f')}"
+    return f"± {tr_number(half, ',.2g') if half < 100 else tr_number(float(f'{half:.3g}'), ',.0f')}"
 
 
 def _margin(question: Question) -> str:

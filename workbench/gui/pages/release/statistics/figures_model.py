@@ -174,11 +174,12 @@ def _sizes(found: Sequence[FigureForecast]) -> str:
                 widths=", ".join([*widths, *more]),
             )
         )
-    return tr(
+    said = tr(
         "Beside each tick groups are of equal size ({equal} rows). If a group has {parts}.",
         equal=tr_number(equal, ","),
         parts="; ".join(parts),
     )
+    return said.replace("….", "…")
 
 
 def _expected(stated: FigureForecast, columns: Sequence[PlanColumn], rows: int, unit: str) -> Expected:

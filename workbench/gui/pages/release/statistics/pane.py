@@ -295,7 +295,7 @@ class StatisticsPane(WayPane):
             groups.addWidget(part)
         groups.addStretch(1)
         self.body.addLayout(groups)
-        self.body.addLayout(row(*self._further.values(), None))
+        self.body.addLayout(lines(*self._further.values(), None))
         self._steps = label("", "muted", wrap=True, name="statistics_steps")
         for below in (self._sizes, self._steps, DeltaLine(self.delta)):
             self.body.addWidget(below)
