@@ -178,7 +178,7 @@ def event_of(
     if bands > most:
         raise ParameterError(
             f"{rows} rows have no {bands} parts with a batch of {batch} rows in each",
-            hint=f"give at most {most} bands, or a smaller batch",
+            hint=f"give bands of at most {most}, or a smaller batch",
             field="bands",
         )
     return PoissonGaussian(bands * batch / rows, noise_multiplier, steps_of(rows, batch, epochs), label, bands)
