@@ -77,7 +77,7 @@ def test_a_verification_is_cancelled_and_can_be_asked_for_again(listed, finish, 
     assert result.text().startswith("✓ File, certificate and ledger agree")
 
 
-def test_what_is_offered_of_a_release_has_room_in_large_text(listed, qtbot):
+def test_what_is_offered_of_a_release_has_room_in_large_text(listed, finish, qtbot):
     listed.theme.set_scale(150)
     listed.resize(1280, 800)
     qtbot.wait(50)
@@ -87,6 +87,9 @@ def test_what_is_offered_of_a_release_has_room_in_large_text(listed, qtbot):
     assert [area.horizontalScrollBar().maximum() for area in around] == [0] * len(around)
     right = offered.mapTo(listed, offered.rect().topRight()).x()
     assert right <= around[-1].mapTo(listed, around[-1].rect().topRight()).x()
+    finish(listed, "shown_release_verify")
+    said = listed.findChild(QLabel, "shown_release_result")
+    qtbot.waitUntil(lambda: said.visibleRegion().boundingRect().height() == said.height())
 
 
 def test_a_file_that_was_moved_is_said_to_be(listed, idle, qtbot):

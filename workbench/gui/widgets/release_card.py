@@ -341,7 +341,7 @@ class ReleasedCard(Card):
         look(self._result, kind)
         say(self._result, text)
         if text:
-            into_sight(self)
+            into_sight(self._result)
 
     def _cancelling(self) -> None:
         self._notify(tr("Cancelling…"), "muted")
