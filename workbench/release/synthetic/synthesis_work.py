@@ -262,7 +262,7 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
             yield "the certificate says otherwise how the rows were made than synthetic rows are"
         yield from _measured(measured, method, setting)
     if table.rows != chosen.rows:
-        yield f"the file has {counted(table.rows, 'row')}, its certificate says {chosen.rows:,}"
+        yield f"the file has {counted(table.rows, 'row')}, its certificate says {chosen.rows or 0:,}"
     yield from unknown_values(plan, table, cancel)
 
 
