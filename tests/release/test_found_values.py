@@ -344,6 +344,22 @@ def test_a_plan_by_which_more_rows_are_read_is_refused() -> None:
 # -- a release ---------------------------------------------------------------------------------------------------------
 
 
+def test_a_release_asks_for_one_number_of_each_person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, honest = [], Ask.quantiles
+
+    def quantiles(ask: Ask, label: str, parts: Any, *more: Any) -> Any:
+        asked.append(parts)
+        return honest(ask, label, parts, *more)
+
+    monkeypatch.setattr(Ask, "quantiles", quantiles)
+    plan, table = planned(OPEN, ASKED), table_of_persons([*"aab", *[None] * 57])
+    work = values_work(plan, ASKED, Decimal(3), Decimal(0), 60, "csv")
+    with Ledger.open(tmp_path / "l.sqlite") as book:
+        release_prepared(prepare(plan, table, destination(tmp_path / "f.csv"), work), book)
+    ((held,),) = asked
+    assert (held.cells.tolist(), held.upto.tolist()) == ([1, 2], [0, 1, 2])
+
+
 def test_a_number_that_was_changed_or_is_no_number_is_found(tmp_path: Path) -> None:
     plan, table = planned(OPEN, ASKED), table_of_persons(list("aab") * 20)
     work = values_work(plan, ASKED, Decimal(3), Decimal(0), 60, "csv")

@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 _POWERS = tuple(k / 100 for k in range(50, 100))
 
 _MOST_LOOKED_AT = 2**13
-"""Steps by which a power is chosen: it hardly depends on more of them, and no guarantee on it."""
+"""Most steps by which a power is chosen. More would hardly change it, and no guarantee depends on it."""
 
 
 def column(power: float, bands: int) -> Floats:

@@ -70,7 +70,7 @@ def _along(values: OfSets, matrices: Sequence[Floats]) -> Floats:
 
 
 def _product(pairs: Sequence[tuple[int, int]]) -> OfSets:
-    """Return for each set the product of the second numbers of its columns, and the first ones of the others."""
+    """Return for each set a product over all columns: of the second numbers of those in it, the first of the others."""
     return reduce(np.multiply.outer, [np.array(pair, dtype=np.int64) for pair in pairs])
 
 
@@ -242,20 +242,20 @@ class Margins:
                 n = sizes[axis]
                 part = np.concatenate([part, -part], axis) if n == 2 else n * part - part.sum(axis=axis, keepdims=True)
             table = table + part
-        parts = _in_parts(table) * np.divide(1, self._told, where=self._told > 0, out=np.zeros(sizes))
+        parts = _in_parts(table) * np.divide(1, self._factors, where=self._factors > 0, out=np.zeros(sizes))
         if self.workload.known:
             parts[(0,) * parts.ndim] = rows / parts.size
         return _from_parts(parts)
 
     @cached_property
-    def _told(self) -> Floats:
+    def _factors(self) -> Floats:
         """The number by which each part is multiplied in what is asked for, laid out as :func:`_in_parts` does."""
-        told = self.precisions * _product([(n, 1) for n in self.workload.sizes])
-        return np.asarray(told[np.ix_(*(np.minimum(np.arange(n), 1) for n in self.workload.sizes))])
+        factors = self.precisions * _product([(n, 1) for n in self.workload.sizes])
+        return np.asarray(factors[np.ix_(*(np.minimum(np.arange(n), 1) for n in self.workload.sizes))])
 
     def nearest(self, estimate: Floats, total: float) -> Floats:
         """Return the nearest table that could be one (FISTA: Beck & Teboulle 2009)."""
-        steps = self._told.copy()
+        steps = self._factors.copy()
         steps[(0,) * steps.ndim] = 0.0  # the sum is held by the projection
         steps /= max(float(steps.max()), 1e-300)
         found = ahead = projected(estimate.ravel(), total)
@@ -296,7 +296,7 @@ class Margins:
         return np.asarray(query.widths.joint(self.sensitivity * norms, _SINGLE) + step)
 
     def expected(self, query: Source, ask: Statistic, _rows: float) -> tuple[float, str]:
-        """Return the half-width of a count of middling error, of whatever rows, and its unit."""
+        """Return the half-width of a typical count (the root mean square), the same for any rows, and its unit."""
         widths, load = self._widths(query), self.workload
         if ask.statistic == COUNT:
             return float(widths[(1,) * widths.ndim]), "rows"

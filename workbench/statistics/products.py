@@ -139,7 +139,7 @@ class Products:
         return 1 if self.gaussian else 2
 
     def moments(self) -> tuple[Floats, Floats]:
-        """Return what gives Σ z_i·z_j, i ≤ j, z₀ = 1: weights of the numbers over K, and what each row adds beside.
+        """Return how the sums Σ z_i·z_j (i ≤ j, z₀ = 1) follow: the weight of each number over K, and what a row adds.
 
         Where the number of rows is public, what all noises of spread values have in common is taken off.
         """

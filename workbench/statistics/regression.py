@@ -50,7 +50,7 @@ class Sums(Protocol):
         """Return the number that is 1 in these."""
 
     def moments(self) -> tuple[Floats, Floats]:
-        """Return what gives the sums of products of heights: weights of the numbers, and what each row adds beside."""
+        """Return how sums of products of heights follow: the weight of each number, and what a row adds."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -484,7 +484,7 @@ class Steps:
 
     @property
     def part(self) -> int:
-        """The part of the rows, counted from 0, that the step last taken is of."""
+        """The part of the rows, counted from 0, from which the last step was drawn."""
         return (self._taken - 1) % self._event.bands
 
     @property

@@ -57,7 +57,7 @@ def with_guessed_decimal(table: Table, name: str) -> Table:
         hint = state_option("decimal", ".", ",")
         refuse_first(table, Attribute(name=name), grouped.fill_null(value=False), stated, hint)
     decimal = "." if points.any() else "," if commas.any() else dialect.decimal
-    return dataclasses.replace(table, dialect=dataclasses.replace(dialect, decimal=decimal, decimal_given=True))
+    return table.replaced(dialect=dataclasses.replace(dialect, decimal=decimal, decimal_given=True))
 
 
 def guessed_date_order(table: Table, name: str) -> str | None:

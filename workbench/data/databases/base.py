@@ -47,7 +47,7 @@ class Asked:
     between: tuple[int, int] | None = None
 
     def words(self, quoted: Callable[[str], str]) -> str:
-        """Return the end of a SELECT from what is called ``asked`` there."""
+        """Return the end of a SELECT, in which the table is called ``asked``."""
         if not self.key:
             return ""
         order = f"ORDER BY asked.{quoted(self.key)}"

@@ -483,7 +483,7 @@ class Session(QObject):
             self.paused_changed.emit()
 
     def show_cost_of_model(self, cost: tuple[Decimal, Decimal] | None) -> None:
-        """Set what the model costs that Train shows: Models needs you where the cap refuses it."""
+        """Set what the model shown in Train costs; where the cap refuses it, the room Models needs you."""
         if cost != self.model_cost:
             self.model_cost = cost
             self.runs_changed.emit()

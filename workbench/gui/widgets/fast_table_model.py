@@ -162,7 +162,7 @@ class RowsModel(TableModel):
         return self._piece(column, row // BLOCK)[row % BLOCK]
 
     def shown(self, cell: str | None, column: int) -> str:
-        """Return the text of a cell for a person: of a figure beside the table four digits, its copy has them all."""
+        """Return the text of a cell as it is shown: of a figure four digits. A copy of the cell has all of them."""
         made = self.figures and cell and self.name_of(column) in self.figures
         return plain(float(cell)) if made and cell else presented(cell)
 

@@ -63,7 +63,7 @@ def generalised_problems(document: dict[str, Any], release: Path, cancel: Cancel
         asked, hierarchies = _asked_of(document)
         if "decimal" in document:  # values are ordered by their size, as those of the original were
             as_read = replace(table.dialect or Dialect(), decimal=document["decimal"], decimal_given=True)
-            table = replace(table, dialect=as_read)
+            table = table.replaced(dialect=as_read)
         made = _as_far_as_stated(problem(table, asked, hierarchies), document)
         models = [(_model_of(stated), stated["model"]) for stated in document["models"]]
     except WorkbenchError as error:

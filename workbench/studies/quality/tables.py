@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -179,7 +178,7 @@ def _column(tables: Sequence[Table], attribute: Attribute) -> tuple[list[NDArray
 
 
 def _tolerant(table: Table) -> Table:
-    return dataclasses.replace(table, replaces_invalid=True)
+    return table.replaced(replaces_invalid=True)
 
 
 def _readable(table: Table, name: str, found: NDArray[np.float64]) -> bool:

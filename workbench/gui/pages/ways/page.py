@@ -526,7 +526,7 @@ def solved_words(found: Solution) -> str:
 
 
 def _count(way: Way) -> str:
-    """Return how many questions a way answers, at least."""
+    """Return the least number of questions that a way answers."""
     if way.known:
         return tr("{useful} of {answers} ✓", useful=way.useful, answers=len(way.answers))
     return tr("{useful} or more of {answers} ✓", useful=way.useful, answers=len(way.answers))
