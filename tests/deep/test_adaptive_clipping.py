@@ -173,16 +173,20 @@ def test_the_noise_has_the_stated_spread_on_sums_and_counts_also_after_the_norm_
 
 @pytest.mark.parametrize("quantile", [0.2, 0.8])
 def test_the_norm_goes_to_the_quantile_from_either_side(quantile: float) -> None:
-    """A learning rate near 0: the quantile of the first network's gradients stays where it is."""
+    """A learning rate near 0: the quantile of the first network's gradients stays where it is.
+
+    The share within the last norm has a standard deviation of at most .007: one run in 10^12 ends .06 away.
+    """
     rows = data(2_000)
     inputs = torch.from_numpy(rows.load()[0])
     module = nn.Sequential(nn.Linear(inputs.shape[1], 2))
     nn.init.zeros_(module[0].weight)
     nn.init.zeros_(module[0].bias)
     norms = (0.5 * (inputs.square().sum(1) + 1)).sqrt().numpy()  # of two even classes: slopes ±1/2
-    low, high = np.quantile(norms, [quantile - 0.12, quantile + 0.12])
+    low, high = np.quantile(norms, [quantile - 0.06, quantile + 0.06])
     for clip in (0.05, 50.0):
-        asked = plan(lr=1e-9, clip=clip, epochs=10, batch=200, target_unclipped_quantile=quantile)
+        settled = {"epochs": 50, "batch": 1_000, "unclipped_num_std": 2.0}
+        asked = plan(lr=1e-9, clip=clip, target_unclipped_quantile=quantile, **settled)
         run = train(asked, rows, Charged(lambda cost: None))
         assert low < run.clip < high, (clip, run.clip)
 

@@ -407,9 +407,8 @@ def _stated(account: AccountLine, cell: Cell) -> Cell:
 
 def _called(work: str) -> str:
     """Return what a person calls a piece of work of the ledger; its own word where this version does not know it."""
-    fits = {f"fit {entry.name}": entry.title for entry in learners.LEARNERS}
-    known = {"sanitize": inside(NOISY), "dpsgd": "DP-SGD", **fits}
-    return tr_sentence(known[work]) if work in known else inside(work)
+    models = {f"fit {entry.name}": entry.title for entry in learners.LEARNERS} | {"dpsgd": "DP-SGD"}
+    return tr_sentence(models[work]) if work in models else inside(NOISY if work == "sanitize" else work)
 
 
 def _dataset(dataset: str, present: str, names: Mapping[str, tuple[str, str]]) -> Cell:
