@@ -116,7 +116,9 @@ class Collector(QObject):
         super().__init__(window)
         gc.disable()
         window.destroyed.connect(lambda: gc.enable())  # windows of tests come and go
-        QTimer(self, interval=COLLECT_MS, timeout=self.look).start()
+        timer = QTimer(self, interval=COLLECT_MS)
+        timer.timeout.connect(self.look)
+        timer.start()
 
     def look(self) -> None:
         """Collect the oldest generation that is due, by the collector's own thresholds."""
