@@ -97,8 +97,10 @@ class TableView(QTableView):
 
     def stack_headings(self, *, stacked: bool) -> None:
         """Write headings in two lines, or in one."""
-        lines = 2 * QFontMetrics(font(HEADING)).lineSpacing() + 12
-        self.horizontalHeader().setMinimumHeight(lines if stacked else 0)
+        lines = 2 * QFontMetrics(font(HEADING)).lineSpacing() + 12 if stacked else 0
+        if lines != self.horizontalHeader().minimumHeight():
+            self.horizontalHeader().setMinimumHeight(lines)
+            self.updateGeometry()
         self._rows.stack_headings(stacked=stacked)
 
     def viewportEvent(self, event: QEvent) -> bool:  # noqa: N802 - Qt's name
@@ -563,8 +565,9 @@ class LinesTable(TableView):
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Ask for the headings and as many lines as are to be seen at least: a page that has less is scrolled."""
-        lines = self.least_lines * self.verticalHeader().defaultSectionSize()
-        return QSize(super().minimumSizeHint().width(), self.horizontalHeader().sizeHint().height() + lines)
+        lines, heads = self.least_lines * self.verticalHeader().defaultSectionSize(), self.horizontalHeader()
+        height = max(heads.sizeHint().height(), heads.minimumHeight())
+        return QSize(super().minimumSizeHint().width(), height + lines)
 
     def _needed(self, at: int, heading: int) -> int:
         """Return the width that a heading of some width and every text of a column fit into."""
