@@ -120,7 +120,6 @@ class Page:
         return self.under or self.name
 
     def widget(self, session: Session, jobs: JobCenter) -> PageFrame:
-        """Make the page's widget."""
         module, _, name = self.make.partition(":")
         made = getattr(importlib.import_module(module), name)(session, jobs)
         if not isinstance(made, PageFrame):

@@ -93,8 +93,7 @@ class ReleasePage(PageFrame):
         self._releasing: JobHandle | None = None
         self._asking = False
         self._failure: WorkbenchError | None = None
-        self._refusal = label("", "danger", wrap=True, name=what.part("refusal"))
-        self._refusal.hide()
+        self._refusal = label("", "danger", wrap=True, name=what.part("refusal"), hidden=True)
         tip = tr("{file}. Its certificate is written beside it", file=tr(what.file))
         self._target = PathField(what.part("output"), tr("File to release into"), tip)
         self._choose = self._target.chooser(
@@ -301,8 +300,7 @@ class ReleasedPart(QWidget):
         self.step: ReleasedStep | None = None
         self._card: ReleasedCard | None = None
         pressed = button(tr(words[0]), f"{self._name}_look", tip=tr(words[1]), press=self._read)
-        self._problem = label("", "problem", wrap=True, name=f"{self._name}_look_problem")
-        self._problem.hide()
+        self._problem = label("", "problem", wrap=True, name=f"{self._name}_look_problem", hidden=True)
         self._view = view
         self._whole = stack(spacing=12)
         self.setLayout(self._whole)

@@ -131,12 +131,10 @@ class BeforeRelease:
 
     @property
     def target(self) -> Path:
-        """The file it would be released into."""
         return self.prepared.to.path
 
     @property
     def cost(self) -> Cost:
-        """What it is charged."""
         return self.prepared.cost
 
     def is_current(self, session: Session) -> bool:

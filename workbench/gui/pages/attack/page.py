@@ -259,7 +259,6 @@ class AttackForm(QWidget):
         self.changed.emit()
 
     def given(self) -> dict[str, Path | OpenTable]:
-        """Return what is given, by its name."""
         found: dict[str, Path | OpenTable] = {}
         for needed in self.attack.given:
             if needed is self._of_open:
@@ -274,17 +273,14 @@ class AttackForm(QWidget):
 
     @property
     def target(self) -> str:
-        """What is attacked, as a person calls it."""
         if self._target is None:
             return tr("generated sample")
         return self._target.currentText()
 
     def value(self) -> Parameters | None:
-        """Return what was chosen, or ``None`` while a field is refused; the reason is below it."""
         return self.form.value()
 
     def missing(self) -> str:
-        """Return what is not given yet; empty where nothing is."""
         given = self.given()
         for needed in self.attack.given:
             if needed.required and needed.name not in given:
@@ -299,7 +295,6 @@ class AttackForm(QWidget):
         return ""
 
     def retranslate(self) -> None:
-        """Say what is given in another language."""
         self._say_open()
 
 
@@ -321,7 +316,6 @@ class OutcomeChart(Chart):
     """Pixels: a higher bar says no more."""
 
     def show_outcome(self, outcome: Outcome | None) -> None:
-        """Draw an outcome, or nothing."""
         self.show_drawing(None if outcome is None else _drawing(outcome))
 
 
@@ -443,7 +437,6 @@ class AttackPage(RunPage):
 
     @property
     def form(self) -> AttackForm:
-        """The fields of the chosen attack."""
         return self._forms[self.attack.currentData()]
 
     def missing(self) -> str:
@@ -451,7 +444,6 @@ class AttackPage(RunPage):
         return ""
 
     def start(self) -> None:
-        """Run what the fields say."""
         form, request = self.form, self.form.value()
         if request is None or form.missing():
             return
@@ -489,7 +481,6 @@ class AttackPage(RunPage):
         return Reported(opened, release, control if isinstance(control, Path) else None)
 
     def refresh(self) -> None:
-        """Show what can be pressed, and why."""
         form = self.form
         self._report.setVisible(self._reported() is not None)
         self._hold.setVisible(self.session.opened is not None and form.lacks_others)
@@ -498,7 +489,6 @@ class AttackPage(RunPage):
         self.set_note(missing or tr_sentence(NOT_COVERED))
 
     def retranslate(self) -> None:
-        """Say the outcomes in another language."""
         self._list()
         self._choose()
 
@@ -547,7 +537,6 @@ class AttackPage(RunPage):
         self.outcomes.lines.show_lines([_cells(done) for done in self._done])
 
     def _show(self, at: int) -> None:
-        """Show an outcome; none where there is none."""
         done = self._done[at] if 0 <= at < len(self._done) else None
         self._result.show_parts(any_done=bool(self._done), private=done is not None and done.outcome.private)
         first, *rest = [tr(INVITATION)] if done is None else map(tr_sentence, done.outcome.words())

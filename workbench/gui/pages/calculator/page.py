@@ -98,7 +98,6 @@ class EpsilonChart(_CalculatorChart):
 
     @property
     def curves(self) -> dict[str, RunCurve]:
-        """The lines that are drawn, by accountant."""
         return dict(self._curves)
 
     def show_curves(self, curves: Sequence[RunCurve], at: float | None, *, keep: bool = False) -> None:
@@ -121,7 +120,6 @@ class EpsilonChart(_CalculatorChart):
         self.update()
 
     def drawing(self) -> Drawing:
-        """Return the lines, and a mark at the present value."""
         lines = {n: [p for p in zip(c.x, c.epsilons, strict=True) if p[1] > 0] for n, c in self._curves.items()}
         points = [point for line in lines.values() for point in line]
         if not points:
@@ -160,7 +158,6 @@ class HeatChart(_CalculatorChart):
 
     @property
     def shown(self) -> HeatMap | None:
-        """What is drawn."""
         return self._map
 
     def show_map(self, found: HeatMap, sigma: float, batch: float) -> None:
@@ -173,7 +170,6 @@ class HeatChart(_CalculatorChart):
         self.update()
 
     def drawing(self) -> Drawing:
-        """Return the cells, a frame around the present one, and the least and the largest ε."""
         found = self._map
         if found is None:
             return Drawing(title=tr(self._title), frame="none")
@@ -292,11 +288,9 @@ class FigureSlider(QWidget):
         self._show()
 
     def value(self) -> float:
-        """Return the last valid value."""
         return self._value
 
     def set_value(self, value: float) -> None:
-        """Show ``value`` without a signal."""
         self._value = min(max(value, self._low), self._high)
         self._show()
 
@@ -435,7 +429,6 @@ class CalculatorPage(PageFrame):
     # -- what is set ----------------------------------------------------------------------------------------------
 
     def run_as_set(self) -> TrainingRun:
-        """Return the run that the sliders say."""
         from workbench.privacy.accounting.run_curves import TrainingRun
 
         at = {name: slider.value() for name, slider in self.sliders.items()}
@@ -525,7 +518,6 @@ class CalculatorPage(PageFrame):
             self._facts.show_line("steps", tr("steps"), tr_number(steps, ","))
 
     def retranslate(self) -> None:
-        """Write the figures as the language that is shown now writes them."""
         for slider in self.sliders.values():
             slider.set_value(slider.value())
         if self._epsilons:

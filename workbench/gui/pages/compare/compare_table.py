@@ -91,7 +91,6 @@ class Line:
         return Drawn(name, style, found, private, constant=constant, each_prediction=each) if found else None
 
     def figures(self) -> tuple[str, str, tuple[Row, ...]]:
-        """Return its table, its model and every figure of it, for a file."""
         if self.study is not None:
             return self.dataset, self.name, self.study.rows()
         assert self.release is not None
@@ -269,7 +268,6 @@ class RunsModel(EditedModel):
         return not line.made_up and (line.study is not None or attacked)
 
     def name_at(self, at: int) -> str:
-        """Return the words that a line is found by."""
         return searched(self.lines[at])
 
     def _pin(self, at: int) -> Cell:
@@ -299,11 +297,9 @@ class RunsModel(EditedModel):
         return True
 
     def state(self) -> dict[str, str]:
-        """Return the pins."""
         return dict(self.pins)
 
     def restore(self, state: Mapping[str, str]) -> None:
-        """Pin the lines of :meth:`state` that there still are."""
         known = {line.key for line in self.lines}
         self.pins = {key: style for key, style in state.items() if key in known}
         self.refresh()

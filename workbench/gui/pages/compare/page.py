@@ -200,7 +200,7 @@ class ComparePage(PageFrame):
         tip = tr("The ε that the listed figures are of; the picture shows every tested one")
         self.epsilon = named(ChoiceBox(), "compare_epsilon", tr("ε of the listed figures"), tip)
         tip = tr("Copy the picture, its badge on it (Ctrl+C in the picture); Ctrl+C in the table copies lines")
-        self._copy = button(tr("Copy"), "compare_copy", tip=tip)
+        self._copy = button(tr("Copy"), "compare_copy", tip=tip, press=self.copy)
         self._save = button(
             tr("Save…"), "compare_save", tip=tr("Save what is drawn as PNG, SVG or CSV, its badge on it")
         )
@@ -214,7 +214,6 @@ class ComparePage(PageFrame):
         self.set_primary(
             tr("Release →"), "compare_to_release", lambda: session.go("release"), tr("Publish what you decided on")
         )
-        self._copy.clicked.connect(self.copy)
         self._save.clicked.connect(self._ask_and_save)
         self.measure.activated.connect(lambda: self._choose(self.measure))
         self.epsilon.activated.connect(lambda: self._choose(self.epsilon))
@@ -274,7 +273,6 @@ class ComparePage(PageFrame):
         self._kept.clear()
 
     def refresh(self) -> None:
-        """Show every line and draw the pinned ones."""
         from workbench.gui.pages.compare.compare_table import lines_of
 
         opened, account = self.session.opened, self.session.account.dataset
@@ -497,7 +495,6 @@ class ComparePage(PageFrame):
             read_sweep(Path(path), self.session, self.jobs)
 
     def copy(self) -> None:
-        """Put the picture on the clipboard."""
         if self.figure is not None:
             copy_curve(self.session, self.plot)
 
@@ -507,7 +504,6 @@ class ComparePage(PageFrame):
             self.save(path)
 
     def save(self, path: str) -> None:
-        """Save the picture or its figures, by the suffix."""
         from workbench.studies.comparison import lines_csv
 
         if self.figure is not None:

@@ -63,7 +63,6 @@ class Figure:
     hidden: bool
 
     def stated(self, value: float) -> str:
-        """Return a value as a person reads it."""
         return stated(value, self.kind)
 
     @property
@@ -307,12 +306,10 @@ class EstimatedRelease:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """The released rows."""
         return self.released.table.frame
 
     @property
     def path(self) -> Path:
-        """The released file."""
         return self.released.path
 
 

@@ -81,7 +81,6 @@ class EstimateChart(Chart):
     usual = QSize(264, 200)
 
     def show_column(self, column: ColumnView | None) -> None:
-        """Draw one column, or nothing."""
         strips = [f for f in column.figures if f.of in ORDER] if column and column.ends else []
         self.margins = QMarginsF(2, KEY + STRIP * len(strips) + (4 if strips else 0), 2, 22)
         self.show_drawing(_drawing(column, strips) if column and column.bars else None)
@@ -213,7 +212,6 @@ class ColumnDetail(DetailCard):
         self.fill(stack(self._name, self.figures, spacing=6), self.chart, picture_width=264)
 
     def show_column(self, column: ColumnView | None) -> None:
-        """Show one column."""
         self._name.set_whole(f"{column.name}: {tr_sentence(column.mechanism)}" if column else "")
         self.figures.lines.show_lines(lines_of(column.figures if column else ()))
         self.chart.show_column(column)
@@ -234,7 +232,6 @@ class ColumnsView(QWidget):
         self.table.selectionModel().currentRowChanged.connect(self._choose)
 
     def show_columns(self, columns: tuple[ColumnView, ...]) -> None:
-        """Show the columns of a release, the first in detail."""
         self._columns = columns
         shown = ((c, figure_cells(c.figures[0])) for c in columns if c.figures)
         self.table.lines.show_lines(
@@ -278,18 +275,15 @@ class PairView(QWidget):
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """Every figure of every pair that was estimated of this release."""
         return tuple(figure for figures in self._figures.values() for figure in figures)
 
     def offer(self, names: Sequence[str]) -> None:
-        """Offer the columns of another release."""
         self._figures = {}
         for at, box in enumerate((self.first, self.second)):
             box.offer([(name, name) for name in names], names[min(at, len(names) - 1)] if names else None)
         self._changed()
 
     def show_pair(self, names: tuple[str, str], figures: tuple[Figure, ...]) -> None:
-        """Show what was estimated for a pair."""
         self._figures[names] = figures
         if names == (self.first.currentText(), self.second.currentText()):
             self._changed()
@@ -298,7 +292,6 @@ class PairView(QWidget):
         self._changed()
 
     def say(self, words: str) -> None:
-        """Say why nothing was estimated."""
         self.table.hide()
         self.said.setText(words)
 
@@ -346,7 +339,6 @@ class RowsView(QWidget):
         self.setLayout(stack(MasterDetail(Card(self.rows, pad=8), Standing(self.summary, pad=8), heights=(1, 1))))
 
     def show_release(self, found: EstimatedRelease) -> None:
-        """Show the rows and the columns of a release."""
         self._model.numeric = frozenset(c.name for c in found.columns if c.kind in ("integer", "real"))
         self._model.show_frame(found.frame)
         estimates = {c.name: _original(c) for c in found.columns}
@@ -456,7 +448,6 @@ class EstimatePage(PageFrame):
         self.show_cancel()
 
     def retranslate(self) -> None:
-        """Say the figures of the release in the language that is shown now."""
         if self._found is not None:
             self._say_found(self._found)
 
@@ -562,7 +553,6 @@ class EstimatePage(PageFrame):
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """Every figure that was estimated of this release."""
         found = self._found
         own = tuple(figure for column in found.columns for figure in column.figures) if found is not None else ()
         return (*own, *self.pair.figures)

@@ -71,14 +71,12 @@ class WordTable(QWidget):
         self._cells: dict[tuple[int, int], QLabel] = {}
 
     def show_rows(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Show these headings and rows."""
         for line, cells in enumerate([header, *rows]):
             for column, text in enumerate(cells):
                 self._cell(line, column).setText(text)
         self.setAccessibleName("; ".join(", ".join(cells) for cells in [header, *rows]))
 
     def text(self, row: int, column: int) -> str:
-        """Return what a cell says."""
         return self._cells[row + 1, column].text()
 
     def _cell(self, line: int, column: int) -> QLabel:
@@ -142,7 +140,6 @@ class GuideCard(Card):
 
     @property
     def advice(self) -> Advice:
-        """The range that follows from the answers."""
         return advice(**{name: box.currentData() for name, box in self._boxes.items()})
 
     def retranslate(self) -> None:
@@ -299,7 +296,6 @@ class ShuffleStudy(QWidget):
     """The number of people, a button, and what came of it."""
 
     def __init__(self, session: Session, jobs: JobCenter, epsilon: Callable[[], float]) -> None:
-        """Make it; ``epsilon`` returns that of the page."""
         super().__init__()
         self._session, self._jobs, self._epsilon = session, jobs, epsilon
         self.people = named(QLineEdit("10000"), "shuffle_people", tr("People"), tr("How many people report"))
@@ -386,7 +382,6 @@ class SectionCard(Card):
         self.show_section(section)
 
     def show_section(self, section: Section) -> None:
-        """Show the same section for another ε."""
         for place, stated in enumerate(self._texts):
             text = section.text[place] if place < len(section.text) else ""
             stated.setText(tr_sentence(text))
@@ -478,7 +473,6 @@ class ExplainPage(PageFrame):
         return self.cards[name]
 
     def refresh(self) -> None:
-        """Show every section for the ε and δ of the fields."""
         delta = self._read_delta()
         if delta is None:
             return

@@ -62,7 +62,6 @@ class DeltaCap(QLineEdit):
             mark_wrong(self, wrong=False)
 
     def problem(self) -> str:
-        """Return why the text is refused; empty where it is not."""
         try:
             self._read()
         except ParameterError as error:
@@ -70,7 +69,6 @@ class DeltaCap(QLineEdit):
         return ""
 
     def value(self) -> Decimal | None:
-        """Return the cap, ``None`` where none is written or the text is refused."""
         return None if self.problem() else self._read()
 
     def _read(self) -> Decimal | None:
@@ -91,11 +89,9 @@ class OtherAccount(Entry):
         layout.addWidget(self._box)
 
     def problem(self) -> str:
-        """Return why nothing can be chosen; empty where something is."""
         return "" if self._box.currentData() else tr("there is no other account")
 
     def chosen(self) -> str:
-        """Return the account."""
         return str(self._box.currentData() or "")
 
 
@@ -126,8 +122,7 @@ class CapCard(Card):
             tr("Set the cap…"), "ledger_set_cap", tip=tr("The ledger records every change of a cap for good")
         )
         self._set.clicked.connect(self._set_cap)
-        line = lines((self._cap, 1), label("δ", "muted"), self._delta, self._set, spacing=12)
-        self._line.setLayout(line)
+        self._line.setLayout(lines((self._cap, 1), label("δ", "muted"), self._delta, self._set, spacing=12))
         self._counted = label("", "muted", wrap=True, name="ledger_counted")
         self._count = button(
             tr("Count differently…"), "ledger_count", tip=tr("Choose how the releases of this account add up")
@@ -139,8 +134,7 @@ class CapCard(Card):
             tip=tr("Let this table share the account of another one about the same people"),
         )
         self._group.clicked.connect(self._join)
-        more = lines((self._counted, 1), self._count, self._group, spacing=12)
-        self._more.setLayout(more)
+        self._more.setLayout(lines((self._counted, 1), self._count, self._group, spacing=12))
 
     def show_accounts(self, accounts: Sequence[AccountLine], titles: dict[str, str]) -> None:
         """Show the accounts of the ledger, with what a person calls each."""

@@ -83,7 +83,6 @@ class CapsAndFigures(Card):
         self.show_figures((), ())
 
     def show_view(self, key: str) -> None:
-        """Show the caps, or the figures."""
         self._segments[key].setChecked(True)
         self._stack.setCurrentWidget(self._views[key])
 
@@ -192,8 +191,7 @@ class LedgerPage(PageFrame):
         self._account = CapCard(self.session, self.jobs)
         self._older = Card(label("", "danger", wrap=True, name="ledger_older"), self._accept)
         self._older.hide()
-        self._stated = label("", "muted", wrap=True, name="ledger_told")
-        self._stated.hide()
+        self._stated = label("", "muted", wrap=True, name="ledger_told", hidden=True)
         parts = ((self._older, 0), (releases, 2), (self._caps, 1), (self._account, 0))
         self.foot.insertWidget(0, self._stated, 1)  # in place of the note: nothing above it moves
         for part, stretch in parts:

@@ -38,7 +38,6 @@ class Spending:
 
     @property
     def total(self) -> float:
-        """The sum of all charges."""
         return sum(epsilon for _, epsilon in self.charges)
 
 
@@ -55,7 +54,6 @@ class Timeline(Chart):
 
     @property
     def lines(self) -> tuple[Spending, ...]:
-        """What is drawn."""
         return self._lines
 
     def show_lines(self, lines: Sequence[Spending]) -> None:

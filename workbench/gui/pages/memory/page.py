@@ -147,11 +147,9 @@ class ChoicesCard(Card):
         self.body.addLayout(whole)
 
     def networks(self) -> tuple[Network, ...]:
-        """Return the networks that are ticked."""
         return tuple(network for network in networks.NETWORKS if self._boxes[network.name].isChecked())
 
     def study(self) -> MemoryStudy | None:
-        """Return what the form says, or ``None`` while it is refused."""
         found = self.form.value()
         assert found is None or isinstance(found, MemoryStudy)
         return found
@@ -179,7 +177,6 @@ class ChoicesCard(Card):
             field.setCursorPosition(0)
 
     def lock(self, *, locked: bool) -> None:
-        """Let nothing be changed while the study runs."""
         for part in (self._networks, self.form):
             part.setEnabled(not locked)
 
@@ -290,7 +287,6 @@ class StudyCard(Card):
         return self.result.rows[at] if self.result is not None and 0 <= at < len(self.result.rows) else None
 
     def draw(self) -> None:
-        """Draw the lines that are asked for."""
         if self.result is None:
             return
         asked, selected = self.lines.currentData(), self.selected
@@ -302,7 +298,6 @@ class StudyCard(Card):
         self.plot.show_figure(self.figure, self._session.theme, Decimal(1))
 
     def copy(self) -> None:
-        """Put the picture on the clipboard."""
         copy_curve(self._session, self.plot, chart=True)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
@@ -428,7 +423,6 @@ class MemoryPage(RunPage):
     # -- what is asked ----------------------------------------------------------------------------------------------
 
     def missing(self) -> str:
-        """Return nothing: no table is needed."""
         return ""
 
     def _find_shape(self) -> None:
@@ -480,7 +474,6 @@ class MemoryPage(RunPage):
 
     @property
     def refused(self) -> WorkbenchError | None:
-        """Why the study was not made when it was last asked for."""
         return self._failure
 
     # -- where it goes ----------------------------------------------------------------------------------------------

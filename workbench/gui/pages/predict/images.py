@@ -51,7 +51,6 @@ class ImageSource:
 
     @property
     def title(self) -> str:
-        """What a person calls them."""
         if self.opened is not None:
             return self.opened.title
         name = Path(self.paths[0]).name
@@ -165,7 +164,6 @@ class ImagesCard(Card):
 
     @property
     def source(self) -> ImageSource | None:
-        """The images that are predicted for; ``None`` while there are none."""
         if self._paths:
             return ImageSource(paths=self._paths)
         return None if self._session.images is None else ImageSource(self._session.images)
@@ -229,7 +227,6 @@ class PredictionModel(TableModel):
         self._by, self._down = NUMBER, False
 
     def height(self) -> int:
-        """Return the number of lines."""
         return len(self._order)
 
     def name_at(self, at: int) -> str:
@@ -237,7 +234,6 @@ class PredictionModel(TableModel):
         return "  ".join(cell(at).text for cell in (self._file, self._predicted, self._own))
 
     def show_predictions(self, found: ImagePredictions | None) -> None:
-        """Show other predictions, in their own order."""
         self._found, self._only_wrong = found, False
         self._by, self._down = NUMBER, False
         self._arrange()
@@ -465,23 +461,19 @@ class ImageResults(Card):
         self.matrix = ConfusionMatrix(session)
         self._wrong.toggled.connect(lambda only: self.table.lines.show_only_wrong(only=only))
         self.body.addLayout(row(label(tr("PREDICTIONS"), "caption"), None, badge()))
-        head = row((self._stated, 1), self._wrong, self._export, spacing=12)
-        self.body.addLayout(head)
+        self.body.addLayout(row((self._stated, 1), self._wrong, self._export, spacing=12))
         self.body.addWidget(self._confused)
         whole = row((self.table, 3), spacing=12)
-        side = stack(self.matrix)
-        whole.addLayout(side, 2)
+        whole.addLayout(stack(self.matrix), 2)
         self.body.addLayout(whole, 1)
         self.hide()
 
     def clear(self) -> None:
-        """Show nothing."""
         self._found = None
         self.table.show_predictions(None)
         self.hide()
 
     def show_predictions(self, found: ImagePredictions, source: ImageSource) -> None:
-        """Show what was said of the images of ``source``."""
         self._found, self._title = found, source.title
         stated = tr("{rows}. Nothing was charged.", rows=count(found.rows, "prediction"))
         if found.accuracy is not None:

@@ -75,8 +75,7 @@ class WeightsRow(QWidget):
             self._take,
         )
         self._stated = label("", "muted", wrap=True, name="predict_weights_told")
-        lines = stack(self._stated, row(label(tr("public weights")), self._field, browse), spacing=4)
-        self.setLayout(lines)
+        self.setLayout(stack(self._stated, row(label(tr("public weights")), self._field, browse), spacing=4))
         self.hide()
 
     def ask(self, checksum: str) -> None:

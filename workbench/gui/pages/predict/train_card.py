@@ -242,19 +242,17 @@ class TrainCard(Card):
             "learn_start",
             tip=tr("Verify the release, then train; charges nothing"),
         )
-        self.cancel = button(tr("Cancel"), "learn_cancel", tip=tr("Stop; no folder is written"))
+        self.cancel = button(tr("Cancel"), "learn_cancel", tip=tr("Stop; no folder is written"), press=self.stop)
         self._arrange()
         self._release.editingFinished.connect(self._look)
         self._model.currentIndexChanged.connect(lambda _index: self._show_targets())
         self._target.currentIndexChanged.connect(lambda _index: self.refresh())
         self._folder.textChanged.connect(lambda: self.refresh())
         self.start.clicked.connect(self._train)
-        self.cancel.clicked.connect(self.stop)
         self.refresh()
 
     @property
     def job(self) -> JobHandle | None:
-        """The training that runs."""
         return self._handle
 
     def offer(self, release: Path | None = None) -> None:

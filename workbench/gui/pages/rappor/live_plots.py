@@ -148,7 +148,6 @@ class Setting(RapporParameters):
 
     @property
     def parameters(self) -> RapporParameters:
-        """The parameters alone."""
         return RapporParameters(**{name: getattr(self, name) for name in RapporParameters.declared()})
 
     def at(self, key: str, value: float) -> Setting:

@@ -101,11 +101,9 @@ class ResultsView(QWidget):
 
     @property
     def private(self) -> bool:
-        """Whether what is shown follows from the rows without a charge."""
         return self._found is not None and self._found.private
 
     def show_released(self, found: Shown | None) -> None:
-        """Show what was decoded, or nothing."""
         self._found = found
         self.setVisible(found is not None)
         if found is None:
@@ -211,7 +209,6 @@ class RapporPage(ReleasePage):
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def _start_over(self) -> None:
-        """Show another table: nothing of the former one stays."""
         self._start_over_target()
         if self._results.private:
             self._results.show_released(None)
@@ -252,7 +249,6 @@ class RapporPage(ReleasePage):
         self.refresh()
 
     def _setting(self) -> Setting | None:
-        """Return what is chosen; ``None`` while a field is refused."""
         found = self.form.value()
         assert found is None or isinstance(found, Setting)
         return found

@@ -70,8 +70,7 @@ class VersionCard(Card):
             tip=tr("Give this table a budget of its own; recorded for good"),
         )
         self._other.clicked.connect(self._ask)
-        line = row((self._stated, 1), 12, self._other)
-        self.body.addLayout(line)
+        self.body.addLayout(row((self._stated, 1), 12, self._other))
         self._ways = label("", wrap=True, name="release_who_pays")
         self.body.addWidget(self._ways)
         session.account_changed.connect(self.refresh)
@@ -124,8 +123,7 @@ class AccountName(QWidget):
         title = label(tr("Account’s public name"))
         title.setToolTip(tr(NAME))
         title.setBuddy(self._name)
-        line = row(title, self._name, self._give, (self._stated, 1))
-        self.setLayout(line)
+        self.setLayout(row(title, self._name, self._give, (self._stated, 1)))
         self._name.editingFinished.connect(self._take)
         self._give.clicked.connect(self._ask)
         session.plan_changed.connect(self.refresh)
@@ -133,7 +131,6 @@ class AccountName(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Show the name that the plan states, against the one that the ledger knows."""
         plan, account = self._session.plan, self._session.account
         self._name.setText(plan.account)
         mark_wrong(self._name, wrong=False)

@@ -173,8 +173,7 @@ class SettingsPage(ReleasePage):
 
     def _add_buttons(self, *others: QWidget) -> None:
         """Add ``others``, Release and the button that leads on once it is done to the foot."""
-        self._onward = button("", "release_onward", "primary")
-        self._onward.clicked.connect(self._go_on)
+        self._onward = button("", "release_onward", "primary", press=self._go_on)
         self._name_onward(done=False)
         for part in (*others, self._release, self._onward):
             self.foot.addWidget(part)
@@ -183,7 +182,6 @@ class SettingsPage(ReleasePage):
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def _start_over(self) -> None:
-        """Show another table: nothing of the former one stays."""
         for pane in self._panes.values():
             pane.start_over()
         self._pane = None
@@ -278,7 +276,6 @@ class SettingsPage(ReleasePage):
         self.refresh()
 
     def refresh(self) -> None:
-        """Show what can be pressed, what prevents it, and the cost against the account."""
         session, pane, running = self.session, self._pane, self._releasing is not None
         opened, images = session.opened, session.images
         self._bar.setVisible(images is None)
@@ -470,11 +467,9 @@ class SettingsPage(ReleasePage):
 
     @property
     def refused(self) -> WorkbenchError | None:
-        """Why the table cannot be released, or was not when it was last asked for."""
         return table_refusal(self.session) or super().refused
 
     def certain_refusal(self) -> WorkbenchError | None:
-        """Return why the request, or the ledger, is certain to refuse it."""
         if self._problem_found is not None:
             return self._problem_found
         return self.over_cap() if self._refused_for_certain() else None

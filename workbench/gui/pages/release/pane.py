@@ -72,8 +72,7 @@ class WayPane(Card):
             written=lambda key: key in self.written,
         )
         self.delta = DeltaEntry(f"{what.name}_delta")
-        self._problem = label("", "problem", wrap=True, name=f"{what.name}_field_problem")
-        self._problem.hide()
+        self._problem = label("", "problem", wrap=True, name=f"{what.name}_field_problem", hidden=True)
         self.below: tuple[QWidget, ...] = ()
         self.others: tuple[QWidget, ...] = ()
         self.results: ReleasedPart | None = None
@@ -222,19 +221,15 @@ class DerivedPane(WayPane):
         self.body.addStretch(1)
 
     def request(self) -> Parameters | None:
-        """Return what the fields say."""
         return self.form.value()
 
     def state(self) -> dict[str, Any]:
-        """Return what the fields say, too; ``None`` while they are refused."""
         return {**super().state(), "request": self.form.value()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Show what the fields said."""
         super().restore(state)
         if state["request"] is not None:
             self.form.set_value(state["request"])
 
     def fields(self) -> tuple[QWidget, ...]:
-        """Return the form and δ."""
         return self.form, self.delta

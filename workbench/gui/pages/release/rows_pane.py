@@ -112,26 +112,21 @@ class RowsPane(WayPane):
         self.body.addStretch(1)
 
     def value(self) -> Chosen | None:
-        """Return the plan's ε; noisy rows have no request beside the plan."""
         return Chosen(None, self.session.plan.epsilon)
 
     def hindrance(self) -> tuple[str, str]:
-        """Return that nothing is protected."""
         if self.session.plan.protected:
             return "", ""
         return tr("Nothing is protected: there is nothing to release under a guarantee."), "protect"
 
     def forecast(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Foreseen:
-        """Return the forecast of every column."""
         found = forecast(plan)
         return Foreseen(chosen, found.epsilon_total, Decimal(0), found, found.outside, local=True)
 
     def show_foreseen(self, found: Foreseen | None) -> None:
-        """Show the plan; mechanisms and shares once they are known."""
         self.show_plan(None if found is None else found.facts, again=self.session.has_released(self.session.plan))
 
     def asked(self, found: Foreseen) -> Asked:
-        """Return the table with noise."""
         opened = self.session.opened
         assert opened is not None
         return Asked(worth=worth_words(found.facts, opened.rows_under(self.session.plan)), way="rows")

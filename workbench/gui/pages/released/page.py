@@ -103,7 +103,6 @@ class PairPicture(Chart):
         self._names = ("", "")
 
     def show_pair(self, names: tuple[str, str], tables: tuple[NDArray[np.float64], NDArray[np.float64]]) -> None:
-        """Show another pair."""
         self._names, self._tables = names, tables
         words = tr("{one} across, {other} upwards: the darker, the more rows.", one=names[0], other=names[1])
         self.setToolTip(words)
@@ -111,7 +110,6 @@ class PairPicture(Chart):
         self.update()
 
     def drawing(self) -> Drawing:
-        """Return both tables."""
         if self._tables is None:
             return Drawing(frame="none")
         wide = (self.width() - GAP) / 2
@@ -148,8 +146,7 @@ class QualityCard(Card):
         self._ask.clicked.connect(self._start)
         report = report_button(session, jobs, "quality_report", self._reported)
         self.body.addLayout(row(self._ask, report, None))
-        self._state = label("", "muted", wrap=True, name="quality_state")
-        self._state.hide()
+        self._state = label("", "muted", wrap=True, name="quality_state", hidden=True)
         self.body.addWidget(self._state)
         self.scores = BarLines(session, "quality_score", tr("of held-out rows"), tr("score"))
         self._words = label("", "muted", wrap=True, name="quality_words")
@@ -165,7 +162,6 @@ class QualityCard(Card):
 
     @property
     def found(self) -> Quality | None:
-        """What is shown."""
         return self._found
 
     def _start(self) -> None:

@@ -93,8 +93,7 @@ class BeforeCard(Card):
         choose.clicked.connect(self._choose)
         self.folder.textEdited.connect(self.changed)
         place = self._place = QWidget()
-        line = row(label(tr("folder"), "muted"), (self.folder, 1), choose)
-        place.setLayout(line)
+        place.setLayout(row(label(tr("folder"), "muted"), (self.folder, 1), choose))
         title = caption(tr("BEFORE IT STARTS"), explain)
         self.raise_cap = button(
             tr("Raise the cap…"),
@@ -110,8 +109,7 @@ class BeforeCard(Card):
         self._quiet.toggled.connect(self._say_quiet)
         self._quiet.toggled.connect(self.changed)
         self._quiet_line = QWidget()
-        quiet = row(self._quiet, (self._quiet_words, 1), spacing=12)
-        self._quiet_line.setLayout(quiet)
+        self._quiet_line.setLayout(row(self._quiet, (self._quiet_words, 1), spacing=12))
         self._say_quiet()
         stated = (title, left, self._problem, self._missing, self.raise_cap)
         for part in (*stated, self._quiet_line, test, place):
@@ -120,13 +118,11 @@ class BeforeCard(Card):
 
     @property
     def place(self) -> Path | None:
-        """The folder, or ``None`` where none is given."""
         text = self.folder.text().strip()
         return Path(text) if text else None
 
     @property
     def quiet(self) -> bool:
-        """Whether no private figure is to be shown."""
         return self._quiet.isChecked()
 
     def lock(self, *, locked: bool) -> None:
@@ -146,7 +142,6 @@ class BeforeCard(Card):
         self._say_quiet()
 
     def set_problem(self, text: str) -> None:
-        """Say why there is no cost; nothing where there is."""
         say(self._problem, text)
 
     def show_figures(
@@ -252,8 +247,7 @@ class ExpectedLine(QWidget):
         self._of: object = None
         self._asked: Callable[[], tuple[object, Parameters | None, ImageSet | None]] | None = None
         self._handle: JobHandle | None = None
-        head = panel(row(label(tr("expected accuracy"), "muted"), None, self._ask))
-        self.setLayout(stack(head, self._stated))
+        self.setLayout(stack(panel(row(label(tr("expected accuracy"), "muted"), None, self._ask)), self._stated))
 
     def follow(self, asked: Callable[[], tuple[object, Parameters | None, ImageSet | None]]) -> None:
         """Ask ``asked`` what would be trained: something that can be compared, its parameters, public images."""
@@ -363,16 +357,13 @@ class TestImages(QWidget):
         self._choose.clicked.connect(self._ask)
         self._drop = button("×", "train_test_drop", "link", tip=tr("Test with none"), accessible=tr("Test with none"))
         self._drop.clicked.connect(self.forget)
-        line = row(label(tr("public test images"), "muted"), (self._stated, 1), self._drop, self._choose)
-        self.setLayout(line)
+        self.setLayout(row(label(tr("public test images"), "muted"), (self._stated, 1), self._drop, self._choose))
         self._drop.hide()
 
     def forget(self) -> None:
-        """Test with none."""
         self._show(None, tr(NONE))
 
     def lock(self, *, locked: bool) -> None:
-        """Let nothing be changed while a run goes on."""
         self._choose.setEnabled(not locked)
         self._drop.setEnabled(not locked)
 
@@ -449,8 +440,7 @@ class PausedCard(Card):
             tr("Give up…"), "train_give_up", "link", tip=tr("End this run for good and remove its checkpoint")
         )
         leave.clicked.connect(self.give_up_asked)
-        line = row(label("↺", "accent"), (self._text, 1), resume, leave)
-        self.body.addLayout(line)
+        self.body.addLayout(row(label("↺", "accent"), (self._text, 1), resume, leave))
         self.hide()
 
     def show_run(self, run: PausedTraining | None, *, running: bool) -> None:

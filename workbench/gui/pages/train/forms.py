@@ -136,8 +136,7 @@ class ModelList(QWidget):
         self._offer: Offer | None = None
         self._about = label("", "muted", wrap=True, name="train_about")
         self._lines = stack(spacing=2)
-        whole = stack(self._lines, self._about, spacing=8)
-        self.setLayout(whole)
+        self.setLayout(stack(self._lines, self._about, spacing=8))
         self._holder = QWidget()
         self._lines.addWidget(self._holder)
         self._buttons: dict[str, QRadioButton] = {}
@@ -288,7 +287,6 @@ class ModelForms(Card):
         self.refresh()
 
     def set_roomy(self, *, roomy: bool) -> None:
-        """Take more width where the page has it."""
         least = scaled(WIDTH, WIDE)
         self.setMinimumWidth(least)  # also of a wide page, which can be made narrow again
         self.setMaximumWidth(WIDE if roomy else least)
@@ -298,12 +296,10 @@ class ModelForms(Card):
 
     @property
     def chosen_model(self) -> Learner | Network:
-        """The descriptor of the chosen model."""
         return self._models[self.model]
 
     @property
     def is_network(self) -> bool:
-        """Whether the chosen model is trained step by step."""
         return isinstance(self.chosen_model, Network)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
@@ -342,7 +338,6 @@ class ModelForms(Card):
                 self._show()
 
     def choose(self, model: str) -> None:
-        """Show the form of ``model``."""
         self.model = model
         if not self.is_network and not self.epsilon.text().strip():  # a network alone may have it follow from its noise
             self._show_epsilon(self._session.plan.epsilon)
@@ -476,7 +471,6 @@ class ModelForms(Card):
     # -- the values -------------------------------------------------------------------------------------------------
 
     def value(self) -> Parameters | None:
-        """Return what the form says, or ``None`` while it is refused."""
         try:
             stated = self._stated()
         except ParameterError:
@@ -493,7 +487,6 @@ class ModelForms(Card):
         self._edited()
 
     def show_plan(self, plan: DpSgdPlan) -> None:
-        """Choose the network of ``plan`` and show its parameters."""
         self.choose(plan.network)
         self._take(plan)
 
@@ -522,7 +515,6 @@ class ModelForms(Card):
             self._take(type(present).from_plain({**kept, **stated}))
 
     def lock(self, *, locked: bool) -> None:
-        """Let nothing be changed while a run goes on."""
         for part in (self.target, self.list, self.epsilon, self._follow, *self._forms.values()):
             part.setEnabled(not locked)
 

@@ -74,8 +74,7 @@ class TrainPage(RunPage):
         column = stack(self.paused, self.before, (self.going, 1), (self.study, 1), spacing=12)
         column.addStretch(0)  # what no run and no curve takes, where a column to predict is still to be chosen
         self._column = column
-        whole = row((self.forms, 1), (scrolled(column, "train_area"), 3), spacing=12)
-        self.body.addLayout(whole, 1)
+        self.body.addLayout(row((self.forms, 1), (scrolled(column, "train_area"), 3), spacing=12), 1)
         self._pause = button(
             tr("Pause"), "train_pause", tip=tr("Stop after this step and keep a checkpoint to go on from")
         )
@@ -227,7 +226,6 @@ class TrainPage(RunPage):
 
     @property
     def refused(self) -> WorkbenchError | None:
-        """Why the model cannot be trained, or was not when it was last asked for."""
         over = None if self._preflight is None else self._refused(self._preflight)
         refused = model_refusal(self.session) if self.session.images is None else None
         return refused or over or self._failure
@@ -248,7 +246,6 @@ class TrainPage(RunPage):
     # -- the run --------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Ask once more, then charge, train and release."""
         from workbench.gui.pages.train.messages import WATCHED, question
 
         parameters, found, folder = self.forms.value(), self._preflight, self.before.place
@@ -449,5 +446,4 @@ class TrainPage(RunPage):
             raise_cap(self, self.session, self.jobs, refused)
 
     def _refused(self, found: Preflight) -> BudgetRefusedError | None:
-        """Return what the ledger would say to the charge, in ε and in δ."""
         return self.session.account.refusal(found.epsilon, found.delta)

@@ -64,7 +64,6 @@ class StepChart(Chart):
 
     @property
     def points(self) -> tuple[tuple[int, float], ...]:
-        """The (step, value) pairs that are drawn."""
         return tuple(self._points)
 
     def begin(self, steps: int, target: float | None = None, cap: float | None = None) -> None:
@@ -85,7 +84,6 @@ class StepChart(Chart):
         return (tr("target ε"), target, True), (tr("cap leaves ε"), cap, cap <= FAR * target)
 
     def add(self, step: int, value: float) -> None:
-        """Take the newest value."""
         if self._rising and self._points and value < self._points[-1][1]:
             self._points = [(s, min(v, value)) for s, v in self._points]
         self._points.append((step, value))
@@ -115,7 +113,6 @@ class StepChart(Chart):
         return at_most(value) if self._rising else plain(value)
 
     def drawing(self) -> Drawing:
-        """Return grid, limits and line, and the line that is expected up to the target."""
         drawn = [value for _, value, near in self.limits if near]
         top = rounded_up(max([self._top / 1.08, *drawn, *(v for _, v in self._points)]) * 1.08) or 1.0
         last = max(self._steps, 1)
@@ -185,7 +182,6 @@ class WhereChart(Chart):
         self.hide()
 
     def show_stages(self, stages: Stages) -> None:
-        """Show the result of a study; nothing where there is none."""
         self.stages = stages
         self.setVisible(bool(stages))
         self.setAccessibleName(tr("Where the accuracy went: {stages}", stages=went_words(stages)) if stages else "")
@@ -200,7 +196,6 @@ class WhereChart(Chart):
         return QSize(200, self.sizeHint().height())
 
     def drawing(self) -> Drawing | None:
-        """Return the bars and the sentence."""
         if not self.stages:
             return None
         lines = [
@@ -238,13 +233,11 @@ class NormChart(Chart):
         return above / sum(spread.counts)
 
     def begin(self, steps: int) -> None:
-        """Show nothing."""
         self._spread = None
         self.setAccessibleName(tr(NORMS))
         self.update()
 
     def take(self, spread: Spread) -> None:
-        """Show the newest histogram."""
         self._spread = spread
         if self.clipped is not None:
             self.setAccessibleName(
@@ -258,7 +251,6 @@ class NormChart(Chart):
         self.update()
 
     def drawing(self) -> Drawing:
-        """Return bars, the line at the clipping norm and the edges."""
         first, counts = LABELS.index("1"), self._spread.counts if self._spread is not None else ()
         return Drawing(
             (
@@ -388,8 +380,7 @@ class RunCard(Card):
         )
         head, second, upper, lower = QWidget(), QWidget(), QWidget(), QWidget()
         head.setLayout(row(label(tr("THE RUN"), "caption"), None, self._badge))
-        pace = row((self._speed, 1), self.ask_where, spacing=12)
-        second.setLayout(pace)
+        second.setLayout(row((self._speed, 1), self.ask_where, spacing=12))
         charts: QHBoxLayout = row(self.accuracy, self.loss, spacing=16)
         upper.setLayout(charts)
         lower.setLayout(row(self.epsilon, self.norms, spacing=16))
@@ -417,7 +408,6 @@ class RunCard(Card):
 
     @property
     def charts(self) -> tuple[StepChart | NormChart, ...]:
-        """The four charts."""
         return self.accuracy, self.loss, self.epsilon, self.norms
 
     def show_kind(self, no_steps: str) -> None:
@@ -429,7 +419,6 @@ class RunCard(Card):
         say(self._no_steps, no_steps)
 
     def clear(self) -> None:
-        """Show no run."""
         self.step = self.steps = 0
         self._paused = False
         for chart in self.charts:
@@ -494,7 +483,6 @@ class RunCard(Card):
             widget.setVisible(self._steps_shown and not self.quiet)
 
     def show_stages(self, stages: Stages) -> None:
-        """Show where the accuracy goes."""
         self.where.show_stages(stages)
         self._report_choosing()
         into_sight(self)
@@ -520,7 +508,6 @@ class RunCard(Card):
             self.epsilon.add(taken, epsilon)
 
     def notify(self, text: str) -> None:
-        """Say how the run ended."""
         say(self._outcome, text)
         self._speed.set_whole(self._pace.over())
         if text:  # what was said on the way gives its room to the charts

@@ -71,12 +71,10 @@ class TableRows:
 
     @property
     def table(self) -> Table:
-        """The rows."""
         return self.opened.table
 
     @property
     def account(self) -> str | None:
-        """The public name of the account that pays."""
         return self.plan.account
 
     def preflight(self, model: str, parameters: Parameters) -> Preflight:
@@ -91,7 +89,6 @@ class TableRows:
         return preflight(None if network else learner(model), parameters, self.plan, self.target, self.rows)
 
     def task(self, run: NetworkRun) -> NetworkTask:
-        """Return the training of a network."""
         from workbench.release.model.network_task import Checkpoints
         from workbench.release.model.training_work import table_work
         from workbench.sanitize.origin import require_confirmed
@@ -122,7 +119,6 @@ class ImageRows:
 
     @property
     def table(self) -> Table:
-        """The images as rows."""
         return self.opened.table
 
     def preflight(self, model: str, parameters: Parameters) -> Preflight:
@@ -136,7 +132,6 @@ class ImageRows:
         return network_preflight(parameters, features, opened.table.rows, people, opened.outside)
 
     def task(self, run: NetworkRun) -> NetworkTask:
-        """Return the training of a network."""
         from workbench.deep.features import ImageFeatures
         from workbench.release.model.network_task import Checkpoints, NetworkTask, TestSet
 

@@ -293,11 +293,9 @@ class ResultsTable(SettingsTable):
         """Keep the order while a study adds lines."""
 
     def lines(self) -> list[list[str]]:
-        """Return the texts in the order in which they are shown."""
         return [self.line(row).split("\t") for row in self.in_sight()]
 
     def copy(self) -> None:
-        """Put the selected lines, or all of them, on the clipboard as text."""
         head = [f"# {self._badge}"] if self._badge else []
         rows = self.chosen() or self.in_sight()
         texts = [*head, "\t".join(headings(self, range(len(COLUMNS)))), *map(self.line, rows)]

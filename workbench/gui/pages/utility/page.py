@@ -434,7 +434,6 @@ class UtilityPage(RunPage):
         return self.panel.close_it() or super().escape()
 
     def copy(self) -> None:
-        """Put what is shown on the clipboard: the curve as an image, the table as text."""
         if self._snapshot is None:
             return
         if self._switch[TABLE].isChecked():
@@ -454,7 +453,6 @@ class UtilityPage(RunPage):
             self.save(path)
 
     def save(self, path: str) -> None:
-        """Save the picture or the figures, by the suffix."""
         figure = self.figure
         if figure is not None and self._snapshots:
             results = [shot.result for shot in self._snapshots.values()]

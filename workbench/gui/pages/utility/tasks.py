@@ -64,11 +64,9 @@ class LiveCurve:
         self._latest: Snapshot | None = None
 
     def put(self, snapshot: Snapshot) -> None:
-        """Leave a snapshot in place of the former."""
         self._latest = snapshot
 
     def take(self) -> Snapshot | None:
-        """Return the newest snapshot where there is one that was not taken yet."""
         taken, self._latest = self._latest, None
         return taken
 

@@ -369,11 +369,9 @@ class FiguresModel(EditedModel):
         self.refresh()
 
     def state(self) -> Any:
-        """Return the ticks and the numbers of bins."""
         return {name: frozenset(ticks) for name, ticks in self._ticks.items()}, dict(self._bins)
 
     def restore(self, state: Any) -> None:
-        """Take back ticks and numbers of bins, of the columns that are still protected."""
         ticks, bins = state
         names = {column.name for column in self._columns}
         self._ticks |= {name: set(ticked) for name, ticked in ticks.items() if name in names}
@@ -428,7 +426,6 @@ class FiguresModel(EditedModel):
         self.refresh()
 
     def height(self) -> int:
-        """Return the number of columns of the plan."""
         return len(self._columns)
 
     def _can(self, column: DraftColumn, what: str) -> bool:

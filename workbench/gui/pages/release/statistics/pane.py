@@ -66,7 +66,6 @@ class HistogramPicture(Chart):
     usual = QSize(400, 180)
 
     def show_bars(self, bars: tuple[Bar, ...], name: str) -> None:
-        """Show the histogram called ``name``, or nothing."""
         self.show_drawing(_drawing(bars, name) if bars else None)
 
 
@@ -149,7 +148,6 @@ class ResultsCard(Card):
         self.show_view(FIGURES)
 
     def show_released(self, found: Released | None) -> None:
-        """Show other figures, or none."""
         self._found = found
         self._statistic.clear()
         self._histogram.clear()
@@ -165,7 +163,6 @@ class ResultsCard(Card):
         self.show_view(FIGURES)
 
     def show_view(self, key: str) -> None:
-        """Show the table or the picture."""
         self._segments[key].setChecked(True)
         self._stack.setCurrentWidget(self._views[key])
         self._statistic.setVisible(key == FIGURES)
@@ -284,10 +281,8 @@ class StatisticsPane(WayPane):
         self._count.toggled.connect(lambda _on: self.chose("count"))
         self._expected = label("", "muted", name="statistics_count_expected")
         self._further = self._made_further()
-        self._sizes = label("", "muted", wrap=True, name="statistics_group_sizes")
-        self._sizes.hide()
-        head = lines(label(tr("WHAT IS RELEASED"), "caption"), None, self._filter, row(usual, none))
-        self.body.addLayout(head)
+        self._sizes = label("", "muted", wrap=True, name="statistics_group_sizes", hidden=True)
+        self.body.addLayout(lines(label(tr("WHAT IS RELEASED"), "caption"), None, self._filter, row(usual, none)))
         self.body.addWidget(self.table, 1)
         self.body.addWidget(self._problem)
         groups = lines(row(label(tr("groups by"), "muted"), self._by[0]), row(label(tr("and"), "muted"), self._by[1]))
@@ -334,27 +329,22 @@ class StatisticsPane(WayPane):
         return TABLE if len(self._groups()) > 1 else COUNT
 
     def hindrance(self) -> tuple[str, str]:
-        """Return that there is no protected column."""
         if self.session.plan.protected:
             return "", ""
         return tr("The plan protects no column, and only of protected ones are there figures: protect one."), "protect"
 
     def nothing_asked(self) -> str:
-        """Return that nothing is ticked."""
         return "" if self.request().figures else tr("Nothing is ticked: tick a figure of a column.")
 
     def foreseen(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Checked:
-        """Return what to expect of every figure."""
         return checked(plan, rows, chosen, cancel)
 
     def title(self, chosen: Chosen) -> str:
-        """Return of how many columns."""
         figures = chosen.request.figures  # type: ignore[union-attr]
         columns = {name for one in figures for name in (*one.columns, *(one.by or ()))}
         return tr("statistics of {columns}", columns=count(len(columns), "column"))
 
     def start_over(self) -> None:
-        """Take everything from another table and its plan."""
         for box in self._by:
             box.clear()
         self._tick(self._count, on=True)
@@ -364,7 +354,6 @@ class StatisticsPane(WayPane):
         super().start_over()
 
     def follow(self) -> None:
-        """Show what follows from table and plan, but for what a person has chosen here."""
         self.model.follow()
         names = [(column.name, column.name) for column in self.session.plan.protected]
         for column in self.session.plan.protected:
@@ -379,7 +368,6 @@ class StatisticsPane(WayPane):
         super().follow()
 
     def show_foreseen(self, found: Foreseen | None) -> None:
-        """Show what to expect of every figure."""
         checked = None if found is None else found.facts
         self.model.show_checked(checked)
         self.table.make_room()
@@ -396,11 +384,9 @@ class StatisticsPane(WayPane):
         say(self._sizes, checked.sizes if checked is not None else "")
 
     def fields(self) -> tuple[QWidget, ...]:
-        """Return the ticks, the groups and δ."""
         return self.table, *self._by, self.delta
 
     def enable(self, on: bool) -> None:
-        """Let the settings be changed, or not while a release goes on."""
         super().enable(on)
         self._show_groups()
         self._count.setEnabled(on and bool(self._groups()))
@@ -418,7 +404,6 @@ class StatisticsPane(WayPane):
         super().chose(key)
 
     def state(self) -> dict[str, Any]:
-        """Return the groups, too, and whether their rows are counted."""
         groups = tuple(box.currentData() for box in self._by)
         ticked = {name: box.isChecked() for name, box in {"count": self._count, **self._further}.items()}
         return {**super().state(), "groups": groups, **ticked}

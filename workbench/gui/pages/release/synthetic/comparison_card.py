@@ -63,13 +63,11 @@ class ImpossibleEditor(QWidget):
         self._line.editingFinished.connect(self._take)
         self._more = button(tr("Add…"), "synthetic_impossible_add", tip=tr("Choose two columns and the values"))
         self._more.clicked.connect(self._ask)
-        line = row((self._line, 1), self._more)
-        self.setLayout(line)
+        self.setLayout(row((self._line, 1), self._more))
         self.setFocusProxy(self._line)
         self.follow()
 
     def follow(self) -> None:
-        """Show what the plan declares."""
         self._line.setText("; ".join(self._session.plan.impossible))
         mark_wrong(self._line, wrong=False)
         self._more.setEnabled(len(_open_to_choice(self._session)) > 1)
@@ -127,7 +125,6 @@ class _Two(Entry):
         self._offer(0)
 
     def statement(self) -> str:
-        """Return what is declared, as it is written."""
         return " & ".join(f"{column.currentText()} = {value.currentText().strip()}" for column, value in self._boxes)
 
     def problem(self) -> str:
@@ -217,8 +214,7 @@ class ComparisonCard(Card):
         self.body.addLayout(row(self.title, None, self.badge))
         self.figure = label("", "figure", name=f"{name}_error")
         self.words = label("", "muted", wrap=True, name=f"{name}_words")
-        line = row(self.figure, (self.words, 1))
-        self.body.addLayout(line)
+        self.body.addLayout(row(self.figure, (self.words, 1)))
         self.learned = label("", "muted", wrap=True, name=f"{name}_learned")
         self.invented = label("", "warn", wrap=True, name=f"{name}_invented")
         self._beside = (self.learned, self.invented)

@@ -119,18 +119,15 @@ class SyntheticPane(WayPane):
         self.below = (self._preview_card, self.results, view)
 
     def request(self) -> SynthesisParameters | None:
-        """Return the settings; ``None`` while a field is refused, or no rows are asked for."""
         found = self.form.value()
         return None if found is None else SynthesisParameters(**vars(found))
 
     def start_over(self) -> None:
-        """Take everything from another table and its plan."""
         self.form.write(cuts="")
         self._forget_preview()
         super().start_over()
 
     def follow(self) -> None:
-        """Show what follows from table and plan, but for what a person has chosen here."""
         session = self.session
         chosen = self._chosen("target") if "target" in self._own else session.target
         names = [column.name for column in session.plan.protected]
@@ -151,7 +148,6 @@ class SyntheticPane(WayPane):
         super().follow()
 
     def fields(self) -> tuple[QWidget, ...]:
-        """Return every setting."""
         return self.form, self.delta, self._impossible
 
     def _arrange(self) -> None:
@@ -188,18 +184,15 @@ class SyntheticPane(WayPane):
         super().chose(key)
 
     def state(self) -> dict[str, Any]:
-        """Return all settings."""
         return {**super().state(), **self.form.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Show the settings."""
         super().restore(state)
         self.form.restore(state)
         self._follow_target()
         self._say_steps()
 
     def hindrance(self) -> tuple[str, str]:
-        """Return that a column is published as it is, or none is protected."""
         plan = self.session.plan
         kept = [column.name for column in plan.columns if column.action == "keep"]
         if kept:
@@ -213,7 +206,6 @@ class SyntheticPane(WayPane):
         return ("", "") if plan.protected else (tr("No column is left to synthesise: protect at least one."), "protect")
 
     def foreseen(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Checked:
-        """Return what would be counted."""
         return checked(plan, rows, chosen, cancel)
 
     def unrounded(self, chosen: Chosen) -> bool:
@@ -221,7 +213,6 @@ class SyntheticPane(WayPane):
         return chosen.request.cuts is None  # type: ignore[union-attr]
 
     def title(self, chosen: Chosen) -> str:
-        """Return how many rows."""
         return count(chosen.request.rows or 0, "synthetic row")  # type: ignore[union-attr]
 
     def _follow_target(self) -> None:
@@ -257,7 +248,6 @@ class SyntheticPane(WayPane):
         self._preview_card.hide()
 
     def show_others(self, *, ready: bool) -> None:
-        """Show the preview and the button that draws it."""
         self._again.setEnabled(ready)
         self._again.setText(tr("Another draw") if self._draw else tr("Draw a preview"))
         self._preview_card.setVisible(self._draw > 0)
