@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLayout, QPushButton, QVBoxLayout, QWidget
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session, State
 from workbench.gui.style.language import again, tr, tr_later
 from workbench.gui.style.stylesheet import MARGIN
-from workbench.gui.widgets.basic import Elided, button, lines, row, scrolled
+from workbench.gui.widgets.basic import Elided, Row, Stack, button, lines, row, scrolled
 from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.params import WorkbenchError
 
@@ -127,7 +127,7 @@ class Page:
         return made
 
 
-class _Body(QVBoxLayout):
+class _Body(Stack):
     """The layout of a page's content, which is scrolled only where it has less than its least height."""
 
     _asked = False
@@ -200,17 +200,17 @@ class PageFrame(QWidget):
         self._put_off: list[Callable[[], object]] = []
         self.setObjectName(f"page_{page.name}")
         self.setAccessibleName(tr(page.title))
-        self.header: QHBoxLayout = lines()
+        self.header: Row = lines()
         self._beside = _Beside(self._place_header)
         self._beside.setLayout(self.header)
         self._tabs: QWidget = QWidget()
         self._head = row(None)
-        self.body: QVBoxLayout = _Body()
+        self.body: Stack = _Body()
         self.body.setSpacing(GAP)
         self.body.setContentsMargins(0, 0, 0, 0)
         self._note = Elided("", "muted", least=120)
         self._note.setObjectName(f"note_{page.name}")
-        self.foot: QHBoxLayout = row((self._note, 1))
+        self.foot: Row = row((self._note, 1))
         self._layers = whole = QVBoxLayout(self)
         whole.setContentsMargins(MARGIN, 16, MARGIN, 12)
         whole.setSpacing(GAP)

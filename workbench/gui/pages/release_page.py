@@ -305,8 +305,7 @@ class ReleasedPart(QWidget):
         self._whole = stack(spacing=12)
         self.setLayout(self._whole)
         self._line = panel(row(pressed, None))
-        for part in (self._line, self._problem):
-            self._whole.addWidget(part)
+        self._whole.add(self._line, self._problem)
         self.hide()
         view.hide()
 

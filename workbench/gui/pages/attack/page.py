@@ -554,9 +554,7 @@ class _Result(Standing):
         heading = panel(row(label(tr("WHAT IT FOUND"), "caption"), None, private))
         both = panel(row((scrolled(stack(said, words, None), "attack_words_area"), 1), (chart, 1), spacing=16))
         self._private, self._chart, self._table = private, chart, table
-        self.body.addWidget(heading)
-        self.body.addWidget(both, 3)
-        self.body.addWidget(table, 2)
+        self.body.add(heading, (both, 3), (table, 2))
 
     def show_parts(self, *, any_done: bool, private: bool) -> None:
         """Show the picture and the table once there is an outcome, and the badge where that is private."""

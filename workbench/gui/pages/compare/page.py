@@ -232,8 +232,7 @@ class ComparePage(PageFrame):
         self._show_asked()
 
     def _arrange(self) -> None:
-        for part in (self._badge, self.filter, self._sweep, self._copy, self._save):
-            self.header.addWidget(part)
+        self.header.add(self._badge, self.filter, self._sweep, self._copy, self._save)
         shortcut = QShortcut(QKeySequence.StandardKey.Copy, self.plot, self.copy)
         shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         choices = label(tr("Metric"), "muted"), self.measure, 12, label(tr("at ε ="), "muted"), self.epsilon, None

@@ -424,17 +424,14 @@ class EstimatePage(PageFrame):
         )
         self._open.clicked.connect(lambda: self.session.open_asked.emit(self._release.text().strip()))
         source = Card(lines(row(*named_by), row(*certified_by), spacing=20), row((self._said, 1), self._open), pad=12)
-        self.header.addWidget(self.columns.filter)
-        for segment in self._segments.values():
-            self.header.addWidget(segment)
+        self.header.add(self.columns.filter, *self._segments.values())
         self._segments[COLUMNS].setChecked(True)
         heading = label(tr("What does a released table say of the original?"), "heading")
         about = label(tr(EMPTY), "muted", wrap=True, name="estimate_empty")
         self._empty = panel(stack(None, heading, about, None, margins=(48, 0, 48, 0)))
         self._places: dict[str, QWidget] = {COLUMNS: self.columns, PAIRS: self.pair, ROWS: self.rows}
         self._views = views(self._empty, *self._places.values())
-        self.body.addWidget(source)
-        self.body.addWidget(self._views, 1)
+        self.body.add(source, (self._views, 1))
 
     def refresh(self) -> None:
         assert self.primary is not None

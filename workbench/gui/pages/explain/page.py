@@ -134,8 +134,7 @@ class GuideCard(Card):
             row(self._range, 12, self._low, self._high, None),
         )
         source = tr("The ranges narrow what is common in the field. {source}.", source=SOURCE)
-        for part in (heading, panel(lines), panel(ends), self._reasons, self._near, label(source, "muted", wrap=True)):
-            self.body.addWidget(part)
+        self.body.add(heading, panel(lines), panel(ends), self._reasons, self._near, label(source, "muted", wrap=True))
         self._show()
 
     @property
@@ -187,8 +186,7 @@ class PublishedCard(Card):
         sources = " · ".join(dict.fromkeys(d.source for d in DEPLOYMENTS))
         care = tr("Compare with care: an ε of one day and an ε of all releases together are different promises.")
         cited = label(tr("Sources: {sources}.", sources=sources), "muted", wrap=True)
-        for part in (label(tr("What have others published?"), "heading"), label(care, wrap=True), table, cited):
-            self.body.addWidget(part)
+        self.body.add(label(tr("What have others published?"), "heading"), label(care, wrap=True), table, cited)
 
     def retranslate(self) -> None:
         rows = [
@@ -373,8 +371,7 @@ class SectionCard(Card):
         self._texts = [
             label("", wrap=True, name=f"explain_{section.name}_{place}") for place in range(_MOST_PARAGRAPHS)
         ]
-        for part in (label(tr_sentence(section.title), "heading"), *self._texts, *pictures):
-            self.body.addWidget(part)
+        self.body.add(label(tr_sentence(section.title), "heading"), *self._texts, *pictures)
         self.table: WordTable | None = None
         if section.table is not None:
             self.table = WordTable(f"explain_{section.name}_table", words=section.table.words)
@@ -427,8 +424,7 @@ class ExplainPage(PageFrame):
         self._halves = row(*((column, 1) for column in self._columns), spacing=12)
         self._lay_out(wide=False)
         self._area = scrolled(self._halves, "explain_area", sideways=True)
-        self.body.addWidget(Card(entries, self._problem, pad=12))
-        self.body.addWidget(self._area, 1)
+        self.body.add(Card(entries, self._problem, pad=12), (self._area, 1))
         self.set_note(tr("Nothing here reads the table, and nothing costs anything."))
         Explainable(self.epsilon.field, session, lambda: Asked(self.epsilon.value(), self._read_delta() or Decimal(0)))
         self.epsilon.value_changed.connect(lambda _value: self.refresh())

@@ -78,8 +78,7 @@ class CapsAndFigures(Card):
         self._segments = segments(self, "ledger_show_", titles, self.show_view)
         for view in self._views.values():
             self._stack.addWidget(view)
-        self.body.addLayout(row(self._caption, *self._segments.values(), None))
-        self.body.addWidget(self._stack, 1)
+        self.body.add(row(self._caption, *self._segments.values(), None), (self._stack, 1))
         self.show_figures((), ())
 
     def show_view(self, key: str) -> None:
@@ -183,10 +182,7 @@ class LedgerPage(PageFrame):
         self._views[LIST].setChecked(True)
         head.setLayout(row(caption(tr("RELEASES"), ask), *self._views.values(), None, self._filter))
         self._timeline = Timeline(self.session, "ledger_timeline")
-        releases.body.addWidget(head)
-        releases.body.addWidget(self._timeline, 1)
-        releases.body.addWidget(self._empty)
-        releases.body.addWidget(self._releases, 2)
+        releases.body.add(head, (self._timeline, 1), self._empty, (self._releases, 2))
         self._caps = CapsAndFigures(self.session, self._accounts)
         self._account = CapCard(self.session, self.jobs)
         self._older = Card(label("", "danger", wrap=True, name="ledger_older"), self._accept)

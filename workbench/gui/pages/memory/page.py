@@ -256,9 +256,7 @@ class StudyCard(Card):
         both = QWidget()
         self._both = row(self.plot, self.table, spacing=BETWEEN)
         both.setLayout(self._both)
-        self.body.addLayout(lines(*self._segments.values(), 4, self.lines, None, self._filter))
-        self.body.addWidget(both, 1)
-        self.body.addWidget(stated)
+        self.body.add(lines(*self._segments.values(), 4, self.lines, None, self._filter), (both, 1), stated)
         shortcut = QShortcut(QKeySequence.StandardKey.Copy, self.plot, self.copy)
         shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         self.lines.activated.connect(self.draw)
@@ -406,8 +404,7 @@ class MemoryPage(RunPage):
     def _arrange(self) -> None:
         back = button(tr("← Train"), "memory_way_train", "link", tip=tr("Back to training"))
         back.clicked.connect(lambda: self.session.go("train"))
-        for part in (back, self._copy, self._save):
-            self.header.addWidget(part)
+        self.header.add(back, self._copy, self._save)
         empty, hint = Card(), label(tr(EMPTY), "muted", wrap=True, name="memory_empty")
         hint.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         inviting = stack(None, hint, None)

@@ -157,8 +157,7 @@ class ImagesCard(Card):
         )
         folder.clicked.connect(self._ask_for_folder)
         line = row((self._stated, 1), self._open, files, folder)
-        self.body.addWidget(label(tr("IMAGES"), "caption"))
-        self.body.addLayout(line)
+        self.body.add(label(tr("IMAGES"), "caption"), line)
         session.table_changed.connect(self._new_images)
         self.refresh()
 

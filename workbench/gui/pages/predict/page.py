@@ -174,9 +174,7 @@ class PredictPage(PageFrame):
             tr(LEARN), "predict_learn", "link", tip=tr("A model of a release costs nothing beyond the release")
         )
         self._learn.clicked.connect(self._show_training)
-        model.body.addWidget(self._problem)
-        model.body.addWidget(self._weights)
-        model.body.addWidget(self._facts)
+        model.body.add(self._problem, self._weights, self._facts)
         self._train = button(
             tr("Train a model →"),
             "predict_train",

@@ -200,11 +200,8 @@ class RapporPage(ReleasePage):
         layout = stack((above, 1), self._released, (self._results, 1), spacing=12)
         title = label(tr("values"), "muted")
         title.setBuddy(self._source)
-        self.header.addWidget(title)
-        self.header.addWidget(self._source)
-        self.body.addWidget(scrolled(layout, "rappor_area"), 1)
-        self.body.addWidget(self._refusal)
-        self.body.addWidget(self._into_line(self._release))
+        self.header.add(title, self._source)
+        self.body.add((scrolled(layout, "rappor_area"), 1), self._refusal, self._into_line(self._release))
 
     # -- what is shown --------------------------------------------------------------------------------------------
 

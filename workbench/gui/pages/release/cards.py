@@ -244,18 +244,9 @@ class CostCard(Card):
         self._explain.clicked.connect(lambda: session.explain(of_plan(session).epsilon))
         Explainable(self, session, lambda: of_plan(session))
         head = caption(tr("WHAT IT COSTS"), self._explain)
-        for part in (
-            head,
-            self._figure,
-            self._means,
-            self._facts,
-            self._high,
-            self._short,
-            self.use_rest,
-            self.raise_cap,
-        ):
-            self.body.addWidget(part)
-        self.body.addStretch(1)
+        self.body.add(
+            head, self._figure, self._means, self._facts, self._high, self._short, self.use_rest, self.raise_cap, None
+        )
 
     def show_cost(self, found: Foreseen | None, facts: tuple[FactOf, ...], *, done: bool) -> None:
         """Show a cost against the account.
@@ -342,9 +333,7 @@ class OutsideCard(Card):
         self.setObjectName("release_outside")
         self.setAccessibleName(tr("What the guarantee does not cover"))
         self._text = label("", wrap=True, name="release_outside_text")
-        self.body.addWidget(label(tr("OUTSIDE THE GUARANTEE"), "caption"))
-        self.body.addWidget(self._text)
-        self.body.addStretch(1)
+        self.body.add(label(tr("OUTSIDE THE GUARANTEE"), "caption"), self._text, None)
 
     def show_outside(self, sentences: tuple[str, ...] | None) -> None:
         """Show the sentences; ``None`` while they are not known."""
@@ -369,14 +358,13 @@ class OnlyModelsCard(Card):
         self.setObjectName("release_of_images")
         self._session = session
         self._facts = Facts()
-        for part in (
+        self.body.add(
             label(tr("Only trained networks can be released of images"), "heading"),
             label(tr(LEAVES), wrap=True, name="release_leaves"),
             label(tr(STAYS), "muted", wrap=True, name="release_stays"),
             self._facts,
-        ):
-            self.body.addWidget(part)
-        self.body.addStretch(1)
+            None,
+        )
         session.account_changed.connect(self.refresh)
         session.table_changed.connect(self.refresh)
         self.refresh()

@@ -111,8 +111,7 @@ class SettingsPage(ReleasePage):
         )
         self._train.clicked.connect(lambda: session.go("train"))
         self._add_buttons()
-        for way in (self._better, self._train):
-            self.foot.addWidget(way)
+        self.foot.add(self._better, self._train)
         self._unnamed = True
         self._target.textChanged.connect(self._named)
         session.table_changed.connect(self._start_over)
@@ -175,8 +174,7 @@ class SettingsPage(ReleasePage):
         """Add ``others``, Release and the button that leads on once it is done to the foot."""
         self._onward = button("", "release_onward", "primary", press=self._go_on)
         self._name_onward(done=False)
-        for part in (*others, self._release, self._onward):
-            self.foot.addWidget(part)
+        self.foot.add(*others, self._release, self._onward)
         self.primary = look(self._release, "primary")
 
     # -- what is shown --------------------------------------------------------------------------------------------
@@ -517,8 +515,7 @@ class Sections(QWidget):
         if pane is not None:
             while self._holder.count():
                 self._holder.takeAt(0)
-            for part in pane.below:
-                self._holder.addWidget(part)
+            self._holder.add(*pane.below)
             self._below.show()
         self._arrange()
         if pane is not None:

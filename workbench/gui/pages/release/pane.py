@@ -215,10 +215,7 @@ class DerivedPane(WayPane):
         self.body.addWidget(label(tr_sentence(known.released).upper(), "caption"))
         if known.help:
             self.body.addWidget(label(as_sentence(tr_sentence(known.help)), "muted", wrap=True))
-        self.body.addWidget(explained(self.form))
-        self.body.addWidget(self._problem)
-        self.body.addWidget(DeltaLine(self.delta))
-        self.body.addStretch(1)
+        self.body.add(explained(self.form), self._problem, DeltaLine(self.delta), None)
 
     def request(self) -> Parameters | None:
         return self.form.value()

@@ -97,7 +97,7 @@ class RowsPane(WayPane):
         )
         self._change.clicked.connect(lambda: session.go("protect"))
         self._invalid = label("", "muted", wrap=True, name="release_invalid")
-        for part in (
+        self.body.add(
             self._title,
             self._size,
             self._learn,
@@ -107,9 +107,8 @@ class RowsPane(WayPane):
             holder,
             self._means,
             self._invalid,
-        ):
-            self.body.addWidget(part)
-        self.body.addStretch(1)
+            None,
+        )
 
     def value(self) -> Chosen | None:
         return Chosen(None, self.session.plan.epsilon)

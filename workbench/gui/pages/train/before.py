@@ -112,8 +112,7 @@ class BeforeCard(Card):
         self._quiet_line.setLayout(row(self._quiet, (self._quiet_words, 1), spacing=12))
         self._say_quiet()
         stated = (title, left, self._problem, self._missing, self.raise_cap)
-        for part in (*stated, self._quiet_line, test, place):
-            self.body.addWidget(part)
+        self.body.add(*stated, self._quiet_line, test, place)
         self.set_problem("")
 
     @property

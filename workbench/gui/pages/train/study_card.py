@@ -42,17 +42,15 @@ class StudyCard(Card):
         self._place = stack()
         self._holder.setLayout(self._place)
         self._plot: QWidget | None = None
-        self.body.addWidget(label(tr("ACCURACY TO EXPECT"), "caption"))
-        self.body.addWidget(self._words)
-        self.body.addLayout(row(self._onward, None))
-        self.body.addWidget(self._holder, 100)
+        self.body.add(
+            label(tr("ACCURACY TO EXPECT"), "caption"), self._words, row(self._onward, None), (self._holder, 100)
+        )
         self._meanings = label("", "muted", wrap=True, name="train_meanings")
         self._of_settings = look(QWidget(), "clear")
         self._of_settings.setLayout(
             stack(rule(), label(tr("WHAT THE SETTINGS MEAN"), "caption"), self._meanings, spacing=8)
         )
-        self.body.addWidget(self._of_settings)
-        self.body.addStretch(1)
+        self.body.add(self._of_settings, None)
         for part in (self._holder, self._of_settings):
             part.hide()
         session.runs_changed.connect(self._draw)

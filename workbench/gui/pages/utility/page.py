@@ -119,8 +119,7 @@ class UtilityPage(RunPage):
         tip = tr("What each step of privacy takes from a model's accuracy, and what would give it back")
         why = button(tr("Where accuracy goes →"), "utility_way_why", "link", tip=tip)
         why.clicked.connect(lambda: self.session.go("why"))
-        for part in (why, *self._switch.values(), self._copy, self._save):
-            self.header.addWidget(part)
+        self.header.add(why, *self._switch.values(), self._copy, self._save)
 
     def _connect(self) -> None:
         session = self.session
@@ -141,8 +140,7 @@ class UtilityPage(RunPage):
         figures = panel(stack(8, panel(row(None, badge(), 12)), self.table))
         self._views = views(inviting, self.plot, figures)
         picture = Card(self._views, pad=4)
-        self.body.addWidget(self.setup)
-        self.body.addWidget(picture, 1)
+        self.body.add(self.setup, (picture, 1))
         session = self.session
         ask = explain_button(session, "curve_explain", lambda: of_one_row(session, session.plan.epsilon))
         self._says = Card(panel(row((self._words, 1), ask, spacing=16)), pad=12)

@@ -141,10 +141,9 @@ class ResultsCard(Card):
         )
         self._copy.clicked.connect(lambda: self.table.copy_cells(whole=True))
         head = row(*self._segments.values(), 4, self._statistic, self._histogram, 8, self._stated, None, self._copy)
-        self.body.addWidget(label(tr("RELEASED FIGURES"), "caption"))
-        self.body.addLayout(head)
-        self.body.addWidget(self._stack, 1)
-        self.body.addWidget(label(tr(INTERVALS), "muted", wrap=True))
+        self.body.add(
+            label(tr("RELEASED FIGURES"), "caption"), head, (self._stack, 1), label(tr(INTERVALS), "muted", wrap=True)
+        )
         self.show_view(FIGURES)
 
     def show_released(self, found: Released | None) -> None:
@@ -286,14 +285,10 @@ class StatisticsPane(WayPane):
         self.body.addWidget(self.table, 1)
         self.body.addWidget(self._problem)
         groups = lines(row(label(tr("groups by"), "muted"), self._by[0]), row(label(tr("and"), "muted"), self._by[1]))
-        for part in (self._count, self._expected):
-            groups.addWidget(part)
-        groups.addStretch(1)
-        self.body.addLayout(groups)
-        self.body.addLayout(lines(*self._further.values(), None))
+        groups.add(self._count, self._expected, None)
+        self.body.add(groups, lines(*self._further.values(), None))
         self._steps = label("", "muted", wrap=True, name="statistics_steps")
-        for below in (self._sizes, self._steps, DeltaLine(self.delta)):
-            self.body.addWidget(below)
+        self.body.add(self._sizes, self._steps, DeltaLine(self.delta))
         view = ResultsCard(session, page.jobs)
         self.results = ReleasedPart(
             page,

@@ -241,9 +241,7 @@ class ComparisonCard(Card):
         self._stated = dict.fromkeys(LOOKS, "")
         # The views first: they stay where they are when the sentences below them come and go.
         self.body.insertLayout(1, row(*self._segments.values(), 4, self._choice, 8, self._facts, None))
-        for part in self._beside:
-            self.body.addWidget(part)
-        self.body.addWidget(self._pictures, 1)
+        self.body.add(*self._beside, (self._pictures, 1))
         self.show_view(SPREAD)
 
     def _press(self, key: str) -> None:

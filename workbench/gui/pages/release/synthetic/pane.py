@@ -155,13 +155,9 @@ class SyntheticPane(WayPane):
         title = label(tr("impossible"))
         title.setBuddy(self._impossible)
         self.form.append(title, self._impossible)
-        self.body.addWidget(self.form)
-        for part in (self._help, self._problem):
-            self.body.addWidget(part)
+        self.body.add(self.form, self._help, self._problem)
         self._steps = label("", "muted", wrap=True, name="synthetic_steps")
-        self.body.addWidget(self._steps)
-        self.body.addWidget(DeltaLine(self.delta))
-        self.body.addStretch(1)
+        self.body.add(self._steps, DeltaLine(self.delta), None)
 
     def show_foreseen(self, found: Foreseen | None) -> None:
         """Show how many parts a range is cut into while nobody has said so."""
