@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMarginsF, QModelIndex, QPointF, QRectF, QSize, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
@@ -21,14 +20,12 @@ from workbench.gui.pages.estimate.figures import (
     ColumnView,
     EstimatedRelease,
     Figure,
-    estimate_release,
-    estimate_two,
+    estimated,
+    estimated_pair,
     export_figures,
     in_full,
-    pair_figures,
     stated,
 )
-from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
@@ -59,13 +56,9 @@ from workbench.gui.widgets.master_detail import DetailCard, MasterDetail, Standi
 from workbench.gui.widgets.path_field import PathField
 from workbench.gui.widgets.table_model import Cell, Column
 from workbench.gui.widgets.table_view import LinesTable, TableFilter
+from workbench.jobs import Job
 from workbench.params import WorkbenchError
 from workbench.render.fonts import scaled
-
-if TYPE_CHECKING:
-    from workbench.gui.pages.estimate.figures import EstimatedRelease
-    from workbench.sanitize.estimates.pair import PairEstimate
-
 
 FILL = 0.45
 STRIP, STRIPS_LETTERS = 15, 11
@@ -340,7 +333,7 @@ class RowsView(QWidget):
 
     def show_release(self, found: EstimatedRelease) -> None:
         self._model.numeric = frozenset(c.name for c in found.columns if c.kind in ("integer", "real"))
-        self._model.show_frame(found.frame)
+        self._model.show_frame(found.released.table.frame)
         estimates = {c.name: _original(c) for c in found.columns}
         kept = Cell(tr("published as it was"), "warn")
         lines = [(*map(Cell, line), estimates.get(line[0], kept)) for line in found.summary]
@@ -482,7 +475,10 @@ class EstimatePage(PageFrame):
         self._forget()
         self._say(tr("Verifying and estimating…"))
         beside = Path(certificate) if certificate else None
-        handle = self.follow(estimate_release(self.jobs, Path(text), beside, self._show, self._refused))
+        job = Job(tr("Estimating from a release"), partial(estimated, Path(text), beside), about=Path(text).name)
+        handle = self.follow(
+            self.jobs.start(job, key="estimate-release", on_result=self._show, on_failure=self._refused)
+        )
         handle.cancelled.connect(lambda: self._say(tr("Cancelled.")))
 
     def _forget(self) -> None:
@@ -500,23 +496,22 @@ class EstimatePage(PageFrame):
     def _say_found(self, found: EstimatedRelease) -> None:
         self.columns.show_columns(found.columns)
         self.rows.show_release(found)
-        outside = " ".join(map(tr_sentence, found.outside))
+        document = found.released.document
+        outside = " ".join(map(tr_sentence, document.get("outside_guarantee", ())))
         said = tr(
             "✓ File and certificate agree: {rows}, ε = {epsilon}, release {release_id}. Intervals hold at 95 % each.",
             rows=count(found.released.rows, "row"),
-            epsilon=at_most(float(found.epsilon)),
-            release_id=found.release_id,
+            epsilon=at_most(float(document["guarantee"]["epsilon"])),
+            release_id=document["release_id"],
         )
         self._say(f"{said} {tr('Not covered by ε: {outside}', outside=outside)}" if outside else said, "")
 
     def _refused(self, error: BaseException) -> None:
-        if isinstance(error, WorkbenchError):
-            from workbench.release.certificate import NOTHING_TO_ESTIMATE
+        from workbench.release.certificate import NOTHING_TO_ESTIMATE
 
-            synthetic = (error.code, error.field) == (NOTHING_TO_ESTIMATE, "synthetic")
-            self._say(sentence(error), "" if synthetic else "danger", rows=synthetic)
-        else:
-            self._say(tr("That failed: this is a bug in the program, see the log."), "danger")
+        known = isinstance(error, WorkbenchError) and (error.code, error.field)
+        synthetic = known == (NOTHING_TO_ESTIMATE, "synthetic")
+        self._say(self.session.told(error), "" if synthetic else "danger", rows=synthetic)
 
     def _show_view(self, name: str) -> None:
         if self._found is not None:
@@ -532,19 +527,16 @@ class EstimatePage(PageFrame):
     def _estimate_pair(self, first: str, second: str) -> None:
         if self._found is None or self.running:
             return
-        names = (first, second)
+        names, about = (first, second), tr("{first} and {second}", first=first, second=second)
         self.pair.say(tr("Estimating…"))
-        handle = self.follow(
-            estimate_two(self.jobs, self._found, names, lambda made: self._show_pair(names, made), self._pair_refused)
+        job = Job(tr("Estimating a pair of columns"), partial(estimated_pair, self._found.released, names), about=about)
+        handle = self.jobs.start(
+            job,
+            key="estimate-pair",
+            on_result=partial(self.pair.show_pair, names),
+            on_failure=lambda error: self.pair.say(self.session.told(error)),
         )
-        handle.cancelled.connect(lambda: self.pair.say(tr("Cancelled.")))
-
-    def _show_pair(self, names: tuple[str, str], made: PairEstimate) -> None:
-        self.pair.show_pair(names, pair_figures(made))
-
-    def _pair_refused(self, error: BaseException) -> None:
-        known = sentence(error) if isinstance(error, WorkbenchError) else tr("That failed: a bug in the program.")
-        self.pair.say(known)
+        self.follow(handle).cancelled.connect(lambda: self.pair.say(tr("Cancelled.")))
 
     # -- what leaves ----------------------------------------------------------------------------------------------
 
@@ -557,17 +549,15 @@ class EstimatePage(PageFrame):
     def _ask_and_export(self) -> None:
         if self._found is None:
             return
-        suggested = str(self._found.path.with_name(f"{self._found.path.stem}-estimates.csv"))
+        released, figures = self._found.released.path, self.figures
+        suggested = str(released.with_name(f"{released.stem}-estimates.csv"))
         chosen = ask_where_to_save(self, tr("Export the estimates"), suggested, tr("CSV (*.csv)"))
         if chosen:
-            target = Path(chosen)
-            done = count(len(self.figures), "estimate")
-            export_figures(
-                self.jobs,
-                self.figures,
-                target,
-                self._found.path,
-                lambda path: self.session.notify(
-                    "info", tr("Exported {done} to {name}: public, as the release is.", done=done, name=path.name)
-                ),
-            )
+            job = Job(tr("Exporting estimates"), partial(export_figures, figures, Path(chosen), released))
+            self.jobs.start(job, on_result=lambda path: self._exported(path, len(figures)))
+
+    def _exported(self, path: Path, figures: int) -> None:
+        done = count(figures, "estimate")
+        self.session.notify(
+            "info", tr("Exported {done} to {name}: public, as the release is.", done=done, name=path.name)
+        )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ from workbench.gui.pages.ledger.tasks import (
     LedgerView,
     accept_copy,
     export_ledger,
-    read_ledger,
+    ledger_view,
     verify_chain,
 )
 from workbench.gui.pages.ledger.timeline import Spending, Timeline
@@ -40,6 +41,7 @@ from workbench.gui.widgets.table_model import Cell, Column
 from workbench.gui.widgets.table_view import LinesTable, TableFilter
 from workbench.gui.widgets.way_bar import ROWS as NOISY
 from workbench.gui.widgets.way_bar import inside
+from workbench.jobs import Job
 from workbench.render.fonts import scaled
 
 if TYPE_CHECKING:
@@ -233,7 +235,8 @@ class LedgerPage(PageFrame):
     def refresh(self) -> None:
         self._account.refresh()
         if self.isVisible():
-            read_ledger(self.jobs, self._show, self._not_read)
+            job = Job(tr("Reading the ledger"), ledger_view)
+            self.jobs.start(job, key="ledger", shown=False, on_result=self._show, on_failure=self._not_read)
 
     def retranslate(self) -> None:
         self._say_checked("")
@@ -318,7 +321,7 @@ class LedgerPage(PageFrame):
     # -- what it does ---------------------------------------------------------------------------------------------
 
     def _verify(self) -> None:
-        verify_chain(self.jobs, self._show_faults)
+        self.jobs.start(Job(tr("Verifying the ledger"), verify_chain), key="verify_ledger", on_result=self._show_faults)
 
     def _show_faults(self, faults: list[str]) -> None:
         checked = tr("Checked at {time} UTC.", time=format(datetime.now(UTC), "%H:%M:%S"))
@@ -335,8 +338,9 @@ class LedgerPage(PageFrame):
     def _export(self) -> None:
         path = ask_where_to_save(self, tr("Export the ledger"), "ledger.json", tr("JSON (*.json)"))
         if path:
-            export_ledger(
-                self.jobs, Path(path), lambda done: self.session.notify("info", tr("Exported to {file}.", file=done))
+            job = Job(tr("Exporting the ledger"), partial(export_ledger, Path(path)))
+            self.jobs.start(
+                job, on_result=lambda done: self.session.notify("info", tr("Exported to {file}.", file=done))
             )
 
     def _accept_copy(self) -> None:

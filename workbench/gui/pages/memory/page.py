@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QScrollArea, QStackedWidget, QWidget
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QScrollArea, QWidget
 
 from workbench.deep import networks
 from workbench.deep.memory import PHASES
@@ -19,10 +21,25 @@ from workbench.gui.pages.curve_actions import copy_curve, in_language, save_curv
 from workbench.gui.pages.memory import PAGE
 from workbench.gui.pages.run_page import RunPage
 from workbench.gui.session.error_text import sentence
-from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
-from workbench.gui.widgets.basic import Card, button, hold, label, lines, look, named, row, rule, segments, stack
+from workbench.gui.widgets.basic import (
+    Card,
+    button,
+    hold,
+    label,
+    lines,
+    look,
+    named,
+    panel,
+    row,
+    rule,
+    say,
+    segments,
+    stack,
+    views,
+)
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.curve_plot import CurvePlot
 from workbench.gui.widgets.dialogs import ask_where_to_save
@@ -36,60 +53,37 @@ from workbench.render.memory_figure import decimals, memory_figure, phases_figur
 from workbench.render.values import CurveFigure
 from workbench.signals.events import Progress
 
-STUDY, SHAPE = "memory_study", "memory_shape"
+if TYPE_CHECKING:
+    from workbench.sanitize.plan import Plan
+
 EVERY = 50
 """Settings between two reports of the progress."""
 
 
-def run_study(
-    jobs: JobCenter,
-    study: MemoryStudy,
-    networks: Sequence[Network],
-    show: Callable[[StudyResult], None],
-    refuse: Callable[[BaseException], None],
-) -> JobHandle:
+def studied(study: MemoryStudy, networks: Sequence[Network], emit: Emit, cancel: CancelToken) -> StudyResult:
     """Work out the memory of every setting; reads no data."""
+    from workbench.deep.memory import LIBRARIES, PROCESS, available
+    from workbench.deep.memory_study import CPU, MB, compare
 
-    def work(emit: Emit, cancel: CancelToken) -> StudyResult:
-        from workbench.deep.memory import LIBRARIES, PROCESS, available
-        from workbench.deep.memory_study import CPU, MB, compare
+    def progress(done: int, total: int) -> None:
+        if done % EVERY == 0:
+            emit(Progress(done, total, tr_later("settings")))
 
-        def progress(done: int, total: int) -> None:
-            if done % EVERY == 0:
-                emit(Progress(done, total, tr_later("settings")))
-
-        fit = None if study.fit is None else int(study.fit * MB)
-        if fit is None and study.device == CPU:
-            fit = max(1, available(CPU) - PROCESS - LIBRARIES)  # it trains in a process of its own
-        return compare(study, networks, fit, progress, cancel)
-
-    return jobs.start(Job(tr("Memory study"), work), key=STUDY, on_result=show, on_failure=refuse)
+    fit = None if study.fit is None else int(study.fit * MB)
+    if fit is None and study.device == CPU:
+        fit = max(1, available(CPU) - PROCESS - LIBRARIES)  # it trains in a process of its own
+    return compare(study, networks, fit, progress, cancel)
 
 
-def find_shape(session: Session, jobs: JobCenter, show: Callable[[str, int], None]) -> JobHandle | None:
-    """Find what a network would read of the table or images that are open, as the form says it, and the classes."""
-    images, opened, target, draft = session.images, session.opened, session.target, session.plan
-    if images is not None:
-        shape = images.table.shape
-        show(f"{shape.channels},{shape.height},{shape.width}", len(images.table.classes))
-        return None
-    if opened is None or target is None or draft.problems():
-        return None
+def shape_of(plan: Plan, target: str, emit: Emit, cancel: CancelToken) -> tuple[str, int] | None:
+    """Return what a network would read of a table, as the form says it, and how many classes; ``None`` for neither."""
+    from workbench.release.model.preflight import network_features
 
-    def work(emit: Emit, cancel: CancelToken) -> tuple[str, int] | None:
-        from workbench.release.model.preflight import network_features
-
-        try:
-            features = network_features(draft.plan(), target)
-        except WorkbenchError:
-            return None  # a target that no network predicts: the form stays as it is
-        return str(int(features.width)), len(features.classes)
-
-    def apply(found: tuple[str, int] | None) -> None:
-        if found is not None:
-            show(*found)
-
-    return jobs.start(Job(tr("Memory study"), work), key=SHAPE, shown=False, on_result=apply)
+    try:
+        features = network_features(plan, target)
+    except WorkbenchError:
+        return None  # a target that no network predicts: the form stays as it is
+    return str(int(features.width)), len(features.classes)
 
 
 # -- the page ---------------------------------------------------------------------------------------------------------
@@ -120,7 +114,7 @@ class ChoicesCard(Card):
         hold(self, WIDTH)
         self._boxes: dict[str, QCheckBox] = {}
         self._touched = False
-        boxes = QWidget()
+        self._networks = boxes = QWidget()
         grid = QGridLayout(boxes)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setVerticalSpacing(2)
@@ -141,10 +135,7 @@ class ChoicesCard(Card):
         self.form.changed.connect(self.changed)
         self._show_beginnings()
         self._given = ""
-        self._networks = boxes
-        whole = stack(label(tr("NETWORKS TO COMPARE"), "caption"))
-        whole.addWidget(explained(self.form, boxes, rule()), 1)
-        self.body.addLayout(whole)
+        self.body.add(label(tr("NETWORKS TO COMPARE"), "caption"), (explained(self.form, boxes, rule()), 1))
 
     def networks(self) -> tuple[Network, ...]:
         return tuple(network for network in networks.NETWORKS if self._boxes[network.name].isChecked())
@@ -253,10 +244,10 @@ class StudyCard(Card):
         stated.setFixedHeight(REMARKS_HEIGHT)
         stated.setAccessibleName(tr("Why the curves look so"))
         stated.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        both = QWidget()
         self._both = row(self.plot, self.table, spacing=BETWEEN)
-        both.setLayout(self._both)
-        self.body.add(lines(*self._segments.values(), 4, self.lines, None, self._filter), (both, 1), stated)
+        self.body.add(
+            lines(*self._segments.values(), 4, self.lines, None, self._filter), (panel(self._both), 1), stated
+        )
         shortcut = QShortcut(QKeySequence.StandardKey.Copy, self.plot, self.copy)
         shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         self.lines.activated.connect(self.draw)
@@ -405,16 +396,10 @@ class MemoryPage(RunPage):
         back = button(tr("← Train"), "memory_way_train", "link", tip=tr("Back to training"))
         back.clicked.connect(lambda: self.session.go("train"))
         self.header.add(back, self._copy, self._save)
-        empty, hint = Card(), label(tr(EMPTY), "muted", wrap=True, name="memory_empty")
+        hint = label(tr(EMPTY), "muted", wrap=True, name="memory_empty")
         hint.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        inviting = stack(None, hint, None)
-        inviting.setContentsMargins(48, 0, 48, 0)
-        empty.body.addLayout(inviting)
-        self._views = QStackedWidget()
-        for view in (empty, self.found):
-            self._views.addWidget(view)
-        right = QWidget()
-        right.setLayout(stack(self._problem, self._views))
+        self._views = views(Card(stack(None, hint, None, margins=(48, 0, 48, 0))), self.found)
+        right = panel(stack(self._problem, self._views))
         self.body.addLayout(lines(self.choices, (right, 1), spacing=12), 1)
 
     # -- what is asked ----------------------------------------------------------------------------------------------
@@ -423,7 +408,18 @@ class MemoryPage(RunPage):
         return ""
 
     def _find_shape(self) -> None:
-        find_shape(self.session, self.jobs, self.choices.show_shape)
+        """Find what a network would read of the table or images that are open."""
+        images, target, draft = self.session.images, self.session.target, self.session.plan
+        if images is not None:
+            shape = images.table.shape
+            self.choices.show_shape(f"{shape.channels},{shape.height},{shape.width}", len(images.table.classes))
+        elif self.session.opened is not None and target is not None and not draft.problems():
+            job = Job(tr("Memory study"), partial(shape_of, draft.plan(), target))
+            self.jobs.start(job, key="memory_shape", shown=False, on_result=self._show_shape)
+
+    def _show_shape(self, found: tuple[str, int] | None) -> None:
+        if found is not None:
+            self.choices.show_shape(*found)
 
     def _what(self) -> object:
         return self.choices.networks(), self.choices.study()
@@ -436,8 +432,9 @@ class MemoryPage(RunPage):
         study, networks = self.choices.study(), self.choices.networks()
         if study is None or not networks:
             return
-        self._failure, what = None, self._what()
-        self.follow(run_study(self.jobs, study, networks, lambda found: self._show(what, found), self._refuse))
+        self._failure, show = None, partial(self._show, self._what())
+        job = Job(tr("Memory study"), partial(studied, study, networks))
+        self.follow(self.jobs.start(job, key="memory_study", on_result=show, on_failure=self._refuse))
 
     def _refuse(self, error: BaseException) -> None:
         if isinstance(error, WorkbenchError):
@@ -456,8 +453,7 @@ class MemoryPage(RunPage):
 
     def refresh(self) -> None:
         study, networks, chosen = self.choices.study(), self.choices.networks(), self.found.selected
-        self._problem.setText("" if self._failure is None else sentence(self._failure))
-        self._problem.setVisible(self._failure is not None)
+        say(self._problem, "" if self._failure is None else sentence(self._failure))
         self.choices.lock(locked=self.running)
         for part in (self._copy, self._save):
             part.setEnabled(self.found.result is not None)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QCheckBox
 
-from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
@@ -58,42 +58,26 @@ class ImageSource:
         return tr_n("{name} and {n} other", "{name} and {n} others", others, name=name) if others else name
 
 
-def predict_for(
-    jobs: JobCenter,
-    model: OpenModel,
-    source: ImageSource,
-    show: Callable[[ImagePredictions], None],
-    refuse: Callable[[BaseException], None],
-) -> JobHandle:
-    """Ask ``model`` about the images of ``source``; they are read first where they are not open."""
+def image_predictions(model: OpenModel, source: ImageSource, emit: Emit, cancel: CancelToken) -> ImagePredictions:
+    """Return what ``model`` says of the images of ``source``, which are read first where they are not open."""
+    from workbench.release.ledger.study_note import note_study
+    from workbench.release.model.image_predictions import images_to_predict, predict_images
 
-    def work(emit: Emit, cancel: CancelToken) -> ImagePredictions:
-        from workbench.release.ledger.study_note import note_study
-        from workbench.release.model.image_predictions import images_to_predict, predict_images
-
-        if source.opened is not None:
-            images = source.opened.table
-        else:
-            images = images_to_predict(model, source.paths, emit=emit, cancel=cancel)
-        if images.labelled:
-            note_study(images, "predict", emit=emit)
-        return predict_images(model, images, emit, cancel)
-
-    return jobs.start(Job(tr("Predicting"), work, about=source.title), on_result=show, on_failure=refuse)
+    if source.opened is not None:
+        images = source.opened.table
+    else:
+        images = images_to_predict(model, source.paths, emit=emit, cancel=cancel)
+    if images.labelled:
+        note_study(images, "predict", emit=emit)
+    return predict_images(model, images, emit, cancel)
 
 
-def export_predictions(
-    jobs: JobCenter, found: ImagePredictions, output: Path, done: Callable[[Path], None]
-) -> JobHandle:
+def export_predictions(found: ImagePredictions, output: Path, emit: Emit, cancel: CancelToken) -> Path:
     """Write the predictions as CSV; the file appears whole, or not at all."""
+    from workbench.release.model.image_predictions import write_image_predictions
 
-    def work(emit: Emit, cancel: CancelToken) -> Path:
-        from workbench.release.model.image_predictions import write_image_predictions
-
-        write_image_predictions(found, output, cancel)
-        return output
-
-    return jobs.start(Job(tr("Exporting predictions"), work, about=output.name), on_result=done)
+    write_image_predictions(found, output, cancel)
+    return output
 
 
 def reads_words(model: OpenModel) -> str:
@@ -101,15 +85,13 @@ def reads_words(model: OpenModel) -> str:
     from workbench.release.model.image_predictions import shape_read
 
     shape, classes = shape_read(model), model.target.values() if not model.target.numeric else ()
-    return (
-        ""
-        if shape is None
-        else tr(
-            "images of {shape}, {classes} classes: {names}",
-            shape=tr_sentence(str(shape)),
-            classes=len(classes),
-            names=listed(classes, MOST_NAMED),
-        )
+    if shape is None:
+        return ""
+    return tr(
+        "images of {shape}, {classes} classes: {names}",
+        shape=tr_sentence(str(shape)),
+        classes=len(classes),
+        names=listed(classes, MOST_NAMED),
     )
 
 
@@ -223,7 +205,7 @@ class PredictionModel(TableModel):
         self._found: ImagePredictions | None = None
         self._order: NDArray[np.int64] = np.empty(0, np.int64)
         self._only_wrong = False
-        self._by, self._down = NUMBER, False
+        self._by, self._order_of = NUMBER, Qt.SortOrder.AscendingOrder
 
     def height(self) -> int:
         return len(self._order)
@@ -234,8 +216,7 @@ class PredictionModel(TableModel):
 
     def show_predictions(self, found: ImagePredictions | None) -> None:
         self._found, self._only_wrong = found, False
-        self._by, self._down = NUMBER, False
-        self._arrange()
+        self.sort(NUMBER)
 
     def show_only_wrong(self, *, only: bool) -> None:
         """Show those that are wrong ``only``, or all."""
@@ -244,7 +225,7 @@ class PredictionModel(TableModel):
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Show them in the order of a column; of images themselves there is none."""
-        self._by, self._down = column, order == Qt.SortOrder.DescendingOrder
+        self._by, self._order_of = column, order
         self._arrange()
 
     def _arrange(self) -> None:
@@ -255,7 +236,7 @@ class PredictionModel(TableModel):
             keys = {PREDICTED: found.codes, CONFIDENCE: found.chances, OWN: found.truth}
             key = keys.get(self._by)
             self._order = np.arange(found.rows) if key is None else np.argsort(key, kind="stable")
-            if self._down:
+            if self._order_of == Qt.SortOrder.DescendingOrder:
                 self._order = self._order[::-1]
             if self._only_wrong and found.truth is not None:
                 self._order = self._order[(found.truth != found.codes)[self._order]]
@@ -298,31 +279,25 @@ class PredictionTable(TableView):
         super().__init__(self.lines, "predict_table", tr("Predictions, private, not for release"), row_height=LINE)
         self.setIconSize(QSize(SIDE, SIDE))
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        across = self.horizontalHeader()
-        across.setSectionsClickable(True)
-        across.setStretchLastSection(True)
-        across.sectionClicked.connect(self._sort_by)
+        self.horizontalHeader().setStretchLastSection(True)
+        self.sort_by_headings(indicated=False)
         for at, column in enumerate(self.lines.columns):
             self.setColumnWidth(at, column.width)
         self.let_copy(private=True)
 
     def show_predictions(self, found: ImagePredictions | None) -> None:
         """Show other predictions; columns that say nothing of them are hidden."""
-        self.horizontalHeader().setSortIndicatorShown(False)
+        self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         self.lines.show_predictions(found)
         self.setColumnHidden(FILE, found is None or not found.images.files)
         self.setColumnHidden(OWN, found is None or found.truth is None)
         self.scrollToTop()
 
-    def _sort_by(self, column: int) -> None:
-        if not self.lines.columns[column].sorts:
+    def _sort(self, column: int, order: Qt.SortOrder) -> None:
+        """Sort in the model: there may be very many."""
+        if column >= 0 and not self.lines.columns[column].sorts:
+            super()._sort(column, order)
             return
-        head = self.horizontalHeader()
-        again = head.isSortIndicatorShown() and head.sortIndicatorSection() == column
-        down = again and head.sortIndicatorOrder() == Qt.SortOrder.AscendingOrder
-        order = Qt.SortOrder.DescendingOrder if down else Qt.SortOrder.AscendingOrder
-        head.setSortIndicator(column, order)
-        head.setSortIndicatorShown(True)
         self.lines.sort(column, order)
         self.scrollToTop()
 
@@ -379,11 +354,9 @@ class ConfusionMatrix(Chart):
     def _words(self, i: int, j: int) -> str:
         own, taken = self._classes[i], self._classes[j]
         images = count(int(self._counts[i, j]), "image")
-        return (
-            tr("{images} of {own} taken for {taken}", images=images, own=own, taken=taken)
-            if i != j
-            else tr("{images} of {own} predicted right", images=images, own=own)
-        )
+        if i == j:
+            return tr("{images} of {own} predicted right", images=images, own=own)
+        return tr("{images} of {own} taken for {taken}", images=images, own=own, taken=taken)
 
     def drawing(self) -> Drawing:
         """Return the counts; right ones in one colour, wrong ones in another, each against its own line."""
@@ -506,7 +479,8 @@ class ImageResults(Card):
         if chosen:
             path = Path(chosen)
             remember_folder(path.parent)
-            export_predictions(self._jobs, found, path, self._exported)
+            job = Job(tr("Exporting predictions"), partial(export_predictions, found, path), about=path.name)
+            self._jobs.start(job, on_result=self._exported)
 
     def _exported(self, path: Path) -> None:
         self._session.notify("info", tr("Wrote {name}: private, not for release.", name=path.name))

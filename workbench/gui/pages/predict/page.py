@@ -15,10 +15,9 @@ from workbench import learners
 from workbench.deep import networks
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.predict import PAGE
-from workbench.gui.pages.predict.images import ImagesCard, ImageSource, predict_for, reads_words, shape_words
+from workbench.gui.pages.predict.images import ImagesCard, ImageSource, image_predictions, reads_words, shape_words
 from workbench.gui.pages.predict.train_card import Predicted, TrainCard, WeightsNeededError, open_released, predict
 from workbench.gui.session.account_task import read_models
-from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
@@ -32,7 +31,7 @@ from workbench.gui.widgets.formatting import at_most, count, day_of, listed
 from workbench.gui.widgets.master_detail import WIDE
 from workbench.gui.widgets.output_name import release_folder, suggest
 from workbench.gui.widgets.path_field import PathField
-from workbench.params import WorkbenchError
+from workbench.jobs import Job
 
 if TYPE_CHECKING:
     from workbench.release.model.image_predictions import ImagePredictions
@@ -260,11 +259,9 @@ class PredictPage(PageFrame):
 
     def drop_words(self, path: str) -> str:
         """Return that the file would be predicted for, once there is a model."""
-        return (
-            tr("Drop to predict for {name}", name=Path(path).name)
-            if self._model is not None and not path.endswith(".toml")
-            else ""
-        )
+        if self._model is None or path.endswith(".toml"):
+            return ""
+        return tr("Drop to predict for {name}", name=Path(path).name)
 
     def drop(self, path: str) -> bool:
         if not self.drop_words(path) or self.running:
@@ -337,11 +334,9 @@ class PredictPage(PageFrame):
 
     def _lacking_words(self) -> str:
         lacking = self._lacking()
-        return (
-            tr("The open table has no column {columns}, which the model reads.", columns=listed(lacking))
-            if lacking
-            else ""
-        )
+        if not lacking:
+            return ""
+        return tr("The open table has no column {columns}, which the model reads.", columns=listed(lacking))
 
     @property
     def _predicts_images(self) -> bool:
@@ -403,12 +398,16 @@ class PredictPage(PageFrame):
         self._results.clear()
         self._show_model()
         if text:
-            open_released(self.jobs, Path(text), self._opened, self._refused)
+            self._look_into(Path(text))
 
     def _open_with_weights(self, weights: Path) -> None:
         """Open the model that the field names with the public weights of its frozen part."""
         self._show_model()
-        open_released(self.jobs, Path(self._folder.text().strip()), self._opened, self._refused, weights)
+        self._look_into(Path(self._folder.text().strip()), weights)
+
+    def _look_into(self, folder: Path, weights: Path | None = None) -> None:
+        job = Job(tr("Opening a model"), partial(open_released, folder, weights))
+        self.jobs.start(job, key="predict-open", shown=False, on_result=self._opened, on_failure=self._refused)
 
     def _opened(self, model: OpenModel) -> None:
         if str(model.folder) == self._folder.text().strip():
@@ -421,12 +420,7 @@ class PredictPage(PageFrame):
         self._show_model()
         if isinstance(error, WeightsNeededError):
             self._weights.ask(error.checksum)
-        if isinstance(error, WorkbenchError):
-            self._problem.setText(sentence(error))
-        else:
-            self.session.notify(
-                "error", tr("The model could not be opened: this is a bug in the program, see the log.")
-            )
+        self._problem.setText(self.session.told(error) or self._problem.text())
 
     def _show_model(self) -> None:
         model = self._model
@@ -446,11 +440,15 @@ class PredictPage(PageFrame):
         self._found = None
         self._results.clear()
         if not self._predicts_images:
-            output = Path(self._target.text().strip())
-            self.follow(predict(self.session, self.jobs, self._model, self._source, output, self._done, self._failed))
+            rows, output = self._source or self.session.opened, Path(self._target.text().strip())
+            assert rows is not None
+            about = rows.name if isinstance(rows, Path) else rows.title
+            work = partial(predict, self._model, rows, self.session.plan, output)
+            self.follow(self.jobs.start(Job(tr("Predicting"), work, about=about), on_result=self._done))
         elif source is not None:
+            job = Job(tr("Predicting"), partial(image_predictions, self._model, source), about=source.title)
             show = partial(self._show_images, source)
-            self.follow(predict_for(self.jobs, self._model, source, show, self._failed))
+            self.follow(self.jobs.start(job, on_result=show))
 
     def _may_show(self, source: ImageSource | None) -> bool:
         """Return whether to go on, having asked where how often it is right were the first private figure shown."""
@@ -478,12 +476,6 @@ class PredictPage(PageFrame):
         suggest(self.session, self.jobs, self._target, "predicted", ".csv")
         into_sight(self._sheet)
         self.session.notify("info", tr("Wrote {name}: private, not for release.", name=found.output.name))
-
-    def _failed(self, error: BaseException) -> None:
-        if isinstance(error, WorkbenchError):
-            self.session.notify("error", sentence(error))
-        else:
-            self.session.notify("error", tr("The prediction failed: this is a bug in the program, see the log."))
 
 
 def _facts_of(model: OpenModel) -> Iterator[Fact]:

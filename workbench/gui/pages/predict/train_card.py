@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,9 +12,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 
 from workbench import learners
-from workbench.gui.session.error_text import sentence
+from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.session import Session
+from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import Card, button, label, look, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -25,7 +24,7 @@ from workbench.gui.widgets.path_field import PathField
 from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.learners.tasks import task
-from workbench.params import InputError, ParameterError, WorkbenchError
+from workbench.params import InputError, ParameterError
 from workbench.sanitize.questions import target_by_name
 
 if TYPE_CHECKING:
@@ -37,9 +36,6 @@ if TYPE_CHECKING:
     from workbench.release.model.open_model import OpenModel
 
 
-KEY_OPEN, KEY_LOOK = "predict-open", "predict-look"
-
-
 @dataclass(frozen=True)
 class Predicted:
     """What came of a prediction. Private, but for the path.
@@ -47,8 +43,7 @@ class Predicted:
     Attributes:
         output: the file.
         rows: how many predictions it holds.
-        often: the predictions that occur most, each with the number of its rows; empty of numbers
-            and of columns.
+        often: those that occur most, each with the number of its rows; empty of numbers and of columns.
         frame: the rows, after the predictions for them.
         figures: its columns that the model made and that hold numbers.
     """
@@ -74,28 +69,20 @@ class WeightsNeededError(InputError):
         self.checksum = checksum
 
 
-def open_released(
-    jobs: JobCenter,
-    folder: Path,
-    show: Callable[[OpenModel], None],
-    refuse: Callable[[BaseException], None],
-    weights: Path | None = None,
-) -> JobHandle:
-    """Open the model in ``folder``, checked against its card; only the newest request counts.
+def open_released(folder: Path, weights: Path | None, emit: Emit, cancel: CancelToken) -> OpenModel:
+    """Open the model in ``folder``, checked against its card.
 
-    ``weights`` is the file of a frozen part; ``refuse`` gets a :class:`WeightsNeededError` where it is needed.
+    Raises:
+        WeightsNeededError: it has a frozen part, and no ``weights`` are named.
+        InputError: it is not what its card says.
     """
+    from workbench.release.certificate import read_card
+    from workbench.release.model.open_model import open_model
 
-    def work(emit: Emit, cancel: CancelToken) -> OpenModel:
-        from workbench.release.certificate import read_card
-        from workbench.release.model.open_model import open_model
-
-        stated = read_card(folder)["training"].get("architecture")
-        if weights is None and isinstance(stated, dict) and stated.get("weights_sha256"):
-            raise WeightsNeededError(folder, str(stated["weights_sha256"]))
-        return open_model(folder, weights)
-
-    return jobs.start(Job(tr("Opening a model"), work), key=KEY_OPEN, shown=False, on_result=show, on_failure=refuse)
+    stated = read_card(folder)["training"].get("architecture")
+    if weights is None and isinstance(stated, dict) and stated.get("weights_sha256"):
+        raise WeightsNeededError(folder, str(stated["weights_sha256"]))
+    return open_model(folder, weights)
 
 
 @dataclass(frozen=True)
@@ -113,79 +100,46 @@ class Learnable:
     folder: Path
 
 
-def look_at_release(
-    jobs: JobCenter, release: Path, show: Callable[[Learnable], None], refuse: Callable[[BaseException], None]
-) -> JobHandle:
-    """Read from the certificate of ``release`` what can be predicted; only the newest request counts."""
+def learnable(release: Path, emit: Emit, cancel: CancelToken) -> Learnable:
+    """Read from the certificate of ``release`` what can be predicted; runs in a worker."""
+    from workbench.release.model.on_release import columns_to_predict
 
-    def work(emit: Emit, cancel: CancelToken) -> Learnable:
-        from workbench.release.model.on_release import columns_to_predict
-
-        columns = columns_to_predict(release)
-        for number in itertools.count(1):
-            cancel.check()
-            folder = release.with_name(f"{release.stem}-model{f'-{number}' if number > 1 else ''}")
-            if not folder.exists():
-                break
-        return Learnable(release, columns, folder)
-
-    job = Job(tr("Looking at a release"), work)
-    return jobs.start(job, key=KEY_LOOK, shown=False, on_result=show, on_failure=refuse)
+    columns = columns_to_predict(release)
+    for number in itertools.count(1):
+        cancel.check()
+        folder = release.with_name(f"{release.stem}-model{f'-{number}' if number > 1 else ''}")
+        if not folder.exists():
+            break
+    return Learnable(release, columns, folder)
 
 
-def train(
-    jobs: JobCenter,
-    chosen: Learner,
-    release: Path,
-    target: str,
-    folder: Path,
-    show: Callable[[ModelOnRelease], None],
-    refuse: Callable[[BaseException], None],
-) -> JobHandle:
+def train(chosen: Learner, release: Path, target: str, folder: Path, emit: Emit, cancel: CancelToken) -> ModelOnRelease:
     """Verify ``release``, train ``chosen`` on it and write the model into ``folder``; nothing is charged."""
+    from workbench.release.model.on_release import train_on_release
 
-    def work(emit: Emit, cancel: CancelToken) -> ModelOnRelease:
-        from workbench.release.model.on_release import train_on_release
-
-        return train_on_release(chosen, release, None, target, folder, emit, cancel)
-
-    return jobs.start(Job(tr("Training on a release"), work, about=release.name), on_result=show, on_failure=refuse)
+    return train_on_release(chosen, release, None, target, folder, emit, cancel)
 
 
 def predict(
-    session: Session,
-    jobs: JobCenter,
-    model: OpenModel,
-    source: Path | None,
-    output: Path,
-    show: Callable[[Predicted], None],
-    refuse: Callable[[BaseException], None],
-) -> JobHandle:
-    """Write the predictions of ``model`` for the table in the file ``source``, or for the open one without it."""
-    opened, draft = session.opened, session.plan
-    assert source is not None or opened is not None
+    model: OpenModel, source: Path | OpenTable, draft: DraftPlan, output: Path, emit: Emit, cancel: CancelToken
+) -> Predicted:
+    """Write the predictions of ``model`` for the table in a file, or for the open one; runs in a worker."""
+    import polars as pl
 
-    def work(emit: Emit, cancel: CancelToken) -> Predicted:
-        import polars as pl
+    from workbench.data.read import read_table
+    from workbench.release.model.open_model import write_predictions
 
-        from workbench.data.read import read_table
-        from workbench.release.model.open_model import write_predictions
-
-        if source is not None:
-            rows = read_table(str(source), cancel=cancel)
-        else:
-            assert opened is not None
-            rows = opened.table.with_invalid_replaced() if draft.replaces_invalid else opened.table
-        seen: Counter[str] = Counter()
-        of_numbers = model.target.numeric or bool(model.columns)
-        written = write_predictions(model, rows, output, emit, cancel, seen=None if of_numbers else seen)
-        made = pl.read_csv(output, infer_schema=False).drop("row")
-        made = made.rename({name: _unused(name, rows.frame) for name in made.columns})
-        figures = frozenset(made.columns if of_numbers else made.columns[1:])  # else a class or group, and chances
-        return Predicted(output, written, tuple(seen.most_common()), made.hstack(rows.frame), figures)
-
-    job = Job(tr("Predicting"), work, about=source.name if source is not None else opened.title if opened else "")
-    return jobs.start(job, on_result=show, on_failure=refuse)
+    if isinstance(source, Path):
+        rows = read_table(str(source), cancel=cancel)
+    else:
+        rows = source.table.with_invalid_replaced() if draft.replaces_invalid else source.table
+    seen: Counter[str] = Counter()
+    of_numbers = model.target.numeric or bool(model.columns)
+    written = write_predictions(model, rows, output, emit, cancel, seen=None if of_numbers else seen)
+    made = pl.read_csv(output, infer_schema=False).drop("row")
+    made = made.rename({name: _unused(name, rows.frame) for name in made.columns})
+    figures = frozenset(made.columns if of_numbers else made.columns[1:])  # else a class or group, and chances
+    return Predicted(output, written, tuple(seen.most_common()), made.hstack(rows.frame), figures)
 
 
 def _unused(name: str, frame: pl.DataFrame) -> str:
@@ -313,7 +267,8 @@ class TrainCard(Card):
         self._show_targets()
         self._say(tr(NO_RELEASE))
         if text:
-            look_at_release(self._jobs, Path(text), self._show_found, self._refused)
+            job, show = Job(tr("Looking at a release"), partial(learnable, Path(text))), self._show_found
+            self._jobs.start(job, key="predict-look", shown=False, on_result=show, on_failure=self._refused)
 
     def _show_found(self, found: Learnable) -> None:
         if str(found.release) != self._release.text().strip():
@@ -350,9 +305,9 @@ class TrainCard(Card):
         self._say("")
         folder = Path(self._folder.text().strip())
         release, target = self._found.release, str(self._target.currentData())
-        self._handle = train(
-            self._jobs, self._chosen(), release, target, folder, lambda made: self._done(made, folder), self._refused
-        )
+        work = partial(train, self._chosen(), release, target, folder)
+        job, done = Job(tr("Training on a release"), work, about=release.name), partial(self._done, folder)
+        self._handle = self._jobs.start(job, on_result=done, on_failure=self._refused)
         self._handle.ended.connect(self._ended)
         self.refresh()
 
@@ -360,7 +315,7 @@ class TrainCard(Card):
         self._handle = None
         self.refresh()
 
-    def _done(self, made: ModelOnRelease, folder: Path) -> None:
+    def _done(self, folder: Path, made: ModelOnRelease) -> None:
         self._found = None  # the next model needs another folder
         self._folder.setModified(False)
         self._session.notify(
@@ -376,10 +331,7 @@ class TrainCard(Card):
         self.trained.emit(folder)
 
     def _refused(self, error: BaseException) -> None:
-        if isinstance(error, WorkbenchError):
-            self._say(sentence(error), "danger")
-        else:
-            self._say(tr("That failed: this is a bug in the program, see the log."), "danger")
+        self._say(self._session.told(error), "danger")
 
     def _say(self, text: str, kind: str = "muted") -> None:
         look(self._problem, kind)
