@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from workbench.gui.pages.attack import PAGE, RUN
 from workbench.gui.pages.run_page import RunPage
 from workbench.gui.session.account_task import read_releases
 from workbench.gui.session.account_view import ReleasedStep
-from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenTable, RunRecord, Session
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
@@ -38,7 +39,6 @@ from workbench.gui.widgets.chart import KEY, SCALE, Below, Chart, Drawing
 from workbench.gui.widgets.chart_marks import Key, Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_file, ask_for_folder, ask_where_to_save, choose
-from workbench.gui.widgets.figures_first import follow_note
 from workbench.gui.widgets.formatting import percent
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
 from workbench.gui.widgets.output_name import beside
@@ -55,12 +55,8 @@ from workbench.risk.attacks.outcome import NOT_COVERED
 
 if TYPE_CHECKING:
     from workbench.data.table import Table
-    from workbench.gui.session.account_view import ReleasedStep
     from workbench.risk.attacks.base import Attack, Given
     from workbench.risk.attacks.outcome import Outcome, Rate
-
-
-RUNNING = "attack"
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,55 +68,27 @@ class Attacked:
     outcome: Outcome
 
 
-def hold_out(
-    session: Session, jobs: JobCenter, percent: int, kept: Path, show: Callable[[Path, Path], None]
-) -> JobHandle:
-    """Divide the open table at random into the file ``kept`` and one of the rows that are held out, beside it."""
-    opened, held = session.opened, kept.with_name(f"{kept.stem}-held-out.csv")
-    assert opened is not None
+def hold_out(opened: OpenTable, percent: int, kept: Path, emit: Emit, cancel: CancelToken) -> Path:
+    """Divide a table at random into the file ``kept`` and one of the rows that are held out, beside it; return that."""
+    import numpy as np
 
-    def work(emit: Emit, cancel: CancelToken) -> None:
-        import numpy as np
+    from workbench.release import attacked
 
-        from workbench.release import attacked
-
-        attacked.hold_out(opened.table, percent, kept, held, np.random.default_rng())
-
-    def done(_: None) -> None:
-        if session.opened is opened:
-            show(kept, held)
-
-    title = tr("Holding out rows of {table}", table=opened.title)
-    return jobs.start(Job(title, work), key=f"{RUNNING}-hold-out", on_result=done)
+    held = kept.with_name(f"{kept.stem}-held-out.csv")
+    attacked.hold_out(opened.table, percent, kept, held, np.random.default_rng())
+    return held
 
 
-def run_attack(
-    session: Session,
-    jobs: JobCenter,
-    chosen: Attack,
-    request: Parameters,
-    given: Mapping[str, Path | OpenTable],
-    target: str,
-    show: Callable[[Attacked], None],
-) -> JobHandle:
-    """Attack ``target`` with what is given; the outcome goes to ``show``, and to the session."""
+def attacked(
+    chosen: Attack, request: Parameters, given: Mapping[str, Path | OpenTable], emit: Emit, cancel: CancelToken
+) -> Outcome:
+    """Attack with what is given; runs in a worker."""
+    from workbench.release.attacked import attack
 
-    def work(emit: Emit, cancel: CancelToken) -> Outcome:
-        from workbench.release.attacked import attack
-
-        read: dict[str, Path | Table] = {
-            name: source if isinstance(source, Path) else source.table for name, source in given.items()
-        }
-        return attack(chosen, request, read, emit=emit, cancel=cancel)
-
-    title = tr("{attack}: {target}", attack=tr_sentence(chosen.title), target=target)
-
-    def apply(outcome: Outcome) -> None:
-        done = Attacked(chosen.title, target, outcome)
-        session.add_run(RunRecord(RUN, title, None, done, target))
-        show(done)
-
-    return follow_note(session, jobs, jobs.start(Job(title, work), key=RUNNING, on_result=apply))
+    read: dict[str, Path | Table] = {
+        name: source if isinstance(source, Path) else source.table for name, source in given.items()
+    }
+    return attack(chosen, request, read, emit=emit, cancel=cancel)
 
 
 # -- the fields -------------------------------------------------------------------------------------------------------
@@ -450,7 +418,17 @@ class AttackPage(RunPage):
         private = any(needed.name not in (attacks.RELEASE, attacks.MODEL) for needed in form.attack.given)
         if private and self.session.opened is not None and not figures_first.may_show(self, self.session):
             return
-        self.follow(run_attack(self.session, self.jobs, form.attack, request, form.given(), form.target, self._take))
+        chosen, target = form.attack, form.target
+        title = tr("{attack}: {target}", attack=tr_sentence(chosen.title), target=target)
+
+        def apply(outcome: Outcome) -> None:
+            done = Attacked(chosen.title, target, outcome)
+            self.session.add_run(RunRecord(RUN, title, None, done, target))
+            self._take(done)
+
+        job = Job(title, partial(attacked, chosen, request, form.given()))
+        handle = self.jobs.start(job, key="attack", on_result=apply)
+        self.follow(figures_first.follow_note(self.session, self.jobs, handle))
 
     def _hold_out(self) -> None:
         """Ask how many rows and where to, then divide the open table; the part that is kept takes its place."""
@@ -461,10 +439,15 @@ class AttackPage(RunPage):
         suggested = str(beside(opened, "kept", ".csv"))
         path = ask_where_to_save(self, tr("Save the rows that are kept as"), suggested, tr(CSV)) if chosen else ""
         if path:
-            hold_out(self.session, self.jobs, int(chosen), Path(path), self._take_held)
+            kept = Path(path)
+            job = Job(
+                tr("Holding out rows of {table}", table=opened.title), partial(hold_out, opened, int(chosen), kept)
+            )
+            self.jobs.start(job, key="attack-hold-out", on_result=lambda held: self._take_held(opened, kept, held))
 
-    def _take_held(self, kept: Path, held: Path) -> None:
-        self.session.open_part(kept, held)
+    def _take_held(self, opened: OpenTable, kept: Path, held: Path) -> None:
+        if self.session.opened is opened:
+            self.session.open_part(kept, held)
 
     def _take_others(self) -> None:
         """Take the rows that were held out of the open table for people who were not used."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from PySide6.QtCore import QBuffer, QIODevice, QMarginsF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QLinearGradient, QResizeEvent
@@ -22,7 +23,6 @@ from workbench.gui.pages.calculator.tasks import (
     quick_figures,
     save_figures,
 )
-from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.colours import mixed
@@ -42,6 +42,7 @@ from workbench.gui.widgets.basic import (
     named,
     panel,
     row,
+    say,
     scrolled,
     stack,
 )
@@ -50,7 +51,7 @@ from workbench.gui.widgets.chart_marks import Dash, Scale
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.explain import Asked, explain_button
 from workbench.gui.widgets.formatting import NO_BREAK, at_most, plain
-from workbench.params import WorkbenchError
+from workbench.jobs import CancelToken, Emit, Job
 
 if TYPE_CHECKING:
     from workbench.privacy.accounting.run_curves import HeatMap, RunCurve, TrainingRun
@@ -461,11 +462,15 @@ class CalculatorPage(PageFrame):
             return
         run = self.run_as_set()
         if run.batch > run.rows:
-            self._notify(tr("A batch cannot have more rows than the table."))
+            say(self._problem, tr("A batch cannot have more rows than the table."))
             return
         self._busy = True
         self._run = run
-        quick_figures(self.jobs, run, self._show_quick, self._failed)
+        self._start("calculator_quick", partial(quick_figures, run), self._show_quick)
+
+    def _start(self, key: str, work: Callable[[Emit, CancelToken], Any], show: Callable[[Any], None]) -> JobHandle:
+        job = Job(tr("Calculating"), work)
+        return self.jobs.start(job, key=key, shown=False, on_result=show, on_failure=self._failed)
 
     def _show_quick(self, found: QuickFigures) -> None:
         self._busy = False
@@ -487,7 +492,11 @@ class CalculatorPage(PageFrame):
             return
         self._exact_run = run
         self._waiting = list(AXES[1:])
-        self._exact = exact_figures(self.jobs, run, None, self._show_exact, self._failed)
+        self._compute_exactly(None)
+
+    def _compute_exactly(self, axis: str | None) -> None:
+        assert self._exact_run is not None
+        self._exact = self._start("calculator_exact", partial(exact_figures, self._exact_run, axis), self._show_exact)
 
     def _show_exact(self, found: ExactFigures) -> None:
         if found.run != self.run_as_set():
@@ -502,8 +511,7 @@ class CalculatorPage(PageFrame):
 
     def _tighten_next(self) -> None:
         if self._waiting and self._exact_run is not None:
-            axis = self._waiting.pop(0)
-            self._exact = exact_figures(self.jobs, self._exact_run, axis, self._show_exact, self._failed)
+            self._compute_exactly(self._waiting.pop(0))
 
     def _show_costs(self, steps: int | None = None) -> None:
         from workbench.privacy.accounting import accountant
@@ -525,14 +533,7 @@ class CalculatorPage(PageFrame):
 
     def _failed(self, error: BaseException) -> None:
         self._busy = False
-        if isinstance(error, WorkbenchError):
-            self._notify(sentence(error))
-        else:
-            self.session.report(error)
-
-    def _notify(self, text: str) -> None:
-        self._problem.setText(text)
-        self._problem.show()
+        say(self._problem, self.session.told(error))
 
     def _asked(self) -> Asked | None:
         best = min(self._epsilons.values(), default=None)
@@ -557,4 +558,8 @@ class CalculatorPage(PageFrame):
             buffer.open(QIODevice.OpenModeFlag.WriteOnly)
             self._drawn.grab().save(buffer, "PNG")
             picture = bytes(buffer.data().data())
-        save_figures(self.session, self.jobs, self.run_as_set(), Path(path), picture)
+        work = partial(save_figures, self.run_as_set(), Path(path), picture)
+        self.jobs.start(Job(tr("Saving"), work, about=Path(path).name), on_result=self._say_saved)
+
+    def _say_saved(self, saved: Path) -> None:
+        self.session.notify("info", tr("Saved {name}.", name=saved.name))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,8 +26,9 @@ from workbench.gui.pages.curve_actions import (
     save_curve,
 )
 from workbench.gui.session.account_task import read_models
+from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.session import RunRecord, Session
+from workbench.gui.session.session import OpenTable, RunRecord, Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, badge, button, label, named, panel, row, stack, views
@@ -34,7 +36,6 @@ from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_file, ask_where_to_save
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.explain import Asked, Explainable, of_one_row
-from workbench.gui.widgets.figures_first import follow_note
 from workbench.gui.widgets.formatting import at_most, count
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
 from workbench.gui.widgets.table_view import TableFilter
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from workbench.studies.metrics import Metric
 
 
-SWEEP, ATTACKED = "compare_sweep", "membership"
+ATTACKED = "membership"
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,73 +83,50 @@ def learner_names() -> set[str]:
     return {known.name for known in learners.LEARNERS}
 
 
-def attack_line(session: Session, jobs: JobCenter, line: Line, epsilon: float | None) -> JobHandle:
-    """Train a line again on halves of the rows and attack it; the outcome is a run of the session.
+def attacked(
+    line: Line, epsilon: float | None, opened: OpenTable, draft: DraftPlan, emit: Emit, cancel: CancelToken
+) -> Repeated:
+    """Train a line again on halves of the rows and attack it; runs in a worker.
 
     The ledger notes it first, unless it is of made-up rows.
     """
-    from workbench.gui.pages.compare.compare_table import point_of
+    from workbench.release.ledger.study_note import note_study
 
-    opened, target = session.opened, session.target
-    assert opened is not None
-    point, bounds = point_of(line, epsilon), session.plan.plan() if line.study is not None else None
-    rows = opened.rows_under(session.plan)
+    if not line.made_up:
+        note_study(opened.table, "attack", emit=emit)
+    if line.release is not None:
+        from workbench.release.attacked import guarantee_of
+        from workbench.release.model.open_model import open_model
+        from workbench.studies.membership import of_model, repeated
 
-    def work(emit: Emit, cancel: CancelToken) -> Repeated:
-        from workbench.release.ledger.study_note import note_study
+        folder = Path(line.release.output)
+        model, promised = open_model(folder), guarantee_of(folder)
+        return repeated(lambda seed: of_model(model, opened.table, promised, seed), emit, cancel)
+    from workbench.learners import learner
+    from workbench.studies.comparison import StudyLine
+    from workbench.studies.membership import of_study, repeated
+    from workbench.studies.regimes import StudyData
+    from workbench.studies.why.rows import made_up_table
 
-        if not line.made_up:
-            note_study(opened.table, "attack", emit=emit)
-        if line.release is not None:
-            from workbench.release.attacked import guarantee_of
-            from workbench.release.model.open_model import open_model
-            from workbench.studies.membership import of_model, repeated
-
-            folder = Path(line.release.output)
-            model, promised = open_model(folder), guarantee_of(folder)
-            return repeated(lambda seed: of_model(model, opened.table, promised, seed), emit, cancel)
-        from workbench.learners import learner
-        from workbench.studies.comparison import StudyLine
-        from workbench.studies.membership import of_study, repeated
-        from workbench.studies.regimes import StudyData
-        from workbench.studies.why.rows import made_up_table
-
-        study = line.study
-        assert isinstance(study, StudyLine)
-        assert bounds is not None
-        assert target is not None
-        plan, task = study.result.plan, learner(line.name).task
-        table = made_up_table(bounds, target, task, rows) if line.made_up else opened.table
-        data = StudyData.read(table, bounds, target, task)
-        at = epsilon or plan.epsilons[0]
-        return repeated(lambda seed: of_study(plan, study.way, at, data, seed), emit, cancel)
-
-    title = tr("Attack on {model}", model=line.model)
-
-    def apply(found: Repeated) -> None:
-        if session.opened is opened:
-            attacked = AttackedLine(point, found)
-            session.add_run(RunRecord(ATTACKED, title, None, attacked, line.dataset, made_up=line.made_up))
-
-    return follow_note(session, jobs, jobs.start(Job(title, work), key="compare_attack", on_result=apply))
+    study, bounds, target = line.study, draft.plan(), draft.target
+    assert isinstance(study, StudyLine)
+    assert target is not None
+    plan, task = study.result.plan, learner(line.name).task
+    rows = opened.rows_under(draft)
+    table = made_up_table(bounds, target, task, rows) if line.made_up else opened.table
+    data = StudyData.read(table, bounds, target, task)
+    at = epsilon or plan.epsilons[0]
+    return repeated(lambda seed: of_study(plan, study.way, at, data, seed), emit, cancel)
 
 
-def read_sweep(path: Path, session: Session, jobs: JobCenter) -> None:
-    """Read the CSV of a sweep and add it to the runs of the session."""
+def sweep(path: Path, emit: Emit, cancel: CancelToken) -> Sequence[FinishedRun]:
+    """Return the runs in the CSV of a sweep."""
+    from workbench.studies.grid.runs_file import read_runs
 
-    def work(emit: Emit, cancel: CancelToken) -> Sequence[FinishedRun]:
-        from workbench.studies.grid.runs_file import read_runs
-
-        runs = read_runs(path)
-        if not runs:
-            raise InputError(tr("no run of the sweep has ended"), str(path), tr("run `workbench grid` on"))
-        return runs
-
-    def apply(runs: Sequence[FinishedRun]) -> None:
-        session.add_run(RunRecord("sweep", f"Sweep: {path.name}", None, runs, path.stem))
-        session.notify("info", tr("{runs} of {name} are listed.", runs=count(len(runs), "run"), name=path.name))
-
-    jobs.start(Job(tr("Reading a sweep"), work), key=SWEEP, on_result=apply, on_failure=session.report)
+    runs = read_runs(path)
+    if not runs:
+        raise InputError(tr("no run of the sweep has ended"), str(path), tr("run `workbench grid` on"))
+    return runs
 
 
 # -- the page ---------------------------------------------------------------------------------------------------------
@@ -415,10 +393,27 @@ class ComparePage(PageFrame):
         if self.escape() or line is None:
             return
         if line.made_up or figures_first.may_show(self, self.session):
-            self._attacking = attack_line(self.session, self.jobs, line, epsilon)
-            self._attacking.cancelling.connect(self._say)
-            self._attacking.ended.connect(self._say)
-            self._say()
+            self._attack_line(line, epsilon)
+
+    def _attack_line(self, line: Line, epsilon: float | None) -> None:
+        """Attack a line; the outcome is a run of the session."""
+        from workbench.gui.pages.compare.compare_table import point_of
+
+        session, opened = self.session, self.session.opened
+        assert opened is not None
+        title, point = tr("Attack on {model}", model=line.model), point_of(line, epsilon)
+
+        def apply(found: Repeated) -> None:
+            if session.opened is opened:
+                made = AttackedLine(point, found)
+                session.add_run(RunRecord(ATTACKED, title, None, made, line.dataset, made_up=line.made_up))
+
+        job = Job(title, partial(attacked, line, epsilon, opened, session.plan))
+        handle = self._attacking = self.jobs.start(job, key="compare_attack", on_result=apply)
+        handle.cancelling.connect(self._say)
+        handle.ended.connect(self._say)
+        figures_first.follow_note(session, self.jobs, handle)
+        self._say()
 
     def _asked(self) -> Asked | None:
         """Return the ε of the current line: the charged one, or of a study the one that its figure is of."""
@@ -489,9 +484,15 @@ class ComparePage(PageFrame):
         self.table.setFocus()
 
     def _ask_for_sweep(self) -> None:
-        path = ask_for_file(self, "sweep")
-        if path:
-            read_sweep(Path(path), self.session, self.jobs)
+        text = ask_for_file(self, "sweep")
+        if text:
+            path = Path(text)
+            job = Job(tr("Reading a sweep"), partial(sweep, path))
+            self.jobs.start(job, key="compare_sweep", on_result=lambda runs: self._take_sweep(path, runs))
+
+    def _take_sweep(self, path: Path, runs: Sequence[FinishedRun]) -> None:
+        self.session.add_run(RunRecord("sweep", f"Sweep: {path.name}", None, runs, path.stem))
+        self.session.notify("info", tr("{runs} of {name} are listed.", runs=count(len(runs), "run"), name=path.name))
 
     def copy(self) -> None:
         if self.figure is not None:

@@ -40,7 +40,7 @@ from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Asked, BeliefCurve, Explainable, of_plan
 from workbench.gui.widgets.formatting import entered
 from workbench.jobs import CancelToken, Emit, Job
-from workbench.params import ParameterError, WorkbenchError
+from workbench.params import ParameterError
 from workbench.params.field import IntegerField, RealField
 from workbench.privacy.explain.deployments import DEPLOYMENTS, Deployment, published_between
 from workbench.privacy.explain.guide import CAVEAT, QUESTIONS, SOURCE, Advice, advice
@@ -313,7 +313,7 @@ class ShuffleStudy(QWidget):
         try:
             rows = _PEOPLE.parse(typed(self.people.text()), tr("the people"))
         except ParameterError as error:
-            self._say(sentence(error))
+            say(self._words, sentence(error))
             mark_wrong(self.people, True)
             return
         mark_wrong(self.people, False)
@@ -339,17 +339,10 @@ class ShuffleStudy(QWidget):
         ]
         self.errors.show_lines(lines, "accent")
         self.errors.show()
-        self._say(" ".join(tr_sentence(said) for said in found.sentences))
-
-    def _say(self, text: str) -> None:
-        self._words.setText(text)
-        self._words.show()
+        say(self._words, " ".join(map(tr_sentence, found.sentences)))
 
     def _failed(self, error: BaseException) -> None:
-        if isinstance(error, WorkbenchError):
-            self._say(sentence(error))
-        else:
-            self._session.report(error)
+        say(self._words, self._session.told(error))
 
 
 LOW, HIGH = Decimal("0.001"), Decimal(1000)

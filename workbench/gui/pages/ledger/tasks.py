@@ -47,8 +47,6 @@ class AccountLine:
     reserved: Decimal
     remaining: Decimal | None
     releases: int
-    name: str = ""
-    """Its public name."""
     called: str = ""
     """What a person calls it: that name, or the file by which its table was first seen."""
     delta_cap: Decimal | None = None
@@ -111,7 +109,6 @@ def ledger_view(emit: Emit, cancel: CancelToken) -> LedgerView:
                 account.reserved[0],
                 account.remaining,
                 releases=sum(known.of(r.dataset) == dataset and r.status in COUNTED for r in releases),
-                name=known.name_of(dataset),
                 called=called.get(dataset, ""),
                 delta_cap=delta_cap,
                 delta_remaining=account.delta_remaining,

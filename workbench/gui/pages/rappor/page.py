@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QSize
@@ -22,12 +23,11 @@ from workbench.gui.pages.rappor.live_plots import (
     plots,
     roc_drawing,
 )
-from workbench.gui.pages.rappor.tasks import Shown, decoded, simulate
+from workbench.gui.pages.rappor.tasks import Shown, decoded, simulated
 from workbench.gui.pages.release_account import RUNNING, left_words, release_hindrance, short_words
 from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseWords, known_error
 from workbench.gui.pages.release_tasks import Asked
 from workbench.gui.pages.run_page import first_problem
-from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.session.undo import FormSteps
@@ -44,6 +44,7 @@ from workbench.gui.widgets.basic import (
     look,
     named,
     row,
+    say,
     scrolled,
     stack,
 )
@@ -51,6 +52,7 @@ from workbench.gui.widgets.chart import Chart
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import at_most, count, percent, plain
 from workbench.gui.widgets.parameter_form import Form
+from workbench.jobs import Job
 from workbench.params import ParameterError
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Cost, PureDp
@@ -337,13 +339,11 @@ class RapporPage(ReleasePage):
 
         def failed(error: BaseException) -> None:
             self._failure = known_error(error)
-            if self._failure is None:
-                self.session.report(error)
-            else:
-                self._refusal.setText(sentence(self._failure))
-                self._refusal.show()
+            say(self._refusal, self.session.told(error))
 
-        handle = simulate(opened, column, made_up, setting.parameters, setting.clients, self.jobs, apply, failed)
+        work = partial(simulated, opened, column, made_up, setting.parameters, setting.clients)
+        job = Job(tr("Simulating reports"), work)
+        handle = self.jobs.start(job, key="rappor-simulate", on_result=apply, on_failure=failed)
         self.follow(figures_first.follow_note(self.session, self.jobs, handle))
 
     def _show(self, found: Shown) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,9 +16,8 @@ from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.released import PAGE
 from workbench.gui.session.account_task import read_releases
 from workbench.gui.session.account_view import GENERALISED, ReleasedStep
-from workbench.gui.session.error_text import sentence
-from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.session import Session
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets import figures_first
@@ -41,7 +40,6 @@ from workbench.gui.widgets.basic import (
 from workbench.gui.widgets.chart import Chart, Drawing
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.empty_state import NothingYet
-from workbench.gui.widgets.figures_first import follow_note
 from workbench.gui.widgets.formatting import at_most, count, entered, in_full, moment, paused_words
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
 from workbench.gui.widgets.release_card import NO_EPSILON, ReleasedCard
@@ -51,7 +49,6 @@ from workbench.gui.widgets.table_view import LinesTable, TableFilter
 from workbench.gui.widgets.way_bar import ROWS as NOISY
 from workbench.gui.widgets.way_bar import inside
 from workbench.jobs import CancelToken, Emit, Job
-from workbench.params import WorkbenchError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,31 +57,19 @@ if TYPE_CHECKING:
     from workbench.studies.quality.study import Quality
 
 
-Failed = Callable[[BaseException], None]
+def scored(opened: OpenTable, target: str | None, release: Path, emit: Emit, cancel: CancelToken) -> Quality:
+    """Score released rows beside the open table; runs in a worker."""
+    from workbench.data.read import ReadOptions
+    from workbench.release.attacked import rows_of_release
+    from workbench.release.described_release import note_unless_released
+    from workbench.release.ledger.study_note import note_study
+    from workbench.studies.quality.study import QualityRequest, quality
 
-
-def compare(
-    session: Session, jobs: JobCenter, release: Path, show: Callable[[Quality], None], failed: Failed
-) -> JobHandle:
-    """Score released rows beside the open table."""
-    opened, target = session.opened, session.target
-    assert opened is not None
-
-    def work(emit: Emit, cancel: CancelToken) -> Quality:
-        from workbench.data.read import ReadOptions
-        from workbench.release.attacked import rows_of_release
-        from workbench.release.described_release import note_unless_released
-        from workbench.release.ledger.study_note import note_study
-        from workbench.studies.quality.study import QualityRequest, quality
-
-        rows = rows_of_release(release, ReadOptions(), cancel)
-        note_study(opened.table, "quality", emit=emit)
-        note_unless_released(rows.table, "quality", emit=emit)
-        asked = QualityRequest(target=target if target in rows.table.names else None)
-        return quality(opened.table, rows.table, plan=rows.plan, request=asked, emit=emit, cancel=cancel)
-
-    job = Job(tr("Comparing with the original"), work, about=release.name)
-    return follow_note(session, jobs, jobs.start(job, key="quality", on_result=show, on_failure=failed))
+    rows = rows_of_release(release, ReadOptions(), cancel)
+    note_study(opened.table, "quality", emit=emit)
+    note_unless_released(rows.table, "quality", emit=emit)
+    asked = QualityRequest(target=target if target in rows.table.names else None)
+    return quality(opened.table, rows.table, plan=rows.plan, request=asked, emit=emit, cancel=cancel)
 
 
 WORST = 3
@@ -133,7 +118,7 @@ class QualityCard(Card):
         super().__init__(spacing=8)
         self.setObjectName("quality")
         self._session, self._jobs, self._release = session, jobs, release
-        self._found: Quality | None = None
+        self.found: Quality | None = None
         self._badge = badge()
         self._badge.hide()
         self.body.addLayout(row(label(tr("BESIDE THE OPEN TABLE"), "caption"), None, self._badge))
@@ -160,41 +145,34 @@ class QualityCard(Card):
             part.hide()
             self.body.addWidget(part)
 
-    @property
-    def found(self) -> Quality | None:
-        return self._found
-
     def _start(self) -> None:
         if not figures_first.may_show(self, self._session):
             return
         self._ask.setEnabled(False)
         self._say(tr("Comparing…"))
-        self._follow(compare(self._session, self._jobs, self._release, self._show, self._failed))
+        opened = self._session.opened
+        assert opened is not None
+        work = partial(scored, opened, self._session.target, self._release)
+        job = Job(tr("Comparing with the original"), work, about=self._release.name)
+        handle = self._jobs.start(job, key="quality", on_result=self._show, on_failure=self._failed)
+        handle.ended.connect(lambda: self._ask.setEnabled(True))
+        handle.cancelled.connect(lambda: self._say(""))
+        figures_first.follow_note(self._session, self._jobs, handle)
 
     def _reported(self) -> Reported | None:
         opened = self._session.opened
         return None if opened is None else Reported(opened, self._release)
-
-    def _follow(self, handle: JobHandle) -> None:
-        handle.ended.connect(self._wait_no_more)
-        handle.cancelled.connect(lambda: self._say(""))
-
-    def _wait_no_more(self) -> None:
-        self._ask.setEnabled(True)
 
     def _say(self, text: str, kind: str = "muted") -> None:
         look(self._state, kind)
         say(self._state, text)
 
     def _failed(self, error: BaseException) -> None:
-        if not isinstance(error, WorkbenchError):
-            self._session.report(error)
-            self._say("")
-            return
-        self._say(f"✕ {sentence(error)}", "danger")
+        said = self._session.told(error)
+        self._say(said and f"✕ {said}", "danger")
 
     def _show(self, found: Quality) -> None:
-        self._found = found
+        self.found = found
         self._say("")
         for part in (*self._parts, self._badge):
             part.show()
@@ -220,11 +198,11 @@ class QualityCard(Card):
         into_sight(self)
 
     def _show_pair(self) -> None:
-        if self._found is None:
+        if self.found is None:
             return
         from workbench.studies.quality.way_tables import pair_shares
 
-        compared = self._found.compared
+        compared = self.found.compared
         first, second = (choice.currentIndex() for choice in self._choices)
         names = compared.original.columns[first].name, compared.original.columns[second].name
         self.picture.show_pair(names, pair_shares(compared.original, compared.released, first, second))
