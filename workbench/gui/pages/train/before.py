@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
 
 from workbench.gui.pages.train.messages import QUIET, SHOWN, cost, steps
 from workbench.gui.pages.train.tasks import TORCH, TrainingRows, training_rows
-from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import Session
@@ -37,14 +37,13 @@ from workbench.gui.widgets.figures_first import BESIDE
 from workbench.gui.widgets.formatting import at_most, memory, paused_words, plain
 from workbench.gui.widgets.path_field import PathField
 from workbench.jobs import Job
-from workbench.params import Parameters, WorkbenchError
+from workbench.params import Parameters
 from workbench.params.errors import how_to_install
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
     from workbench.data.images.image_set import ImageSet
-    from workbench.deep.plan import DpSgdPlan
     from workbench.release.model.paused_training import PausedTraining
     from workbench.release.model.preflight import Preflight
 
@@ -79,10 +78,8 @@ class BeforeCard(Card):
         self._facts = Facts()
         figures = panel(stack(self._facts, expected))
         figures.setMaximumWidth(WIDEST)
-        left = QWidget()
         line = row((figures, 1))
         line.addStretch(0)
-        left.setLayout(line)
         self._problem = label("", "problem", wrap=True, name="train_problem")
         self._missing = label("", "warn", wrap=True, name="train_missing")
         self.folder = PathField(
@@ -92,8 +89,7 @@ class BeforeCard(Card):
         choose.setMinimumWidth(40)
         choose.clicked.connect(self._choose)
         self.folder.textEdited.connect(self.changed)
-        place = self._place = QWidget()
-        place.setLayout(row(label(tr("folder"), "muted"), (self.folder, 1), choose))
+        self._place = panel(row(label(tr("folder"), "muted"), (self.folder, 1), choose))
         title = caption(tr("BEFORE IT STARTS"), explain)
         self.raise_cap = button(
             tr("Raise the cap…"),
@@ -108,11 +104,10 @@ class BeforeCard(Card):
         self._quiet_words = label("", "muted", wrap=True, name="train_quiet_words")
         self._quiet.toggled.connect(self._say_quiet)
         self._quiet.toggled.connect(self.changed)
-        self._quiet_line = QWidget()
-        self._quiet_line.setLayout(row(self._quiet, (self._quiet_words, 1), spacing=12))
+        self._quiet_line = panel(row(self._quiet, (self._quiet_words, 1), spacing=12))
         self._say_quiet()
-        stated = (title, left, self._problem, self._missing, self.raise_cap)
-        self.body.add(*stated, self._quiet_line, test, place)
+        stated = (title, panel(line), self._problem, self._missing, self.raise_cap)
+        self.body.add(*stated, self._quiet_line, test, self._place)
         self.set_problem("")
 
     @property
@@ -233,9 +228,15 @@ class ExpectedLine(QWidget):
 
     changed = Signal()
 
-    def __init__(self, session: Session, jobs: JobCenter) -> None:
+    def __init__(
+        self,
+        session: Session,
+        jobs: JobCenter,
+        asked: Callable[[], tuple[object, Parameters | None, ImageSet | None]],
+    ) -> None:
+        """Make it; ``asked`` says what would be trained: something to compare, its parameters, public images."""
         super().__init__()
-        self._session, self._jobs = session, jobs
+        self._session, self._jobs, self._asked = session, jobs, asked
         self._stated = Elided("", name="train_expected_told")
         self._stated.hide()
         self._ask = button(
@@ -244,13 +245,8 @@ class ExpectedLine(QWidget):
         self._ask.clicked.connect(self._pressed)
         self._text, self._working = "", False
         self._of: object = None
-        self._asked: Callable[[], tuple[object, Parameters | None, ImageSet | None]] | None = None
         self._handle: JobHandle | None = None
         self.setLayout(stack(panel(row(label(tr("expected accuracy"), "muted"), None, self._ask)), self._stated))
-
-    def follow(self, asked: Callable[[], tuple[object, Parameters | None, ImageSet | None]]) -> None:
-        """Ask ``asked`` what would be trained: something that can be compared, its parameters, public images."""
-        self._asked = asked
 
     def show_state(self, *, network: bool, ready: bool, running: bool) -> None:
         """Show the line for a network, let it be asked where the run is ``ready``, and forget what is out of date.
@@ -258,7 +254,6 @@ class ExpectedLine(QWidget):
         While a run goes on, only what was shown stays.
         """
         self.setVisible(network and (not running or bool(self._text)))
-        assert self._asked is not None
         working = self._handle is not None
         if self._of is not None and self._of != self._asked()[0]:
             self._of = None
@@ -283,21 +278,19 @@ class ExpectedLine(QWidget):
         if self._handle is not None:
             self._handle.cancel()
             return
-        assert self._asked is not None
         what, parameters, public = self._asked()
         if parameters is None:
             return
-        rows = training_rows(self._session)
+        work = partial(expected, training_rows(self._session), parameters, public)
 
         def show(found: tuple[str, ...]) -> None:
             if self._of == what:
                 self._say(tr_sentence(found[0]), " ".join(map(tr_sentence, found[1:])))
 
         def refuse(error: BaseException) -> None:
-            if not isinstance(error, WorkbenchError):
-                self._session.report(error)
-            elif self._of == what:
-                self._say(sentence(error), sentence(error))
+            said = self._session.told(error)
+            if self._of == what:
+                self._say(said, said)
 
         def ended() -> None:
             self._handle = None
@@ -307,21 +300,21 @@ class ExpectedLine(QWidget):
 
         self._of = what
         self._say(tr(WORKING) if public is None else tr(ON_PUBLIC), working=True)
-        job = Job(tr("Expected accuracy"), lambda emit, cancel: expect(rows, parameters, public, emit, cancel))
+        job = Job(tr("Expected accuracy"), work)
         self._handle = self._jobs.start(job, key="expected accuracy", on_result=show, on_failure=refuse)
         self._handle.ended.connect(ended)
         self.changed.emit()
 
 
-def expect(
-    rows: TrainingRows, plan: DpSgdPlan | Parameters, public: ImageSet | None, emit: Emit, cancel: CancelToken
-) -> Any:
+def expected(
+    make: Callable[[], TrainingRows], plan: Parameters, public: ImageSet | None, emit: Emit, cancel: CancelToken
+) -> tuple[str, ...]:
     """Do the simulation; runs in a worker."""
     from workbench.deep.plan import DpSgdPlan
     from workbench.jobs.network import expect_accuracy
 
     assert isinstance(plan, DpSgdPlan)
-    return expect_accuracy(rows.expectation(plan, public), emit, cancel)
+    return expect_accuracy(make().expectation(plan, public), emit, cancel)
 
 
 NONE = tr_later("none")
@@ -385,7 +378,7 @@ class TestImages(QWidget):
                     ),
                 )
 
-        job = Job(tr("Reading test images"), lambda emit, cancel: read_test(opened, path, emit, cancel))
+        job = Job(tr("Reading test images"), partial(read_test, opened, path))
         self._jobs.start(job, key="test images", on_result=show)
 
     def _show(self, images: ImageSet | None, stated: str, in_full: str = "") -> None:

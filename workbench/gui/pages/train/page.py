@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, Qt, QTimer
@@ -23,8 +24,10 @@ from workbench.gui.widgets.dialogs import choose
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest
 from workbench.gui.widgets.way_bar import SYNTHETIC
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import BudgetRefusedError, WorkbenchError
 from workbench.params.errors import how_to_install, is_missing
+from workbench.signals.cancel import interruptible
 from workbench.signals.events import Failed, Finished
 
 if TYPE_CHECKING:
@@ -55,7 +58,7 @@ class TrainPage(RunPage):
 
         self.forms = ModelForms(session)
         self.test = TestImages(session, jobs)
-        self.expected = ExpectedLine(session, jobs)
+        self.expected = ExpectedLine(session, jobs, lambda: (self._what(), self.forms.value(), self.test.images))
         self.before = BeforeCard(explain_button(session, "train_explain", self._asked), self.expected, self.test)
         self.paused = PausedCard()
         self.going = RunCard(session)
@@ -101,7 +104,6 @@ class TrainPage(RunPage):
         self.forms.chosen.connect(self._choose)
         self.forms.changed.connect(self._form_edited)
         self.before.changed.connect(self.refresh)
-        self.expected.follow(lambda: (self._what(), self.forms.value(), self.test.images))
         self.expected.changed.connect(self.refresh)
         self.test.changed.connect(self._edited)
         self.going.ask_where.clicked.connect(self._study)
@@ -194,14 +196,18 @@ class TrainPage(RunPage):
     def _forecast(self) -> None:
         parameters = self.forms.value()
         if parameters is not None and not self.missing():
-            what = self._what()
-            actions.forecast_training(
-                self.session,
-                self.jobs,
-                self.forms.model,
-                parameters,
-                lambda found: self._show_forecast(what, found),
-                lambda error: self._refuse(what, error),
+            what, make, model = self._what(), actions.training_rows(self.session), self.forms.model
+
+            def work(emit: Emit, cancel: CancelToken) -> Preflight:
+                with interruptible(cancel):
+                    return make().preflight(model, parameters)
+
+            self.jobs.start(
+                Job(tr("Preflight"), work),
+                key=actions.PREFLIGHT,
+                shown=False,
+                on_result=lambda found: self._show_forecast(what, found),
+                on_failure=lambda error: self._refuse(what, error),
             )
 
     def _what(self) -> object:
@@ -217,11 +223,8 @@ class TrainPage(RunPage):
     def _refuse(self, what: object, error: BaseException) -> None:
         if what != self._what():
             return
-        if isinstance(error, WorkbenchError):
-            self._failure = error
-            self.before.set_problem(sentence(error))
-        else:
-            self.session.report(error)
+        self._failure = error if isinstance(error, WorkbenchError) else None
+        self.before.set_problem(self.session.told(error))
         self.refresh()
 
     @property
@@ -277,10 +280,15 @@ class TrainPage(RunPage):
         remember_folder(folder.parent)
         set_first = first.cap()
         room = self.session.account.room(found.epsilon, None if set_first is None else set_first[0])
-        run = actions.TrainingRun(chosen.title, folder, found.epsilon, pausable=self.forms.is_network)
-        handle = actions.train_model(
-            self.session, self.jobs, chosen, parameters, run, set_first, quiet=quiet, test=test
+        run = actions.TrainingRun(
+            title=chosen.title,
+            folder=folder,
+            epsilon=found.epsilon,
+            pausable=self.forms.is_network,
+            quiet=quiet,
+            test=test,
         )
+        handle = actions.train_model(self.session, self.jobs, chosen, parameters, run, set_first)
         self.going.begin(found.steps or 0, found.epsilon, handle, quiet=quiet, room=room)
         handle.finished.connect(lambda result: self._show_result(what, result))
         self.follow(handle)
@@ -336,8 +344,9 @@ class TrainPage(RunPage):
             self._study_handle = None
             self.refresh()
 
-        assert self.forms.is_network
-        self._study_handle = actions.study_accuracy(self.session, self.jobs, parameters, show)  # type: ignore[arg-type]
+        work = partial(actions.studied, actions.training_rows(self.session), parameters)
+        job = Job(tr("Where the accuracy goes"), work)  # type: ignore[arg-type]
+        self._study_handle = self.jobs.start(job, key="where", on_result=show)
         self._study_handle.ended.connect(ended)
         figures_first.follow_note(self.session, self.jobs, self._study_handle)
         self.refresh()
