@@ -178,15 +178,8 @@ def _keeps_keys(refresh: Callable[[PageFrame], None]) -> Callable[[PageFrame], N
 class PageFrame(QWidget):
     """A page: the tabs of its room, buttons on the right of them, a body, and a foot with a note and primary button.
 
-    A subclass adds widgets to :attr:`body`, buttons to :attr:`header`, and calls :meth:`set_primary` once.
-
-    Attributes:
-        session: what the page looks at.
-        jobs: where its work runs.
-        header: the layout to the right of the tabs.
-        body: the layout of the page's content.
-        foot: the layout of the foot, the note first.
-        primary: the one highlighted button (Ctrl+Return presses it), ``None`` where there is none.
+    A subclass adds widgets to :attr:`body`, buttons to :attr:`header`, and calls :meth:`set_primary` once: the one
+    highlighted button, which Ctrl+Return presses.
     """
 
     def __init__(self, session: Session, jobs: JobCenter, page: Page) -> None:

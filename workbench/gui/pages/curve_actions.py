@@ -106,8 +106,6 @@ class PointFacts:
     """A point of a curve, and what can be done about it.
 
     Attributes:
-        name: of its line.
-        epsilon: where it is.
         figure: what was measured there, in words.
         warning: why it should not be taken, in a sentence; empty where nothing speaks against it.
         model: the name of the private model that can be trained at its ε; empty where there is none.

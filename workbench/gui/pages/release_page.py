@@ -261,13 +261,7 @@ Read = Callable[[OpenTable, Path, "Plan | None", Emit, CancelToken], Any]
 
 
 class ReleasedPart(QWidget):
-    """The newest release of a kind from the open table: its files, Verify and documents, and a look into it.
-
-    The page places the view below it.
-
-    Attributes:
-        step: the release; ``None`` where there is none.
-    """
+    """The newest release of a kind from the open table, and a look into it in a view that the page places below."""
 
     def __init__(
         self,
@@ -280,16 +274,9 @@ class ReleasedPart(QWidget):
         kind: str = "",
         card: bool = True,
     ) -> None:
-        """Make it, hidden until there is such a release.
+        """Make it, hidden until there is such a release, of the page's own kind unless another is named.
 
-        Args:
-            page: of which page.
-            view: shows what is in the file; its ``show_released`` takes what ``read`` returns, or ``None``.
-            read: reads the file in a worker.
-            words: what is written on the button that reads it, and its tip.
-            failed: what is said where it cannot be read.
-            kind: of the release; by default the page's own.
-            card: whether it shows the files and their checks, too.
+        ``read`` reads the file in a worker for the ``view``, when a button with these ``words`` is pressed.
         """
         super().__init__()
         look(self, "clear")

@@ -69,13 +69,7 @@ NOISY_ROWS = Asked()
 
 @dataclass(frozen=True)
 class Chosen:
-    """A request as the engine takes it, with what it may spend.
-
-    Attributes:
-        request: what is asked for; ``None`` for noisy rows, of which the plan says everything.
-        epsilon: of one row, for all of it.
-        delta: of one row; 0 for none.
-    """
+    """A request as the engine takes it (``None`` for noisy rows), with the ε and δ of one row that it may spend."""
 
     request: Parameters | None
     epsilon: Decimal
@@ -87,9 +81,7 @@ class Foreseen:
     """What is known of a release before a row is read.
 
     Attributes:
-        chosen: what would be released.
-        epsilon: charged, for all rows of a person.
-        delta: charged.
+        epsilon: charged, as δ is, for all rows of a person.
         facts: what else its kind foresees.
         outside: sentences on what the ε does not cover.
         local: whether each row is randomised by itself, so that one that is replaced costs no more.
@@ -108,14 +100,8 @@ class BeforeRelease:
     """What is known before a release, and of which table, plan and file it is known.
 
     Attributes:
-        opened: the table it would be made from.
-        plan: the plan it would be made by.
-        asked: what would be released.
-        prepared: the release itself, checked.
-        verdict: what the ledger says of it.
         lacks: sentences on what it does not answer well of what will be asked.
         outside: sentences on what the ε does not cover.
-        replaces: whether there is a file at that path already.
         source_changed: what became of the files that were opened, if they are no longer as they were read; else empty.
     """
 

@@ -101,11 +101,7 @@ OTHERS = ("control", "nonmembers")
 
 
 class AttackForm(QWidget):
-    """The fields of one attack.
-
-    Signals:
-        changed: something else is given.
-    """
+    """The fields of one attack."""
 
     changed = Signal()
 

@@ -258,11 +258,7 @@ FIGURES = {
 
 
 class FigureSlider(QWidget):
-    """A number above 0 between two bounds; the field takes every number between them, the slider a million.
-
-    Signals:
-        changed: another valid value.
-    """
+    """A number above 0 between two bounds; the field takes every number between them, the slider a million."""
 
     changed = Signal()
 

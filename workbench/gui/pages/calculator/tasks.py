@@ -18,16 +18,7 @@ AXES = ("order", "rows", "batch", "sigma", "epochs", "delta")
 
 @dataclass(frozen=True)
 class QuickFigures:
-    """What is known within a moment: Rényi bounds.
-
-    Attributes:
-        run: the run that they are of.
-        steps: its steps.
-        epsilons: ε by accountant, without the tightest one.
-        order: the order that the published conversion chose.
-        curves: the lines of each axis.
-        heat: ε over σ and batch.
-    """
+    """What is known of a run within a moment: Rényi bounds by accountant, lines by axis, the chosen order."""
 
     run: TrainingRun
     steps: int
@@ -39,13 +30,7 @@ class QuickFigures:
 
 @dataclass(frozen=True)
 class ExactFigures:
-    """What takes seconds: ε by every accountant, or the tightest line for one axis.
-
-    Attributes:
-        run: the run that they are of.
-        epsilons: ε by accountant.
-        curve: the line for one axis.
-    """
+    """What takes seconds: ε by every accountant, or the tightest line for one axis."""
 
     run: TrainingRun
     epsilons: dict[str, float]

@@ -50,9 +50,7 @@ class Line:
 
     Attributes:
         key: distinguishes it from all others of the session.
-        model: the title of the model.
         name: the model's name in the program; empty where this version does not know it.
-        way: how it was trained, in words.
         dataset: what a person calls the table.
         time: when it ended or was charged (UTC).
         made_up: whether it is a study of made-up rows, which shows nothing private.
@@ -100,14 +98,7 @@ class Line:
 
 
 def lines_of(runs: Sequence[RunRecord], models: Sequence[ReleasedModel], opened: str, account: str) -> tuple[Line, ...]:
-    """Return every line, those of the newest study first, then the released models.
-
-    Args:
-        runs: the runs of the session.
-        models: what the ledger knows, the newest first.
-        opened: what a person calls the table that is open.
-        account: the mark of its account.
-    """
+    """Return every line, those of the newest study first, then released models; ``account`` is of ``opened``."""
     found = []
     for number, run in reversed(list(enumerate(runs))):
         if run.kind not in _LINES:  # a model that was trained is in the ledger
@@ -208,16 +199,7 @@ Point = tuple[str, float | None]
 
 
 class RunsModel(EditedModel):
-    """All lines and which of them are pinned.
-
-    Attributes:
-        lines: the lines, in the order in which they came.
-        attacked: what attacks on lines found.
-        pins: the keys of the pinned lines in the order in which they were pinned, each with the style it is drawn in.
-
-    Signals:
-        pinned: a person has pinned a line, or no longer, or has taken that back.
-    """
+    """All lines, what attacks on them found, and the pinned ones in the order of the pins, each with its style."""
 
     pinned = Signal()
 

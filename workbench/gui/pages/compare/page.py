@@ -86,10 +86,7 @@ def learner_names() -> set[str]:
 def attacked(
     line: Line, epsilon: float | None, opened: OpenTable, draft: DraftPlan, emit: Emit, cancel: CancelToken
 ) -> Repeated:
-    """Train a line again on halves of the rows and attack it; runs in a worker.
-
-    The ledger notes it first, unless it is of made-up rows.
-    """
+    """Train a line again on halves of the rows and attack it; the ledger notes it first, unless these are made up."""
     from workbench.release.ledger.study_note import note_study
 
     if not line.made_up:

@@ -44,10 +44,6 @@ class Figure:
         column: the column, or two with × between them.
         of: what it is of: ``mean``, ``median``, a share's value, …
         kind: of number: ``share``, ``correlation``, or the column's kind.
-        estimate: the likeliest possible value.
-        low: lower end of the interval.
-        high: upper end.
-        biased: whether the estimate is not unbiased.
         hidden: whether the interval is most of what is possible.
     """
 

@@ -240,11 +240,7 @@ class ColumnsView(QWidget):
 
 
 class PairView(QWidget):
-    """Two columns together.
-
-    Signals:
-        asked: (first, second) estimate this pair.
-    """
+    """Two columns together."""
 
     asked = Signal(str, str)
 

@@ -54,13 +54,7 @@ class WordTable(QWidget):
     """Headings and rows; figures are aligned to the right, words to the left."""
 
     def __init__(self, name: str, *, words: bool = False, widths: Sequence[int] = ()) -> None:
-        """Make an empty table.
-
-        Args:
-            name: its object name; a cell is ``NAME_ROW_COLUMN``, counted from 0.
-            words: whether all columns hold words.
-            widths: the shares of the columns in the width; equal where none are given.
-        """
+        """Make an empty table; a cell is ``NAME_ROW_COLUMN``, and ``widths`` are the shares of the columns."""
         super().__init__()
         self.setObjectName(name)
         self._name, self._words, self._widths = name, words, widths

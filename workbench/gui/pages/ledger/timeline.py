@@ -22,14 +22,7 @@ DASHES: tuple[Dash, ...] = ("solid", "dashed", "dotted", "dash-dotted")
 
 @dataclass(frozen=True)
 class Spending:
-    """The releases of one account.
-
-    Attributes:
-        name: what a person calls it.
-        charges: (time, ε) of each release that counts, oldest first.
-        cap: its cap, ``None`` where it has none.
-        refused: times of refused releases.
-    """
+    """The releases of one account: (time, ε) of each that counts, and when one was refused."""
 
     name: str
     charges: tuple[tuple[datetime, float], ...]

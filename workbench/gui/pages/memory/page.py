@@ -101,11 +101,7 @@ FIRST, FOR_TABLES = "mnist-cnn", "mlp"
 
 
 class ChoicesCard(Card):
-    """A box for each network and the form below them.
-
-    Signals:
-        changed: another network, or another value of the form.
-    """
+    """A box for each network and the form below them."""
 
     changed = Signal()
 
@@ -210,11 +206,7 @@ PHASES_OF_ONE = "phases"
 
 
 class StudyCard(Card):
-    """Shows the chart or the table, and both where there is room.
-
-    Signals:
-        chosen: another setting is selected.
-    """
+    """Shows the chart or the table, and both where there is room."""
 
     chosen = Signal()
 

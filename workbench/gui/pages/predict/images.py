@@ -39,12 +39,7 @@ MOST_NAMED = 12
 
 @dataclass(frozen=True)
 class ImageSource:
-    """Which images are predicted for.
-
-    Attributes:
-        opened: the set that is open; ``None`` where others were chosen.
-        paths: those that were chosen: files, or a folder.
-    """
+    """Which images are predicted for: the set that is open, or else files or a folder that were chosen."""
 
     opened: OpenImages | None = None
     paths: tuple[str, ...] = ()
@@ -116,11 +111,7 @@ CHOOSE_TIP = tr_later("Single PNG or JPEG images, or a set: MNIST, CIFAR-10, .np
 
 
 class ImagesCard(Card):
-    """One line that says which images, and buttons that choose others.
-
-    Signals:
-        changed: other images.
-    """
+    """One line that says which images, and buttons that choose others."""
 
     changed = Signal()
 

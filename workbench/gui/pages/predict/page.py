@@ -53,11 +53,7 @@ LEARN = tr_later("Or train one on a released table: costs nothing")
 
 
 class WeightsRow(QWidget):
-    """A field for the file and the checksum that it must have; hidden while no network asks for it.
-
-    Signals:
-        chosen: (Path) open the network with this file.
-    """
+    """A field for the file and the checksum that it must have; hidden while no network asks for it."""
 
     chosen = Signal(object)
 

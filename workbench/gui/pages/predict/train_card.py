@@ -38,15 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Predicted:
-    """What came of a prediction. Private, but for the path.
-
-    Attributes:
-        output: the file.
-        rows: how many predictions it holds.
-        often: those that occur most, each with the number of its rows; empty of numbers and of columns.
-        frame: the rows, after the predictions for them.
-        figures: its columns that the model made and that hold numbers.
-    """
+    """What came of a prediction, private but for the path: how often each is made, and the rows behind them."""
 
     output: Path
     rows: int
@@ -70,12 +62,7 @@ class WeightsNeededError(InputError):
 
 
 def open_released(folder: Path, weights: Path | None, emit: Emit, cancel: CancelToken) -> OpenModel:
-    """Open the model in ``folder``, checked against its card.
-
-    Raises:
-        WeightsNeededError: it has a frozen part, and no ``weights`` are named.
-        InputError: it is not what its card says.
-    """
+    """Open the model in ``folder``, checked against its card; a frozen part asks for its public ``weights``."""
     from workbench.release.certificate import read_card
     from workbench.release.model.open_model import open_model
 
@@ -87,13 +74,7 @@ def open_released(folder: Path, weights: Path | None, emit: Emit, cancel: Cancel
 
 @dataclass(frozen=True)
 class Learnable:
-    """What a release offers to a model.
-
-    Attributes:
-        release: the released file.
-        columns: its protected columns; all public, as the release is.
-        folder: a name beside it for the model's folder, which nothing has yet.
-    """
+    """What a release offers to a model: its protected columns, and a name for the folder that nothing has yet."""
 
     release: Path
     columns: tuple[Attribute, ...]
@@ -160,12 +141,7 @@ NO_RELEASE = tr_later("Name a released table; its certificate lies beside it.")
 
 
 class TrainCard(Card):
-    """Trains a model on a release in a worker; nothing is charged, and the folder appears whole or not at all.
-
-    Signals:
-        changed: a training began, is being cancelled, or has ended.
-        trained: (Path) the folder of a model that was trained.
-    """
+    """Trains a model on a release in a worker; nothing is charged, and the folder appears whole or not at all."""
 
     changed = Signal()
     trained = Signal(object)

@@ -189,15 +189,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Plot:
-    """Two or three lines along one parameter.
-
-    Attributes:
-        along: the parameter in words.
-        scale: its axis.
-        now: where it is.
-        series: the lines.
-        percent: whether the values are shares.
-    """
+    """Two or three lines along one parameter, and where that is now."""
 
     along: str
     scale: Scale

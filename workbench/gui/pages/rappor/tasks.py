@@ -30,16 +30,7 @@ LEAST_ROC = 1_000
 
 @dataclass(frozen=True)
 class Bar:
-    """One candidate.
-
-    Attributes:
-        string: its text.
-        true: its true share; ``None`` where that is not looked at.
-        estimate: the decoded share.
-        low: lower end of its 95 % interval.
-        high: upper end.
-        verdict: ``detected``, ``missed``, ``false`` or ``absent``.
-    """
+    """One candidate: its true share where that is looked at, the decoded one, and detected, missed, false or absent."""
 
     string: str
     true: float | None
@@ -51,20 +42,14 @@ class Bar:
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """What the pictures are made of.
+    """What the pictures are made of; of a release nothing is known to be missed, false or absent.
 
     Attributes:
-        title: of what.
-        private: whether it follows from the rows without a charge.
         bars: the candidates, most frequent first or in their own order.
         more: candidates that are not among the bars.
         heat: (cohorts, bits) share of a cohort's reports with each bit.
-        roc: (reports, false alarms, hits) of each number of reports; empty where nothing is known to be absent.
-        detected: significant strings that occur (of a release: significant strings).
-        missed: strings that occur and are not significant.
-        false: significant strings that do not occur.
+        roc: (reports, false alarms, hits) of each number of reports.
         unexplained: ends of the 95 % interval of the share that no candidate explains.
-        reports: how many were decoded.
     """
 
     title: str

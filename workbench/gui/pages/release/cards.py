@@ -249,13 +249,7 @@ class CostCard(Card):
         )
 
     def show_cost(self, found: Foreseen | None, facts: tuple[FactOf, ...], *, done: bool) -> None:
-        """Show a cost against the account.
-
-        Args:
-            found: what is foreseen; ``None`` while it is not known.
-            facts: further lines, of the way that is shown.
-            done: whether just this was released.
-        """
+        """Show a cost against the account; ``found`` is ``None`` until it is known, ``done`` if it was released."""
         session = self._session
         cost, delta = (session.plan.cost(), Decimal(0)) if found is None else (found.epsilon, found.delta)
         self._figure.setText(both_words(cost, delta) if cost is not None else "–")

@@ -36,8 +36,6 @@ class WayPane(Card):
     ε is the plan's, which is chosen by what recipients will see; of the budget a way has δ alone.
 
     Attributes:
-        what: what is released, in words.
-        kind: the kind of release in certificates; empty of noisy rows.
         facts: lines beside the cost.
         wide: whether it needs the whole width of a page.
         below: what is shown below fields and cost.
@@ -45,10 +43,6 @@ class WayPane(Card):
         titles: what a person calls each field, where undo names it.
         written: the fields that are typed into: a word is one step, not each of its letters.
         results: a look into the newest release; ``None`` where it has none of its own.
-
-    Signals:
-        changed: something else is asked for; ask :meth:`value`.
-        refreshed: what can be pressed differs.
     """
 
     changed = Signal()
@@ -83,11 +77,7 @@ class WayPane(Card):
         raise NotImplementedError
 
     def forecast(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Foreseen:
-        """Return what its Work costs and what else is known of it before a row is read; called in a worker.
-
-        Raises:
-            ParameterError: it does not fit the plan, or ε is too small for it.
-        """
+        """Return what its Work costs and what else is known of it before a row is read; called in a worker."""
         plan = plan.unrounded() if self.unrounded(chosen) else plan
         work = _work_of(self.kind, chosen, plan, rows, kind(self.kind).formats[0])
         return foresee(work, chosen, plan, rows, self.foreseen(plan, rows, chosen, cancel))

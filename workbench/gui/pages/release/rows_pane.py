@@ -138,12 +138,7 @@ class RowsPane(WayPane):
         return is_mostly_noise(found.facts, opened.rows_under(self.session.plan))
 
     def show_plan(self, forecast: Forecast | None, *, again: bool) -> None:
-        """Show the plan; mechanisms and shares once the forecast knows them.
-
-        Args:
-            forecast: what is known of it, or ``None`` until it is.
-            again: whether this very plan was released, so that this is what another release would publish.
-        """
+        """Show the plan: mechanisms once ``forecast`` knows them, and that it would be released ``again``."""
         title = tr(ANOTHER if again else FIRST)
         self._title.setText(title.upper())
         self.setAccessibleName(title)

@@ -57,22 +57,12 @@ WEIGHTS = tr_later(
 
 
 class BeforeCard(Card):
-    """The figures of a preflight, what is wrong with it, and the folder of the model.
-
-    Signals:
-        changed: another folder, or whether the run is quiet.
-    """
+    """The figures of a preflight, what is wrong with it, the folder of the model, and whether the run is quiet."""
 
     changed = Signal()
 
     def __init__(self, explain: QPushButton, expected: QWidget, test: QWidget) -> None:
-        """Make the card.
-
-        Args:
-            explain: is beside its title.
-            expected: shows the accuracy to expect.
-            test: says what the accuracy is measured on.
-        """
+        """Make the card; ``explain`` is beside its title, the other two below its figures."""
         super().__init__()
         self._first = False
         self._facts = Facts()
@@ -141,15 +131,7 @@ class BeforeCard(Card):
     def show_figures(
         self, found: Preflight | None, *, network: bool, torch_missing: bool, asked: bool = False, beyond: bool = False
     ) -> None:
-        """Show what was worked out (``None``: not yet) for a network or a model without steps.
-
-        Args:
-            found: the figures.
-            network: whether the model is trained step by step.
-            torch_missing: whether what networks need is not installed.
-            asked: whether the figures are being worked out unless there is a problem.
-            beyond: whether the cap does not pay for them.
-        """
+        """Show what was worked out; ``asked`` where that goes on, ``beyond`` where the cap does not pay for it."""
         self.raise_cap.setVisible(beyond)
         look(self.raise_cap, "primary" if beyond else "link")
         self._quiet_line.setVisible(network)
@@ -220,11 +202,7 @@ TIP = tr_later(
 
 
 class ExpectedLine(QWidget):
-    """A button and its answer; what it says is for the values of the form, and goes when that changes.
-
-    Signals:
-        changed: a simulation has begun or ended.
-    """
+    """A button and its answer; what it says is for the values of the form, and goes when that changes."""
 
     changed = Signal()
 
@@ -322,14 +300,7 @@ TITLE = tr_later("Choose public test images")
 
 
 class TestImages(QWidget):
-    """One line: which public images the network is tested with, and a button to choose them.
-
-    Attributes:
-        images: those that were chosen; ``None`` where there are none.
-
-    Signals:
-        changed: others were chosen, or none.
-    """
+    """One line: which public images the network is tested with, and a button to choose them."""
 
     __test__ = False  # not a test case, whatever its name says to a test runner
 
@@ -409,14 +380,7 @@ def read_test(opened: OpenImages, path: str, emit: Emit, cancel: CancelToken) ->
 
 
 class PausedCard(Card):
-    """One sentence, Resume and Give up; hidden where no run is paused.
-
-    Attributes:
-        run: the run that is offered.
-
-    Signals:
-        resume_asked, give_up_asked: the button was pressed.
-    """
+    """One sentence on the run that is offered, Resume and Give up; hidden where none is paused."""
 
     resume_asked = Signal()
     give_up_asked = Signal()

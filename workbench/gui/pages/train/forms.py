@@ -122,11 +122,7 @@ def _of_images(images: object) -> Offer:
 
 
 class ModelList(QWidget):
-    """A round button for each model, under headings that open and close.
-
-    Signals:
-        chosen: (name) of the model that a person chose.
-    """
+    """A round button for each model, under headings that open and close."""
 
     chosen = Signal(str)
 
@@ -230,15 +226,6 @@ class ModelForms(Card):
     """The models that fit, one ε for whichever is chosen, and the form of the chosen one.
 
     ε is the plan's until a person enters another; it is kept when another model is chosen.
-
-    Attributes:
-        model: the name of the model that is chosen.
-        steps: what a person changes here, which can be undone.
-        fits: whether there are models to choose from.
-
-    Signals:
-        chosen: another model.
-        changed: another model, or another value of its form.
     """
 
     changed = Signal()

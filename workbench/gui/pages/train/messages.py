@@ -199,14 +199,7 @@ def points(share: float) -> str:
 
 
 def broken_off(step: int, of: int, what: str, how: str) -> str:
-    """Return how a run ended that released nothing.
-
-    Args:
-        step: the last step that was reported; 0 where none was.
-        of: how many there would have been.
-        what: what the ledger says that it costs.
-        how: in a word or two.
-    """
+    """Return how a run ended that released nothing, after which step (0: none), and ``what`` it costs."""
     if step:
         how = tr("{how} after {step} of {steps} steps", how=how, step=tr_number(step, ","), steps=tr_number(of, ","))
     return f"{how}. {what}"

@@ -339,13 +339,7 @@ class Pace:
 
 
 class RunCard(Card):
-    """Follows one run after another.
-
-    Attributes:
-        step: the last step that was reported.
-        steps: how many there will be.
-        quiet: whether no private figure is shown.
-    """
+    """Follows one run after another: the last step that was reported, of how many."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(spacing=6)
@@ -443,17 +437,7 @@ class RunCard(Card):
         taken: int = 0,
         spent: float = 0.0,
     ) -> None:
-        """Follow ``handle``.
-
-        Args:
-            steps: of the whole run; 0 of a model without steps.
-            epsilon: what it costs.
-            handle: the run.
-            quiet: whether it shows no private figure.
-            room: ε that the cap of the account leaves for it.
-            taken: steps that were taken before it was interrupted.
-            spent: ε of those.
-        """
+        """Follow a run for which the cap leaves ``room``; ``taken`` and ``spent`` are of steps before a pause."""
         self.clear()
         self.steps, self.step, self.quiet = steps, taken, quiet
         for chart in self._private:

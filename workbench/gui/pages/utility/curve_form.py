@@ -79,10 +79,6 @@ class CurveSetup(Card):
 
     Attributes:
         kept: whether the chosen model stays where another is advised: a person chose it, or it was computed.
-
-    Signals:
-        changed: what is to be computed differs.
-        look_changed: what is drawn of it differs.
     """
 
     changed = Signal()

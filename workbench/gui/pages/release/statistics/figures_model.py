@@ -78,13 +78,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Checked:
-    """What is known of the figures before a row is read.
-
-    Attributes:
-        expected: of each figure by (statistic, column); the column of a count of groups is empty.
-        queries: how many queries are charged.
-        sizes: what to expect of groups of stated sizes, in a sentence; empty where there are none.
-    """
+    """What is known before a row is read: of each (statistic, column), the queries, and groups of stated sizes."""
 
     expected: Mapping[tuple[str, str], Expected]
     queries: int
@@ -93,15 +87,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class Bar:
-    """One bin of a released histogram, in rows.
-
-    Attributes:
-        label: its values.
-        estimate: how many rows.
-        low: lower end of the interval.
-        high: upper end.
-        sparse: whether it could as well be zero.
-    """
+    """One bin of a released histogram, in rows; ``sparse`` where it could as well be zero."""
 
     label: str
     estimate: float
@@ -112,14 +98,7 @@ class Bar:
 
 @dataclass(frozen=True, eq=False)
 class Released:
-    """Released statistics as they can be looked at; public.
-
-    Attributes:
-        path: the file.
-        frame: one row a figure, as text.
-        statistics: the names of its statistics, in the order of the file.
-        histograms: the bars of each histogram by (column, group).
-    """
+    """Released statistics as they can be looked at: a row of text a figure, and bars by (column, group); public."""
 
     path: Path
     frame: pl.DataFrame
@@ -128,11 +107,7 @@ class Released:
 
 
 def checked(plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Checked:
-    """Return the expected errors of the figures that are chosen, for a table of ``rows`` rows.
-
-    Raises:
-        ParameterError: they do not fit the plan, or ε is too small for them.
-    """
+    """Return the expected errors of the figures that are chosen, for a table of ``rows`` rows."""
     from workbench.statistics.forecast import forecast
     from workbench.statistics.queries import queries_of
 
@@ -236,12 +211,7 @@ def _expected(stated: FigureForecast, columns: Sequence[PlanColumn], rows: int, 
 
 
 def released(path: Path, cancel: CancelToken) -> Released:
-    """Return the figures in a released file.
-
-    Raises:
-        InputError: file or certificate cannot be read, or the file is not the one that was certified,
-            or its verification finds a fault.
-    """
+    """Return the figures in a released file, once it is verified."""
     from workbench.release.verify import verify_release
     from workbench.statistics.release_file import decode
 
@@ -287,11 +257,7 @@ AUTO = tr_later("auto")
 
 
 class FiguresModel(EditedModel):
-    """The protected columns with their ticks; what is ticked follows the usual request until it is changed.
-
-    Signals:
-        changed: something else is asked for.
-    """
+    """The protected columns with their ticks; what is ticked follows the usual request until it is changed."""
 
     changed = Signal()
 

@@ -46,11 +46,7 @@ ABOUT = tr_later(
 
 
 class ImpossibleEditor(QWidget):
-    """The statements of the plan, to be typed or added.
-
-    Signals:
-        problem: (str) why what is typed is not taken; empty where it is.
-    """
+    """The statements of the plan, to be typed or added; ``problem`` says why what is typed is not taken."""
 
     problem = Signal(str)
 
@@ -195,11 +191,7 @@ class _Pictures(QStackedWidget):
 
 
 class ComparisonCard(Card):
-    """The figure and the pictures of one synthetic table; of a released one its rows, too.
-
-    Signals:
-        compare_asked: a released table is to be shown beside the original.
-    """
+    """The figure and the pictures of one synthetic table; of a released one its rows, the rest when asked for."""
 
     compare_asked = Signal()
 

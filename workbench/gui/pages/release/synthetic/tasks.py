@@ -43,14 +43,7 @@ _KEY = secrets.token_bytes(32)
 
 @dataclass(frozen=True)
 class Checked:
-    """What is counted for synthetic rows, from public facts alone.
-
-    Attributes:
-        tables: tables that are counted with noise.
-        selections: choices of a pair of columns that are paid for.
-        cuts: most parts of the range of a column of numbers; 0 where there is none.
-        needs: time and memory that it is expected to take.
-    """
+    """What is counted for synthetic rows: tables, choices of a pair, and the most parts that a range is cut into."""
 
     tables: int
     selections: int
@@ -69,12 +62,7 @@ class Checked:
 
 @dataclass(frozen=True, eq=False)
 class ReleasedRows:
-    """A released table as it can be looked at: public.
-
-    Attributes:
-        frame: its first rows as text.
-        rows: how many it has.
-    """
+    """The first rows of a released table as text, and how many it has: public."""
 
     frame: pl.DataFrame
     rows: int
@@ -94,11 +82,7 @@ def drawn_by(plan: Plan, chosen: Chosen) -> Plan:
 
 
 def checked(plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Checked:
-    """Return what the release would count.
-
-    Raises:
-        ParameterError: it does not fit the plan, or ε is too small for it.
-    """
+    """Return what the release would count, from public facts alone."""
     from workbench.synth.needs import needs_of
 
     method, setting = _setting(plan, rows, chosen)
