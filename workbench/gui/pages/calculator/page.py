@@ -355,7 +355,6 @@ TITLES = {
     "delta": tr_later("ε against δ"),
 }
 FILES = tr_later("Picture (*.png);;Figures (*.csv)")
-NOTHING_READ = tr_later("Nothing is read or charged here: ε follows from public figures alone.")
 
 
 class CalculatorPage(PageFrame):
@@ -384,7 +383,7 @@ class CalculatorPage(PageFrame):
         for slider in self.sliders.values():
             slider.changed.connect(self._moved)
         self.set_primary(tr("Take these values to Train"), "calculator_to_train", self._to_train)
-        self.set_note(tr(NOTHING_READ))
+        self.set_note(tr("Nothing is read or charged here: ε follows from public figures alone."))
         session.table_changed.connect(self._table_changed)
         self._table_changed()
 

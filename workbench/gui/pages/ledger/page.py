@@ -140,8 +140,6 @@ VIEWS = (
 HIGH = 800
 """Points of a page that has room for both."""
 
-NOTHING_RELEASED = tr_later("✓ charged, nothing released")
-
 
 class LedgerPage(PageFrame):
     """The account of every dataset; a rename or a copy is the same dataset."""
@@ -433,7 +431,7 @@ def _release_cells(line: LedgerLine, names: Mapping[str, tuple[str, str]]) -> tu
     status = Cell(tr(SIGNS.get(line.status, line.status)), STATUS.get(line.status, "text"), line.status)
     if line.status in ("charged", "settled") and not line.released:
         status = Cell(
-            tr(NOTHING_RELEASED),
+            tr("✓ charged, nothing released"),
             "warn",
             tr("No model is known of it: stopped or failed after private figures were shown"),
         )

@@ -342,14 +342,11 @@ def _size(size: int, highest: int) -> Cell:
     )
 
 
-READS_NOTHING = tr_later("Worked out from shapes alone: no data is read and nothing is charged.")
 EMPTY = tr_later(
     "Choose networks and how many rows they take at once, and press Compute. You will see what "
     "training needs in each phase, and the most rows that fit into memory."
 )
-NO_NETWORK = tr_later("Choose at least one network.")
 NOTHING_OPEN = tr_later("Open a table or images in Data first")
-GPU_UNKNOWN = tr_later("To see the most rows that fit, type the GPU's memory on the left.")
 TAKE_TIP = tr_later("Offer the network and the rows of the selected line on Train; nothing is started")
 FILES = tr_later("Figures (*.csv);;Picture (*.png);;Vector picture (*.svg)")
 
@@ -455,7 +452,7 @@ class MemoryPage(RunPage):
         opened = self.session.open_data is not None
         self._onward.setEnabled(opened and chosen is not None)
         self._onward.setToolTip(tr(TAKE_TIP) if opened else tr(NOTHING_OPEN))
-        self.set_note(tr(NO_NETWORK) if not networks else _note(self.found.result))
+        self.set_note(tr("Choose at least one network.") if not networks else _note(self.found.result))
 
     @property
     def refused(self) -> WorkbenchError | None:
@@ -488,7 +485,7 @@ class MemoryPage(RunPage):
 def _note(result: StudyResult | None) -> str:
     """Return the line at the foot: what the rows were to fit in, or that nothing is read."""
     if result is None:
-        return tr(READS_NOTHING)
+        return tr("Worked out from shapes alone: no data is read and nothing is charged.")
     if result.fit is None:
-        return tr(GPU_UNKNOWN)
+        return tr("To see the most rows that fit, type the GPU's memory on the left.")
     return tr("Most rows: what fits in {fit}, beside the data.", fit=memory(result.fit))

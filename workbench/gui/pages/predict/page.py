@@ -45,7 +45,6 @@ HIGH, LEAST_ROWS = 800, 6 * ROW
 
 NO_MODEL = tr_later("Choose a released model, or the folder of one that was released elsewhere.")
 NO_TABLE = tr_later("Choose a file of rows, or drop one here; or open a table in Data.")
-ELSEWHERE = tr_later("in another folder")
 OF_TABLES = tr_later(
     "Images are open, and this model reads tables: open a table, or choose a network that learned from images."
 )
@@ -229,7 +228,7 @@ class PredictPage(PageFrame):
         titles = {entry.name: entry.title for entry in learners.LEARNERS}
         titles |= {entry.name: entry.title for entry in networks.NETWORKS}
         there = [model for model in found if model.released and model.card]
-        entries = [(tr(ELSEWHERE) if there else "", "")]
+        entries = [(tr("in another folder") if there else "", "")]
         for model in there:
             title = tr_sentence(titles.get(model.name, model.name))
             if model.target:

@@ -70,7 +70,6 @@ RELEASED = ReleaseWords(
     again=tr_later("Release reports again…"),
 )
 FREE = tr_later("Simulate is free and private. A release is charged first; it cannot be undone.")
-NO_COLUMN = tr_later("Choose a column of the table to release its reports.")
 LOOK = (
     tr_later("Decode the reports"),
     tr_later("Reads the released file, which is public, and looks for the public values of its column"),
@@ -283,7 +282,7 @@ class RapporPage(ReleasePage):
         if setting is None or session.opened is None:
             return ""
         if self._chosen()[0] is None:
-            return tr(NO_COLUMN)
+            return tr("Choose a column of the table to release its reports.")
         if bound is None:
             return tr(INFINITE)
         keep = first_problem(session) or release_hindrance(session)[0]

@@ -194,7 +194,6 @@ def _made_of(found: Preflight | None) -> str:
 
 
 WORKING = tr_later("training on made-up rows…")
-ON_PUBLIC = tr_later("training on the public test images…")
 TIP = tr_later(
     "Train with these settings on made-up rows (or on the public test images). It takes about 20 "
     "seconds, reads no private row and costs nothing"
@@ -277,7 +276,7 @@ class ExpectedLine(QWidget):
             self.changed.emit()
 
         self._of = what
-        self._say(tr(WORKING) if public is None else tr(ON_PUBLIC), working=True)
+        self._say(tr(WORKING) if public is None else tr("training on the public test images…"), working=True)
         job = Job(tr("Expected accuracy"), work)
         self._handle = self._jobs.start(job, key="expected accuracy", on_result=show, on_failure=refuse)
         self._handle.ended.connect(ended)

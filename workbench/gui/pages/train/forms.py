@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from workbench.params.field import Field
 
 NO_TARGET = tr_later("Choose the column to predict: the models that fit it are listed here.")
-NOTHING_OPEN = tr_later("Open a table or images in Data first.")
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ def offer_of(session: Session) -> Offer:
     if images is not None:
         return _of_images(images.table)
     if session.opened is None:
-        return Offer(why=tr(NOTHING_OPEN))
+        return Offer(why=tr("Open a table or images in Data first."))
     if target is None:
         return Offer(why=tr(NO_TARGET))
     from workbench.release.model.preflight import network_features

@@ -22,7 +22,6 @@ WHY = {
 }
 SHOWN = tr_later("Private figures are shown: cancelling the run gives no ε back.")
 QUIET = tr_later("No private figure is shown: until an accuracy is shown, cancelling costs only the steps taken.")
-NOT_BACK = tr_later("Cancelling does not give ε back: private figures are shown while it trains.")
 WATCHED = tr_later(
     "Its figures are private: the card or certificate of every later release of these rows will "
     "say that private figures were shown before. A quiet run shows none and leaves no such note."
@@ -87,7 +86,7 @@ def question(
     tested: int = 0,
 ) -> str:
     """Return what is asked before the charge; ``tested``: images declared public that it is measured on."""
-    back = tr(QUIET) if quiet else tr(NOT_BACK)
+    back = tr(QUIET) if quiet else tr("Cancelling does not give ε back: private figures are shown while it trains.")
     use = tr_sentence(task(chosen.task).use).replace("{target}", str(target))
     delta = f", δ = {entered(found.delta)}" if found.delta else ""
     of = f" ({tr_sentence(found.made_of)})" if found.made_of else ""

@@ -205,7 +205,6 @@ class WhereChart(Chart):
         return Drawing((mark.bar_lines(lines, 13),), below=(Below(0, went_words(self.stages), "text"),), frame="none")
 
 
-TITLE = tr_later("gradients")
 NORMS = tr_later("gradient norms, in clipping norms")
 TIP = tr_later(
     "The size of each row's gradient in one step, in clipping norms. Those right of the line are scaled down."
@@ -261,7 +260,7 @@ class NormChart(Chart):
             x=Scale(0, len(LABELS) - 1),
             y=Scale(0, max(1, *counts)) if counts else SHARES,
             below=[Below(at, text) for at, text in enumerate(LABELS)],
-            title=tr(TITLE),
+            title=tr("gradients"),
             figure="–" if self.clipped is None else tr("{share} % clipped", share=tr_number(100 * self.clipped, ".0f")),
         )
 

@@ -22,7 +22,6 @@ HIGH = 420
 UNKNOWN = tr_later(
     "Curves draws how accurate it is against ε, on your rows or on made-up ones, before anything is paid."
 )
-KNOWN = tr_later("Curves has drawn how accurate it is against ε.")
 
 
 class StudyCard(Card):
@@ -72,7 +71,7 @@ class StudyCard(Card):
 
     def _draw(self) -> None:
         found = self._found()
-        self._words.setText(tr(UNKNOWN) if found is None else tr(KNOWN))
+        self._words.setText(tr(UNKNOWN) if found is None else tr("Curves has drawn how accurate it is against ε."))
         drawn = found is not None and self.width() >= ROOM and self.isVisible()
         self._holder.setVisible(drawn)
         self._of_settings.setVisible(not drawn and self.height() >= HIGH)

@@ -49,7 +49,6 @@ MADE_UP_HELP = tr_later(
     "choosing ε and a kind of model, but not for the accuracy on your rows."
 )
 ON_MADE_UP = tr_later("On made-up rows, which contain no real data.")
-MISFIT = tr_later("This model cannot learn this target: see above.")
 CURVE, TABLE = "plot", "table"
 STANDARD = 2
 """Models of the standard comparison: the advised one and the next."""
@@ -340,7 +339,7 @@ class UtilityPage(RunPage):
             )
             + ("" if not self._is_first() else f"\n\n⚠ {tr_sentence(BEFORE)}\n\n{tr(MADE_UP_HELP)}")
         )
-        stated = missing or (unfit and tr(MISFIT))
+        stated = missing or (unfit and tr("This model cannot learn this target: see above."))
         self.set_note(stated or self._progress_note(fits), wrapped=bool(stated))  # four buttons may leave no room
 
     def _done(self) -> bool:

@@ -251,8 +251,6 @@ def released(path: Path, cancel: CancelToken) -> Released:
 BINS_HELP = tr_later(
     "Into how many bins a range of numbers is cut; auto: every value by itself where there are few, else 20 bins"
 )
-NOT_FOR = tr_later("Not for such values")
-MAKES_GROUPS = tr_later("This column makes the groups")
 AUTO = tr_later("auto")
 
 
@@ -468,7 +466,7 @@ class FiguresModel(EditedModel):
         return Cell(str(bins or tr(AUTO)), look, key=bins, value=str(bins or ""))
 
     def _why_not(self, column: DraftColumn) -> str:
-        return tr(MAKES_GROUPS) if self._makes_groups(column) else tr(NOT_FOR)
+        return tr("This column makes the groups") if self._makes_groups(column) else tr("Not for such values")
 
 
 def _fits(column: DraftColumn, what: str) -> bool:

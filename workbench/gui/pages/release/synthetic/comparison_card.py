@@ -164,7 +164,6 @@ HIGH = {SPREAD: 210, PAIRS: 350, ROWS: 260}
 WIDEST_CHOICE = 220
 INVENTED = 0.1
 """A correlation that is stronger than the original's by more than this is reported."""
-ADVICE = tr_later("Raise ε, or choose another method.")
 LOOKS = {
     SPREAD: (
         tr_later("Distribution"),
@@ -211,7 +210,7 @@ class ComparisonCard(Card):
         self.invented = label("", "warn", wrap=True, name=f"{name}_invented")
         self._beside = (self.learned, self.invented)
         self.distribution = Distribution(session, f"{name}_spread", "synthetic")
-        self.correlations = Correlations(session, name, tr("Synthetic"), tr(ADVICE))
+        self.correlations = Correlations(session, name, tr("Synthetic"), tr("Raise ε, or choose another method."))
         self._choice = named(ChoiceBox(), f"{name}_column", tr("Column whose distribution is shown"))
         hold_most(self._choice, WIDEST_CHOICE)
         self._choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
