@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QLabel, QSizePolicy, QStackedWidget, QWidget
+from PySide6.QtWidgets import QSizePolicy, QStackedWidget
 
 from workbench import learners
 from workbench.gui.pages.base import PageFrame
@@ -33,7 +33,7 @@ from workbench.gui.pages.ledger.timeline import Spending, Timeline
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence
-from workbench.gui.widgets.basic import Card, button, caption, label, look, row, say, segments
+from workbench.gui.widgets.basic import Card, button, caption, label, look, panel, row, say, segments
 from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, count, entered, in_full, moment
@@ -167,7 +167,6 @@ class LedgerPage(PageFrame):
         Explainable(self._releases, self.session, self._asked)
         Explainable(self._accounts, self.session, self._asked_account)
         ask = explain_button(self.session, "ledger_explain", self._asked)
-        releases = Card()
         self._accept = button(
             tr("Go on with this copy…"), "ledger_accept", tip=tr("Record that entries are missing, and go on")
         )
@@ -175,23 +174,21 @@ class LedgerPage(PageFrame):
         self._filter = TableFilter(self._releases, "lines")
         self._releases.shown_changed.connect(self._show_spending)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignTop)
-        head = QWidget()
-        head.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         titles = ((key, tr(text), tr(tip)) for key, text, tip in VIEWS)
         self._views = segments(self, "ledger_view_", titles, lambda _key: self._lay_out())
         self._views[LIST].setChecked(True)
-        head.setLayout(row(caption(tr("RELEASES"), ask), *self._views.values(), None, self._filter))
+        head = panel(row(caption(tr("RELEASES"), ask), *self._views.values(), None, self._filter))
+        head.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._timeline = Timeline(self.session, "ledger_timeline")
-        releases.body.add(head, (self._timeline, 1), self._empty, (self._releases, 2))
+        releases = Card(head, (self._timeline, 1), self._empty, (self._releases, 2))
         self._caps = CapsAndFigures(self.session, self._accounts)
         self._account = CapCard(self.session, self.jobs)
-        self._older = Card(label("", "danger", wrap=True, name="ledger_older"), self._accept)
+        self._older_words = label("", "danger", wrap=True, name="ledger_older")
+        self._older = Card(self._older_words, self._accept)
         self._older.hide()
         self._stated = label("", "muted", wrap=True, name="ledger_told", hidden=True)
-        parts = ((self._older, 0), (releases, 2), (self._caps, 1), (self._account, 0))
         self.foot.insertWidget(0, self._stated, 1)  # in place of the note: nothing above it moves
-        for part, stretch in parts:
-            self.body.addWidget(part, stretch)
+        self.body.add(self._older, (releases, 2), (self._caps, 1), self._account)
 
     def _lay_out(self) -> None:
         """Show releases as a list and over time; on a low page one of the two, which would else be too low to read."""
@@ -261,14 +258,18 @@ class LedgerPage(PageFrame):
             [
                 (
                     _stated(a, _dataset(a.dataset, present, names)),
-                    _cap(a.cap, a.remaining) if a.cap is not None else Cell(tr("none yet")),
+                    Cell(tr("none yet"))
+                    if a.cap is None
+                    else Cell(cap_beside(a.cap, a.remaining), "text", in_full(a.cap), entered(a.cap)),
                     _paid(a.spent),
                     _paid(
                         a.reserved,
                         "warn" if a.reserved else "muted",
                         tr("Work that is going on: {exactly}", exactly=in_full(a.reserved)),
                     ),
-                    _left(a.remaining, "text") if a.remaining is not None else Cell("–", "muted"),
+                    Cell("–", "muted")
+                    if a.remaining is None
+                    else Cell(at_least(a.remaining), "text", in_full(a.remaining), entered(a.remaining)),
                     Cell("–", "muted") if a.delta_cap is None else Cell(entered(a.delta_cap)),
                     Cell("–", "muted") if a.delta_remaining is None else Cell(entered(a.delta_remaining)),
                     Cell(str(a.releases)),
@@ -278,9 +279,7 @@ class LedgerPage(PageFrame):
         )
         self._caps.show_figures(view.figures, [_dataset(f.dataset, present, names) for f in view.figures])
         self._older.setVisible(bool(view.older))
-        shown = self._older.findChild(QLabel, "ledger_older")
-        if shown is not None:
-            shown.setText(tr_sentence(view.older))
+        self._older_words.setText(tr_sentence(view.older))
         self._account.show_accounts(view.accounts, _titles(view, names))
         counted = sum(a.releases for a in view.accounts)
         rest = len(view.releases) - counted
@@ -416,14 +415,6 @@ def _dataset(dataset: str, present: str, names: Mapping[str, tuple[str, str]]) -
 
 def _paid(epsilon: Decimal, look_of: str = "text", tip: str = "") -> Cell:
     return Cell(at_most(epsilon), look_of, tip or in_full(epsilon), entered(epsilon))
-
-
-def _cap(cap: Decimal, remaining: Decimal | None) -> Cell:
-    return Cell(cap_beside(cap, remaining), "text", in_full(cap), entered(cap))
-
-
-def _left(epsilon: Decimal, look_of: str) -> Cell:
-    return Cell(at_least(epsilon), look_of, in_full(epsilon), entered(epsilon))
 
 
 def _release_cells(line: LedgerLine, names: Mapping[str, tuple[str, str]]) -> tuple[Cell, ...]:

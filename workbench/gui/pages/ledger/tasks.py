@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from workbench.gui.session.account_task import change_ledger
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import as_sentence, tr
 from workbench.jobs import CancelToken, Emit
 from workbench.params import ParameterError
 from workbench.signals.events import Notice
@@ -117,11 +117,7 @@ def ledger_view(emit: Emit, cancel: CancelToken) -> LedgerView:
                 persons=account.unit == PERSON,
             )
             accounts.append(line)
-        return LedgerView(book.path, lines, tuple(accounts), tuple(book.figures()), _sentence(book.older()))
-
-
-def _sentence(stated: str) -> str:
-    return f"{stated[0].upper()}{stated[1:]}." if stated else ""
+        return LedgerView(book.path, lines, tuple(accounts), tuple(book.figures()), as_sentence(book.older()))
 
 
 def verify_chain(emit: Emit, cancel: CancelToken) -> list[str]:

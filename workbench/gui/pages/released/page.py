@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from workbench.gui.pages.released import PAGE
 from workbench.gui.session.account_task import read_releases
 from workbench.gui.session.account_view import GENERALISED, ReleasedStep
 from workbench.gui.session.job_center import JobCenter
-from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.session.session import Offer, OpenTable, Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets import figures_first
@@ -266,29 +266,20 @@ def _kind_of(step: ReleasedStep) -> str:
     return tr("generalised rows") if step.generalised else inside(step.central or NOISY)
 
 
-@dataclass(frozen=True)
-class _Line:
-    step: ReleasedStep
-    kind: str
-
-    def cells(self) -> tuple[Cell, ...]:
-        step, there = self.step, bool(self.step.files)
-        return (
-            Cell(moment(step.time), tip=step.time),
-            Cell(step.output.name, tip=str(step.output)),
-            Cell(self.kind),
-            *self._cost(),
-            Cell(tr("in place") if there else tr("moved"), "text" if there else "muted"),
-        )
-
-    def _cost(self) -> tuple[Cell, Cell]:
-        step = self.step
-        if step.generalised:
-            return Cell(tr("no ε"), "warn", tip=tr(NO_EPSILON), exact=tr(NO_EPSILON), spoken=tr(NO_EPSILON)), Cell()
-        return (
-            Cell(at_most(step.epsilon), tip=in_full(step.epsilon), exact=entered(step.epsilon)),
-            Cell(entered(step.delta), "text" if step.delta else "muted"),
-        )
+def _cells(step: ReleasedStep) -> tuple[Cell, ...]:
+    cost = (
+        Cell(at_most(step.epsilon), tip=in_full(step.epsilon), exact=entered(step.epsilon)),
+        Cell(entered(step.delta), "text" if step.delta else "muted"),
+    )
+    if step.generalised:
+        cost = Cell(tr("no ε"), "warn", tip=tr(NO_EPSILON), exact=tr(NO_EPSILON), spoken=tr(NO_EPSILON)), Cell()
+    return (
+        Cell(moment(step.time), tip=step.time),
+        Cell(step.output.name, tip=str(step.output)),
+        Cell(_kind_of(step)),
+        *cost,
+        Cell(tr("in place")) if step.files else Cell(tr("moved"), "muted"),
+    )
 
 
 class ReleasedPage(PageFrame):
@@ -297,7 +288,7 @@ class ReleasedPage(PageFrame):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
         self._all: tuple[ReleasedStep, ...] = ()
-        self._lines: list[_Line] = []
+        self._lines: list[ReleasedStep] = []
         self._chosen = ""
         self._compared_with = ""  # the account of the table that the shown release can be compared with
         self._newest: ReleasedStep | None = None
@@ -355,19 +346,16 @@ class ReleasedPage(PageFrame):
         present = session.account.dataset
         self._own.setVisible(session.open_data is not None and bool(self._all))
         self._lines = [
-            _Line(
-                replace(own.get(one.release_id, one), time=one.time, dataset=one.dataset),
-                _kind_of(one),
-            )
+            replace(own.get(one.release_id, one), time=one.time, dataset=one.dataset)
             for one in self._all
             if one.dataset == present or not (self._own.isChecked() and self._own.isVisible())
         ]
-        self.table.lines.show_lines([line.cells() for line in self._lines])
+        self.table.lines.show_lines(list(map(_cells, self._lines)))
         self._parts.setVisible(bool(self._all))
         self._filter.setVisible(bool(self._all))
         self._nothing.setVisible(not self._all)
         self._show_paused()
-        shown = {self._lines[row].step.release_id: row for row in self.table.in_sight()}
+        shown = {self._lines[row].release_id: row for row in self.table.in_sight()}
         chosen = self._awaited if self._awaited in shown else self._chosen
         self._awaited = "" if self._awaited in shown else self._awaited
         if shown:  # the model was reset, so that this always chooses it
@@ -388,14 +376,18 @@ class ReleasedPage(PageFrame):
         empty(self._place)
         if not 0 <= at < len(self._lines):
             return
-        line = self._lines[at]
-        self._chosen = line.step.release_id
-        ways = (self._learn, self._estimate, self._open, self._attack)
-        card = ReleasedCard(line.step, self.jobs, "shown_release", *ways)
-        parts: list[QWidget] = [card]
-        if line.step.files and line.step.dataset == self._original():
-            rows = not line.step.model and line.step.central in ROWS
-            parts.append(QualityCard(self.session, self.jobs, line.step.output, rows))
+        step, session = self._lines[at], self.session
+        self._chosen = step.release_id
+        ways = (
+            partial(self._lead, session.to_learn_from, "predict"),
+            partial(self._lead, session.to_estimate_from, "estimate"),
+            lambda release: session.open_asked.emit(str(release)),
+            partial(self._lead, session.to_attack, "attack"),
+        )
+        parts: list[QWidget] = [ReleasedCard(step, self.jobs, "shown_release", *ways)]
+        if step.files and step.dataset == self._original():
+            rows = not step.model and step.central in ROWS
+            parts.append(QualityCard(session, self.jobs, step.output, rows))
         for part in parts:
             self._place.addWidget(part)
             part.show()  # at once: Qt would show it only when it comes back to its event loop
@@ -418,17 +410,6 @@ class ReleasedPage(PageFrame):
         if paused:
             self._paused.setText(paused_words(paused[0]))
 
-    def _learn(self, release: Path) -> None:
-        self.session.to_learn_from.make(release)
-        self.session.go("predict")
-
-    def _estimate(self, release: Path) -> None:
-        self.session.to_estimate_from.make(release)
-        self.session.go("estimate")
-
-    def _attack(self, release: Path) -> None:
-        self.session.to_attack.make(release)
-        self.session.go("attack")
-
-    def _open(self, release: Path) -> None:
-        self.session.open_asked.emit(str(release))
+    def _lead(self, offer: Offer, page: str, release: Path) -> None:
+        offer.make(release)
+        self.session.go(page)

@@ -53,8 +53,7 @@ class TrainPage(RunPage):
         # These know numpy, which the descriptor of the page does not wait for.
         from workbench.gui.pages.train.before import BeforeCard, ExpectedLine, PausedCard, TestImages
         from workbench.gui.pages.train.forms import ModelForms
-        from workbench.gui.pages.train.run_card import RunCard
-        from workbench.gui.pages.train.study_card import StudyCard
+        from workbench.gui.pages.train.run_card import RunCard, StudyCard
 
         self.forms = ModelForms(session)
         self.test = TestImages(session, jobs)

@@ -1,22 +1,38 @@
-"""A run as it goes: accuracy, loss and ε against its steps, its memory, and how it ended."""
+"""A run as it goes: accuracy, loss and ε against its steps, its memory, how it ended; and what Curves has found."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 from PySide6.QtCore import QMarginsF, QPointF, QRectF, QSize
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
+from workbench.gui.pages.curve_actions import in_language
 from workbench.gui.pages.train.messages import CHOOSING, broken_off, clipped_words, rising_words, went_words
 from workbench.gui.session.job_center import JobHandle
-from workbench.gui.session.session import Session
-from workbench.gui.style.language import again, capital, tr, tr_later, tr_number, tr_sentence
+from workbench.gui.session.session import RunRecord, Session
+from workbench.gui.style.language import again, as_sentence, tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
-from workbench.gui.widgets.basic import Card, Elided, badge, button, into_sight, label, named, row, say
+from workbench.gui.widgets.basic import (
+    Card,
+    Elided,
+    badge,
+    button,
+    into_sight,
+    label,
+    look,
+    named,
+    panel,
+    row,
+    rule,
+    say,
+    stack,
+)
 from workbench.gui.widgets.chart import SHARES, Below, Chart, Drawing
 from workbench.gui.widgets.chart_marks import BarLine, Scale
 from workbench.gui.widgets.formatting import at_least, at_most, memory, plain, time_left
@@ -371,14 +387,12 @@ class RunCard(Card):
                 "nothing is released or charged"
             ),
         )
-        head, second, upper, lower = QWidget(), QWidget(), QWidget(), QWidget()
-        head.setLayout(row(label(tr("THE RUN"), "caption"), None, self._badge))
-        second.setLayout(row((self._speed, 1), self.ask_where, spacing=12))
-        charts: QHBoxLayout = row(self.accuracy, self.loss, spacing=16)
-        upper.setLayout(charts)
-        lower.setLayout(row(self.epsilon, self.norms, spacing=16))
-        for part in (
-            head,
+        second = panel(row((self._speed, 1), self.ask_where, spacing=12))
+        upper, lower = (
+            panel(row(*charts, spacing=16)) for charts in ((self.accuracy, self.loss), (self.epsilon, self.norms))
+        )
+        self.body.add(
+            panel(row(label(tr("THE RUN"), "caption"), None, self._badge)),
             self._no_steps,
             self._outcome,  # above the charts, which may have to be scrolled
             second,
@@ -390,8 +404,7 @@ class RunCard(Card):
             self._choosing,
             self._memory,
             self._notice,
-        ):
-            self.body.addWidget(part)
+        )
         self.body.addStretch(0)
         for charted in (upper, lower):
             self.body.setStretchFactor(charted, 1)
@@ -526,10 +539,88 @@ class RunCard(Card):
         self.epsilon.add(budget.step, budget.epsilon)
 
     def _take_memory(self, sample: Memory) -> None:
-        self._memory.setText(memory_words(sample))
-        self._memory.show()
+        say(self._memory, memory_words(sample))
 
     def _take_notice(self, notice: Notice) -> None:
-        text = capital(tr_sentence(notice.text))
-        self._notice.setText(text if text.endswith(".") else f"{text}.")
-        self._notice.show()
+        say(self._notice, as_sentence(tr_sentence(notice.text)))
+
+
+# -- what to expect of a model that takes no steps ------------------------------------------------------------------
+
+
+ROOM = 620
+"""Points of the card from which a curve with its names can be read."""
+
+HIGH = 420
+"""Points of the card in which the settings can be explained as well."""
+
+UNKNOWN = tr_later(
+    "Curves draws how accurate it is against ε, on your rows or on made-up ones, before anything is paid."
+)
+
+
+class StudyCard(Card):
+    """The newest curve of the chosen model, with the ε in the form marked; below a line that leads to Curves."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+        self._model, self._epsilon = "", Decimal(1)
+        self._words = label(tr(UNKNOWN), "muted", wrap=True, name="train_study")
+        self._onward = button(
+            tr("Its accuracy against ε →"), "train_to_curves", "link", tip=tr("Open Curves with this model")
+        )
+        self._onward.clicked.connect(self._go)
+        self._place = stack()
+        self._holder = named(panel(self._place), "train_study_holder")
+        self._plot: QWidget | None = None
+        self.body.add(
+            label(tr("ACCURACY TO EXPECT"), "caption"), self._words, row(self._onward, None), (self._holder, 100)
+        )
+        self._meanings = label("", "muted", wrap=True, name="train_meanings")
+        title = label(tr("WHAT THE SETTINGS MEAN"), "caption")
+        self._of_settings = look(panel(stack(rule(), title, self._meanings)), "clear")
+        self.body.add(self._of_settings, None)
+        for part in (self._holder, self._of_settings):
+            part.hide()
+        session.runs_changed.connect(self._draw)
+        session.theme_changed.connect(self._draw)
+
+    def show_model(self, model: str, epsilon: Decimal, meanings: Sequence[str]) -> None:
+        """Show what is known of ``model``, and mark ``epsilon``; without a curve, what its settings mean."""
+        self._meanings.setText("\n".join(meanings))
+        if (model, epsilon) != (self._model, self._epsilon):
+            self._model, self._epsilon = model, epsilon
+            self._draw()
+
+    def resizeEvent(self, event: object) -> None:  # noqa: N802 - Qt's name
+        self._draw()
+
+    def _found(self) -> RunRecord | None:
+        runs = [run for run in self._session.runs if run.kind == "curve" and not run.result.plan.against]
+        return next((run for run in reversed(runs) if run.result.plan.model == self._model), None)
+
+    def _draw(self) -> None:
+        found = self._found()
+        self._words.setText(tr(UNKNOWN) if found is None else tr("Curves has drawn how accurate it is against ε."))
+        drawn = found is not None and self.width() >= ROOM and self.isVisible()
+        self._holder.setVisible(drawn)
+        self._of_settings.setVisible(not drawn and self.height() >= HIGH)
+        if found is None or not drawn:
+            return
+        # It knows pyqtgraph, which a page without a study does not wait for.
+
+        from workbench.gui.widgets.curve_plot import CurvePlot
+        from workbench.render.curve_figure import curve_figure
+
+        if not isinstance(self._plot, CurvePlot):
+            self._plot = CurvePlot("train_study", tr("Accuracy of the model against ε"))
+            self._place.addWidget(self._plot)
+        figure = curve_figure(found.result, found.source)
+        figure = replace(figure, badge="") if found.made_up else figure
+        figure = in_language(figure, found.result.plan.measured.main)
+        self._plot.show_figure(figure, self._session.theme, self._epsilon)
+
+    def _go(self) -> None:
+        self._session.to_draw.make(self._model)
+        self._session.go("utility")
