@@ -23,8 +23,8 @@ from workbench.gui.session.account_task import name_account, read_account, set_s
 from workbench.gui.session.error_text import sentence, ways_out
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
-from workbench.gui.widgets.basic import Card, Fact, Facts, button, caption, label, look, mark_wrong, named, row
+from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence
+from workbench.gui.widgets.basic import Card, Fact, Facts, button, caption, label, look, mark_wrong, named, row, say
 from workbench.gui.widgets.dialogs import confirm
 from workbench.gui.widgets.explain import Explainable, of_plan, percent
 from workbench.gui.widgets.formatting import at_least, at_most, day_of, in_full
@@ -84,12 +84,9 @@ class VersionCard(Card):
         if doubt is None:
             stated = tr(OF_IMAGES if images else OF_TABLE, since=day_of(since))
         else:
-            what = tr_sentence(doubt.what)
-            stated = f"{what[:1].upper()}{what[1:]}."
+            stated = as_sentence(tr_sentence(doubt.what))
         self._stated.setText(stated)
-        ways = "" if doubt is None else ways_out(doubt.remedies)
-        self._ways.setText(f"{ways[:1].upper()}{ways[1:]}.")
-        self._ways.setVisible(bool(ways))
+        say(self._ways, as_sentence("" if doubt is None else ways_out(doubt.remedies)))
         self._other.setText(tr("These are other images…") if images else tr("It is another table…"))
         self._other.setAccessibleName(self._other.text())
 
@@ -266,12 +263,11 @@ class CostCard(Card):
         if found is not None:
             lines += [Fact(key, tr(words), said(found.facts), tip=tr(tip)) for key, words, tip, said in facts]
         self._facts.show_lines([*lines, *self._left(cost)])
-        high = cost is not None and cost > HIGH
-        self._high.setVisible(high)
-        if cost is not None and high:
-            self._high.setText(
-                tr("⚠ High: a suspicion of 10 % can grow to {high}.", high=percent(posterior(float(cost), 0.1).high))
-            )
+        high = ""
+        if cost is not None and cost > HIGH:
+            grown = percent(posterior(float(cost), 0.1).high)
+            high = tr("⚠ High: a suspicion of 10 % can grow to {high}.", high=grown)
+        say(self._high, high)
         self._show_short(cost, delta, done=done)
 
     def _neighbours(self, found: Foreseen | None, cost: Decimal | None, delta: Decimal) -> list[Fact]:
@@ -331,17 +327,12 @@ class OutsideCard(Card):
 
     def show_outside(self, sentences: tuple[str, ...] | None) -> None:
         """Show the sentences; ``None`` while they are not known."""
+        look(self._text, "warn" if sentences else "muted")
         if sentences is None:
-            look(self._text, "muted")
             self._text.setText(tr("Listed once the plan is ready."))
-        elif sentences:
-            look(self._text, "warn")
-            self._text.setText("\n".join(f"⚠ {tr_sentence(sentence)}" for sentence in sentences))
         else:
-            look(self._text, "muted")
-            self._text.setText(
-                tr("Nothing: every published value goes through a mechanism. The number of rows is public.")
-            )
+            nothing = tr("Nothing: every published value goes through a mechanism. The number of rows is public.")
+            self._text.setText("\n".join(f"⚠ {tr_sentence(sentence)}" for sentence in sentences) or nothing)
 
 
 class OnlyModelsCard(Card):

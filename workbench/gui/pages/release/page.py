@@ -102,7 +102,11 @@ class SettingsPage(ReleasePage):
         self._cost, self._outside = CostCard(session), OutsideCard()
         self._cost.use_rest.clicked.connect(self._use_what_remains)
         self._cost.raise_cap.clicked.connect(self.ask_for_cap)
-        self._make_problem()
+        self._problem = label("", "problem", wrap=True, name="release_problem")
+        self._hint_page = "data"
+        self._hint = button("", "release_hint", "link", press=lambda: session.go(self._hint_page))
+        self._stopped = look(panel(row((self._problem, 1), self._hint)), "clear")
+        self._onward = button("", "release_onward", "primary", press=self._go_on)
         self._arrange()
         self._better = button(tr("Decide →"), "release_to_ways", "primary", tip=tr(TO_DECIDE))
         self._better.clicked.connect(lambda: session.go("ways"))
@@ -110,8 +114,9 @@ class SettingsPage(ReleasePage):
             tr("Train →"), "release_to_train", "primary", tip=tr("Models are trained and released in Models")
         )
         self._train.clicked.connect(lambda: session.go("train"))
-        self._add_buttons()
-        self.foot.add(self._better, self._train)
+        self._name_onward(done=False)
+        self.foot.add(self._release, self._onward, self._better, self._train)
+        self.primary = look(self._release, "primary")
         self._unnamed = True
         self._target.textChanged.connect(self._named)
         session.table_changed.connect(self._start_over)
@@ -125,13 +130,6 @@ class SettingsPage(ReleasePage):
         self._take_up()
 
     # -- its parts ------------------------------------------------------------------------------------------------
-
-    def _make_problem(self) -> None:
-        self._problem = label("", "problem", wrap=True, name="release_problem")
-        self._hint_page = "data"
-        self._hint = button("", "release_hint", "link", press=lambda: self.session.go(self._hint_page))
-        line = row((self._problem, 1), self._hint)
-        self._stopped = look(panel(line), "clear")
 
     def _arrange(self) -> None:
         self._empty = NothingYet(self.session, "release_nothing", tr("No table yet"), "data", tr("Go to Data"))
@@ -169,13 +167,6 @@ class SettingsPage(ReleasePage):
                 self.foot.insertWidget(self.foot.indexOf(self._release), other)
             self._panes[way] = made
         return self._panes[way]
-
-    def _add_buttons(self, *others: QWidget) -> None:
-        """Add ``others``, Release and the button that leads on once it is done to the foot."""
-        self._onward = button("", "release_onward", "primary", press=self._go_on)
-        self._name_onward(done=False)
-        self.foot.add(*others, self._release, self._onward)
-        self.primary = look(self._release, "primary")
 
     # -- what is shown --------------------------------------------------------------------------------------------
 

@@ -68,7 +68,6 @@ class RowsPane(WayPane):
     def __init__(self, page: ReleasePage) -> None:
         session = page.session
         super().__init__(session, RELEASED)
-        self._session = session
         self._title = label("", "caption", name="release_published_title")
         self._size = label("", "muted", wrap=True, name="release_size")
         self._lines = QGridLayout()
@@ -81,7 +80,6 @@ class RowsPane(WayPane):
         self._shown: list[_Line] = []
         self._more = label("", "muted", name="release_more")
         self._lines.addWidget(self._more, SHOWN, 0, 1, 3)
-        holder = panel(self._lines)
         self._means = label(
             tr("Of this release, {means}.", means=tr_sentence(MEANS_ARE_OF_CLAMPED)),
             "muted",
@@ -97,18 +95,8 @@ class RowsPane(WayPane):
         )
         self._change.clicked.connect(lambda: session.go("protect"))
         self._invalid = label("", "muted", wrap=True, name="release_invalid")
-        self.body.add(
-            self._title,
-            self._size,
-            self._learn,
-            self._noise,
-            self._relations,
-            self._change,
-            holder,
-            self._means,
-            self._invalid,
-            None,
-        )
+        worth = self._learn, self._noise, self._relations, self._change
+        self.body.add(self._title, self._size, *worth, panel(self._lines), self._means, self._invalid, None)
 
     def value(self) -> Chosen | None:
         return Chosen(None, self.session.plan.epsilon)
@@ -123,7 +111,7 @@ class RowsPane(WayPane):
         return Foreseen(chosen, found.epsilon_total, Decimal(0), found, found.outside, local=True)
 
     def show_foreseen(self, found: Foreseen | None) -> None:
-        self.show_plan(None if found is None else found.facts, again=self.session.has_released(self.session.plan))
+        self._show_plan(None if found is None else found.facts)
 
     def asked(self, found: Foreseen) -> Asked:
         opened = self.session.opened
@@ -137,12 +125,12 @@ class RowsPane(WayPane):
             return False
         return is_mostly_noise(found.facts, opened.rows_under(self.session.plan))
 
-    def show_plan(self, forecast: Forecast | None, *, again: bool) -> None:
-        """Show the plan: mechanisms once ``forecast`` knows them, and that it would be released ``again``."""
-        title = tr(ANOTHER if again else FIRST)
+    def _show_plan(self, forecast: Forecast | None) -> None:
+        """Show the plan: mechanisms and shares once ``forecast`` knows them."""
+        title = tr(ANOTHER if self.session.has_released(self.session.plan) else FIRST)
         self._title.setText(title.upper())
         self.setAccessibleName(title)
-        opened, plan = self._session.opened, self._session.plan
+        opened, plan = self.session.opened, self.session.plan
         if opened is None:
             return
         left = [c for c in plan.columns if c.action != "drop"]
