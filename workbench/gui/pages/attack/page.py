@@ -119,14 +119,11 @@ class AttackForm(QWidget):
             self._add(needed)
         self.form = Form(f"attack_form_{attack.name}", attack.asked(), across=2)
         self.form.changed.connect(self.changed)
-        self.setLayout(stack(self._held(), self.form, None, spacing=8))
+        held = panel(self._places)
+        held.setVisible(bool(attack.given))
+        self.setLayout(stack(held, self.form, None, spacing=8))
         session.table_changed.connect(self._say_open)
         self._say_open()
-
-    def _held(self) -> QWidget:
-        held = panel(self._places)
-        held.setVisible(bool(self.attack.given))
-        return held
 
     def _add(self, needed: Given) -> None:
         from workbench.risk.attacks import MODEL, RELEASE
@@ -371,7 +368,13 @@ class AttackPage(RunPage):
             session, "attack_outcomes", tr("Outcomes of this session, the newest first"), COLUMNS, private=True
         )
         self.outcomes.selectionModel().currentRowChanged.connect(lambda now, _former: self._show(now.row()))
-        self._result = _Result(self._said, self._words, self.chart, self._badge, self.outcomes)
+        self._result = named(Standing(), "attack_result")
+        words = scrolled(stack(self._said, self._words, None), "attack_words_area")
+        self._result.body.add(
+            panel(row(label(tr("WHAT IT FOUND"), "caption"), None, self._badge)),
+            (panel(row((words, 1), (self.chart, 1), spacing=16)), 3),
+            (self.outcomes, 2),
+        )
         self._parts = MasterDetail(setup, self._result, heights=(2, 3), widths=(2, 3))
         self.body.addWidget(self._parts, 1)
         cancel = button(tr("Cancel"), "attack_cancel", tip=tr("Stop (Esc)"))
@@ -517,29 +520,13 @@ class AttackPage(RunPage):
 
     def _show(self, at: int) -> None:
         done = self._done[at] if 0 <= at < len(self._done) else None
-        self._result.show_parts(any_done=bool(self._done), private=done is not None and done.outcome.private)
+        self._badge.setVisible(done is not None and done.outcome.private)
+        for part in (self.chart, self.outcomes):
+            part.setVisible(bool(self._done))
         first, *rest = [tr(INVITATION)] if done is None else map(tr_sentence, done.outcome.words())
         say(self._said, "" if done is None else first)
         self._words.setText(first if done is None else "\n".join(rest))
         self.chart.show_outcome(None if done is None else done.outcome)
-
-
-class _Result(Standing):
-    """The words and the picture of an outcome, and the table of all of them."""
-
-    def __init__(self, said: QWidget, words: QWidget, chart: QWidget, private: QWidget, table: QWidget) -> None:
-        super().__init__()
-        self.setObjectName("attack_result")
-        heading = panel(row(label(tr("WHAT IT FOUND"), "caption"), None, private))
-        both = panel(row((scrolled(stack(said, words, None), "attack_words_area"), 1), (chart, 1), spacing=16))
-        self._private, self._chart, self._table = private, chart, table
-        self.body.add(heading, (both, 3), (table, 2))
-
-    def show_parts(self, *, any_done: bool, private: bool) -> None:
-        """Show the picture and the table once there is an outcome, and the badge where that is private."""
-        self._private.setVisible(private)
-        self._chart.setVisible(any_done)
-        self._table.setVisible(any_done)
 
 
 def _cells(done: Attacked) -> tuple[Cell, ...]:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
-from PySide6.QtWidgets import QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.compare import PAGE
@@ -65,22 +64,18 @@ class AttackedLine:
 
 def hindrance(session: Session, line: Line) -> str:
     """Return why a line cannot be attacked; empty where it can."""
+    from workbench import learners
     from workbench.studies.comparison import StudyLine
 
     if session.opened is None or (line.study is not None and session.target is None):
         return tr("Open the table and choose what is predicted in Data: an attack trains again.")
     if line.release is not None and (not line.release.card or line.release.account != session.account.dataset):
         return tr("An attack trains again: it needs the model's folder and the table that it was trained on.")
-    if line.name not in learner_names() or not (line.study is None or isinstance(line.study, StudyLine)):
+    if line.name not in {known.name for known in learners.LEARNERS} or not (
+        line.study is None or isinstance(line.study, StudyLine)
+    ):
         return tr("A network is attacked in Released, Attack, with rows that were held out.")
     return ""
-
-
-def learner_names() -> set[str]:
-    """Return the names of the models that a study trains again."""
-    from workbench import learners
-
-    return {known.name for known in learners.LEARNERS}
 
 
 def attacked(
@@ -138,15 +133,6 @@ EMPTY = tr_later(
     "The studies that you run in Curves and the models that you release in Train are listed here "
     "in one table, to be sorted, filtered and drawn together."
 )
-
-
-class _Picture(Standing):
-    """The plot, or what to do to get one."""
-
-    def __init__(self, hint: QWidget, plot: QWidget) -> None:
-        super().__init__(pad=4)
-        self.views = views(hint, plot)
-        self.body.addWidget(self.views)
 
 
 class ComparePage(PageFrame):
@@ -214,8 +200,9 @@ class ComparePage(PageFrame):
         table = Card(row(*choices, margins=(8, 4, 8, 4)), (self.table, 1), pad=8, spacing=4)
         self._hint = label(tr(HINT), "muted", wrap=True, name="compare_hint")
         self._hint.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self._picture = _Picture(panel(stack(None, self._hint, None, margins=(48, 0, 48, 0))), self.plot)
-        self._whole = MasterDetail(table, self._picture, heights=(5, 6), widths=(7, 5))
+        self._picture = views(panel(stack(None, self._hint, None, margins=(48, 0, 48, 0))), self.plot)
+        beside = Standing(self._picture, pad=4)
+        self._whole = MasterDetail(table, beside, heights=(5, 6), widths=(7, 5))
         title, leads = tr("Nothing to compare yet"), {"train": tr("Train →")}
         self._nothing = NothingYet(self.session, "compare_nothing", title, "utility", tr("Curves →"), **leads)
         self._nothing.say(tr(EMPTY))
@@ -325,7 +312,7 @@ class ComparePage(PageFrame):
             self.plot.clear()
         else:
             self.plot.show_figure(self.figure, self.session.theme, self.session.plan.epsilon)
-        self._picture.views.setCurrentIndex(0 if self.figure is None else 1)
+        self._picture.setCurrentIndex(0 if self.figure is None else 1)
         self._say()
 
     def _figure(self) -> CurveFigure | None:

@@ -315,7 +315,7 @@ def _table_cells(result: StudyResult) -> list[tuple[Cell, ...]]:
             Cell(tr_sentence(line_name(one.line, result.lines)), tip=tr_sentence(one.line.network.title)),
             Cell(tr_number(one.batch, ","), tip=tr("Rows in memory at once"), exact=str(one.batch)),
             peak,
-            _most(most),
+            Cell("–", "muted") if most is None else Cell(tr_number(most, ","), tip=tr(MOST_TIP), exact=str(most)),
             *(_size(one.phases[name], highest) for name in PHASES),
         )
 
@@ -328,10 +328,6 @@ def _first_selected(result: StudyResult) -> int:
     of_first = [at for at in private if result.rows[at].line == result.rows[private[0]].line]
     fitting = [at for at in of_first if result.fit is None or result.rows[at].peak <= result.fit]
     return (fitting or of_first)[-1]
-
-
-def _most(rows: int | None) -> Cell:
-    return Cell("–", "muted") if rows is None else Cell(tr_number(rows, ","), tip=tr(MOST_TIP), exact=str(rows))
 
 
 def _size(size: int, highest: int) -> Cell:

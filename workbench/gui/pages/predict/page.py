@@ -238,9 +238,6 @@ class PredictPage(PageFrame):
         self._released.offer(entries, self._folder.text().strip())
         self._released.setVisible(bool(there))
 
-    def _mark_released(self) -> None:
-        self._released.setCurrentIndex(max(self._released.findData(self._folder.text().strip()), 0))
-
     def _take_released(self) -> None:
         folder = self._released.currentData()
         if folder:
@@ -321,14 +318,11 @@ class PredictPage(PageFrame):
     def escape(self) -> bool:
         return super().escape() or self._training.stop()
 
-    def _lacking(self) -> list[str]:
+    def _lacking_words(self) -> str:
         opened = self.session.opened
         if self._model is None or opened is None or self._source is not None:
-            return []
-        return [a.name for a in self._model.attributes if a.name not in opened.table.names]
-
-    def _lacking_words(self) -> str:
-        lacking = self._lacking()
+            return ""
+        lacking = [a.name for a in self._model.attributes if a.name not in opened.table.names]
         if not lacking:
             return ""
         return tr("The open table has no column {columns}, which the model reads.", columns=listed(lacking))
@@ -388,7 +382,7 @@ class PredictPage(PageFrame):
         if self._model is not None and str(self._model.folder) == text:
             return
         self._model = None
-        self._mark_released()
+        self._released.setCurrentIndex(max(self._released.findData(text), 0))
         self._weights.hide()
         self._results.clear()
         self._show_model()

@@ -15,7 +15,7 @@ from workbench import learners
 from workbench.gui.pages.run_page import why_advised
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.undo import FormSteps
-from workbench.gui.style.language import shown_list, tr, tr_later, tr_sentence, typed_list
+from workbench.gui.style.language import capital, shown_list, tr, tr_later, tr_sentence, typed_list
 from workbench.gui.widgets.basic import Card, hold, hold_most, label, lines, look, mark_wrong, named, panel, say
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import STAR
@@ -208,9 +208,8 @@ class CurveSetup(Card):
     def _list_models(self, found: Fitting) -> None:
         chosen = self.model.currentData() if self.kept else found.advised
         self._found, self._offered = found, found.predicting or learners.LEARNERS
-        titles = [tr_sentence(entry.title) for entry in self._offered]
-        stars = [f"   {STAR}" if entry.name == found.advised else "" for entry in self._offered]
-        words = [f"{title[:1].upper()}{title[1:]}{star}" for title, star in zip(titles, stars, strict=True)]
+        titles = {entry.name: capital(tr_sentence(entry.title)) for entry in self._offered}
+        words = [f"{title}   {STAR}" if name == found.advised else title for name, title in titles.items()]
         self.model.offer([(said, e.name) for said, e in zip(words, self._offered, strict=True)], chosen)
         for at, entry in enumerate(self._offered):
             advised = entry.name == found.advised and found.why
@@ -306,7 +305,7 @@ class CurveSetup(Card):
             except ParameterError as error:
                 problem = sentence(error)
         mark_wrong(self.blocks, wrong=bool(against and problem and plan is None))
-        self._show_problem(problem or self._misfit)
+        say(self._problem, problem or self._misfit)
         return plan
 
     def _against(self) -> str | None:
@@ -353,9 +352,6 @@ class CurveSetup(Card):
         """Show why the chosen model cannot learn the target, or nothing; a field that is refused comes first."""
         self._misfit = text
         self.value()
-
-    def _show_problem(self, problem: str) -> None:
-        say(self._problem, problem)
 
     def _edited(self, *_: object) -> None:
         self.value()

@@ -11,7 +11,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHeaderView
 
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import localised, tr, tr_later, tr_number, tr_sentence
+from workbench.gui.style.language import capital, localised, tr, tr_later, tr_number, tr_sentence
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.formatting import at_most
 from workbench.gui.widgets.settings_table import SettingsTable
@@ -127,7 +127,7 @@ def crossings(figure: CurveFigure, metric: Metric = USUAL) -> str:
             )
         )
     stated = "; ".join(found[:MOST_CROSSINGS])
-    return tr("{crossings}, below it behind.", crossings=f"{stated[0].upper()}{stated[1:]}") if stated else ""
+    return tr("{crossings}, below it behind.", crossings=capital(stated)) if stated else ""
 
 
 def _last_crossing(one: Series, other: Series) -> float | None:

@@ -26,6 +26,7 @@ from workbench.gui.widgets.epsilon_entry import DeltaLine
 from workbench.gui.widgets.fast_table import RowsTable
 from workbench.gui.widgets.fast_table_model import RowsModel
 from workbench.gui.widgets.formatting import count, plain
+from workbench.gui.widgets.parameter_form import put_in
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_view import TableFilter
 from workbench.signals.cancel import CancelToken
@@ -277,9 +278,14 @@ class StatisticsPane(WayPane):
         self._count = named(
             QCheckBox(tr("count rows")), "statistics_count", tr("Count the rows of each group"), tr(COUNT_HELP)
         )
-        self._count.toggled.connect(lambda _on: self.chose("count"))
         self._expected = label("", "muted", name="statistics_count_expected")
-        self._further = self._made_further()
+        self._further = {
+            statistic: named(QCheckBox(tr(title)), f"statistics_{statistic}", tr(title), tr(help_text))
+            for statistic, (title, help_text) in FURTHER.items()
+        }
+        self._ticks = {"count": self._count, **self._further}
+        for key, ticked in self._ticks.items():
+            ticked.toggled.connect(lambda _on, key=key: self.chose(key))
         self._sizes = label("", "muted", wrap=True, name="statistics_group_sizes", hidden=True)
         self.body.addLayout(lines(label(tr("WHAT IS RELEASED"), "caption"), None, self._filter, row(usual, none)))
         self.body.addWidget(self.table, 1)
@@ -302,15 +308,6 @@ class StatisticsPane(WayPane):
         self.below = (self.results, view)
         self.model.changed.connect(self.changed)
         self.model.refused.connect(self.say)
-
-    def _made_further(self) -> dict[str, QCheckBox]:
-        made = {
-            statistic: named(QCheckBox(tr(title)), f"statistics_{statistic}", tr(title), tr(help_text))
-            for statistic, (title, help_text) in FURTHER.items()
-        }
-        for statistic, further in made.items():
-            further.toggled.connect(lambda _on, statistic=statistic: self.chose(statistic))
-        return made
 
     def request(self) -> Request:
         """Return what is ticked, of the groups that are chosen."""
@@ -342,9 +339,8 @@ class StatisticsPane(WayPane):
     def start_over(self) -> None:
         for box in self._by:
             box.clear()
-        self._tick(self._count, on=True)
-        for part in self._further.values():
-            self._tick(part, on=False)
+        for name, part in self._ticks.items():
+            put_in(part, name == "count")
         self.model.start_over()
         super().start_over()
 
@@ -358,8 +354,7 @@ class StatisticsPane(WayPane):
             box.offer([(tr(nothing), None), *names], box.currentData())
         self._show_groups()
         steps = steps_of(self.session)
-        self._steps.setText(tr(STEPS, steps=steps) if steps else "")
-        self._steps.setVisible(bool(steps))
+        say(self._steps, tr(STEPS, steps=steps) if steps else "")
         super().follow()
 
     def show_foreseen(self, found: Foreseen | None) -> None:
@@ -400,23 +395,17 @@ class StatisticsPane(WayPane):
 
     def state(self) -> dict[str, Any]:
         groups = tuple(box.currentData() for box in self._by)
-        ticked = {name: box.isChecked() for name, box in {"count": self._count, **self._further}.items()}
+        ticked = {name: box.isChecked() for name, box in self._ticks.items()}
         return {**super().state(), "groups": groups, **ticked}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Show groups of which the columns are still protected."""
         super().restore(state)
         for box, name in zip(self._by, state["groups"], strict=True):
-            box.setCurrentIndex(max(box.findData(name), 0) if name is not None else 0)
-        for name, part in {"count": self._count, **self._further}.items():
-            self._tick(part, on=state[name])
+            put_in(box, name)
+        for name, part in self._ticks.items():
+            put_in(part, state[name])
         self._show_groups()
-
-    @staticmethod
-    def _tick(box: QCheckBox, *, on: bool) -> None:
-        box.blockSignals(True)
-        box.setChecked(on)
-        box.blockSignals(False)
 
     def _show_groups(self) -> None:
         groups = self._groups()

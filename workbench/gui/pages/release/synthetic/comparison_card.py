@@ -273,14 +273,11 @@ class ComparisonCard(Card):
             self.learned.setText("" if found.learned is None else tr_sentence(found.learned.words))
             self.invented.setText(_invented(found.pairs))
             for part in self._beside:
-                part.setVisible(bool(part.text()) and not self._segments_checked(ROWS))
+                part.setVisible(bool(part.text()) and self._pictures.currentWidget() is not self._views.get(ROWS))
         self._facts.setText(next(self._stated[key] for key, one in self._segments.items() if one.isChecked()))
         if found is not None and self._wanted:
             self.show_view(self._wanted)
         self._wanted = ""
-
-    def _segments_checked(self, key: str) -> bool:
-        return key in self._segments and self._segments[key].isChecked()
 
     def show_released(self, found: ReleasedRows | None) -> None:
         """Show the rows of a released table, or none; nothing beside the original yet."""

@@ -25,7 +25,7 @@ from workbench.gui.pages.release_tasks import Chosen, Foreseen
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import button, hold, hold_most, into_sight, label
+from workbench.gui.widgets.basic import button, hold, hold_most, into_sight, label, say
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.epsilon_entry import DeltaLine
 from workbench.gui.widgets.formatting import at_most, count, listed
@@ -163,11 +163,8 @@ class SyntheticPane(WayPane):
         """Show how many parts a range is cut into while nobody has said so."""
         if found is not None:
             cuts = found.facts.cuts
-            self._say_of_cuts(tr("auto: {cuts}", cuts=cuts) if cuts else tr("auto"))
-
-    def _say_of_cuts(self, words: str) -> None:
-        assert isinstance(self._cuts, QLineEdit)
-        self._cuts.setPlaceholderText(words)
+            assert isinstance(self._cuts, QLineEdit)
+            self._cuts.setPlaceholderText(tr("auto: {cuts}", cuts=cuts) if cuts else tr("auto"))
 
     def _chosen(self, key: str) -> Any:
         return self.form.state()[key]
@@ -232,8 +229,7 @@ class SyntheticPane(WayPane):
     def _say_steps(self) -> None:
         steps = steps_of(self.session)
         stated = PLANNED_STEPS if self._chosen("cuts").strip() else OWN_STEPS
-        self._steps.setText(tr(stated, steps=steps) if steps else "")
-        self._steps.setVisible(bool(steps))
+        say(self._steps, tr(stated, steps=steps) if steps else "")
 
     def _forget_preview(self) -> None:
         """Show no draw of another table or plan, and wait for none."""
