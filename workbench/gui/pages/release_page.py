@@ -29,7 +29,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import again, tr, tr_later
-from workbench.gui.widgets.basic import button, into_sight, label, look, panel, row, stack
+from workbench.gui.widgets.basic import button, into_sight, label, look, panel, row, say, stack
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save, choose
 from workbench.gui.widgets.formatting import at_most
 from workbench.gui.widgets.output_name import beside, path_in, remember_folder, suggest
@@ -210,8 +210,7 @@ class ReleasePage(PageFrame):
         if not isinstance(error, BudgetRefusedError):
             self.session.report(error)
             return
-        self._refusal.setText(tr("✕ Refused, nothing was charged or written. {error}", error=sentence(error)))
-        self._refusal.show()
+        say(self._refusal, tr("✕ Refused, nothing was charged or written. {error}", error=sentence(error)))
         self.session.notify("info", tr("Refused: nothing was charged or written."))
 
     def certain_refusal(self) -> WorkbenchError | None:
@@ -349,8 +348,7 @@ class ReleasedPart(QWidget):
             if step is self.step:
                 known = known_error(error)
                 stated = tr("A fault of the program; see the log.") if known is None else sentence(known)
-                self._problem.setText(f"{again(self._failed)} {stated}")
-                self._problem.show()
+                say(self._problem, f"{again(self._failed)} {stated}")
 
         def work(emit: Emit, cancel: CancelToken) -> Any:
             return read(opened, path, plan, emit, cancel)

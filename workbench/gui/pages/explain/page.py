@@ -367,9 +367,7 @@ class SectionCard(Card):
 
     def show_section(self, section: Section) -> None:
         for place, stated in enumerate(self._texts):
-            text = section.text[place] if place < len(section.text) else ""
-            stated.setText(tr_sentence(text))
-            stated.setVisible(bool(text))
+            say(stated, tr_sentence(section.text[place]) if place < len(section.text) else "")
         if self.table is not None and section.table is not None:
             header, rows = section.table.header, section.table.rows
             self.table.show_rows([*map(tr_sentence, header)], [[tr_sentence(cell) for cell in row] for row in rows])

@@ -304,7 +304,11 @@ class RapporPage(ReleasePage):
             charged: Decimal | None = self._charge(bound)
         except ParameterError:
             charged = None
-        self._facts.show_lines((*_both(bound), *self._charged(setting, bound, charged), _least(setting)))
+        both = (
+            _epsilon("rappor_one", tr("ε₁, of one report"), bound.one),
+            _epsilon("rappor_permanent", tr("ε∞, of any number of reports"), bound.permanent),
+        )
+        self._facts.show_lines((*both, *self._charged(setting, bound, charged), _least(setting)))
         return None if charged is None else bound
 
     def _charged(self, setting: Setting, bound: RapporCost, charged: Decimal | None) -> Iterator[Fact]:
@@ -367,16 +371,10 @@ class RapporPage(ReleasePage):
         self.refresh()
 
 
-def _both(bound: RapporCost) -> tuple[Fact, Fact]:
-    return (
-        Fact("rappor_one", tr("ε₁, of one report"), _epsilon(bound.one), tip=_exact(bound.one)),
-        Fact(
-            "rappor_permanent",
-            tr("ε∞, of any number of reports"),
-            _epsilon(bound.permanent),
-            tip=_exact(bound.permanent),
-        ),
-    )
+def _epsilon(key: str, words: str, value: float) -> Fact:
+    if value == float("inf"):
+        return Fact(key, words, "∞", tip=tr("infinite: f = 0 bounds nothing in the long run"))
+    return Fact(key, words, at_most(value), tip=plain(value))
 
 
 def _least(setting: Setting) -> Fact:
@@ -387,11 +385,3 @@ def _least(setting: Setting) -> Fact:
         candidates=CANDIDATES,
     )
     return Fact("rappor_least", words, percent(least, 2) if least < 1 else tr("none"), tip=tip)
-
-
-def _epsilon(value: float) -> str:
-    return "∞" if value == float("inf") else at_most(value)
-
-
-def _exact(value: float) -> str:
-    return tr("infinite: f = 0 bounds nothing in the long run") if value == float("inf") else plain(value)

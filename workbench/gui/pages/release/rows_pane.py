@@ -144,10 +144,8 @@ class RowsPane(WayPane):
         if forecast is not None:
             noise, relations = noise_words(forecast, rows), tr_sentence(relations_words(forecast))
             self._learn.setText(learn_words(forecast, rows))
-            self._noise.setText(f"⚠ {noise} {tr(WAYS_OUT)}")
-            self._relations.setText(f"⚠ {relations} {tr_sentence(RELATIONS_WAYS_OUT)}")
-        self._noise.setVisible(bool(noise))
-        self._relations.setVisible(bool(relations))
+        say(self._noise, noise and f"⚠ {noise} {tr(WAYS_OUT)}")
+        say(self._relations, relations and f"⚠ {relations} {tr_sentence(RELATIONS_WAYS_OUT)}")
         self._change.setVisible(bool(noise or relations))
         known = {c.name: c for c in forecast.columns} if forecast is not None else {}
         for at in range(min(SHOWN, len(plan.columns)), len(self._shown)):
@@ -158,11 +156,9 @@ class RowsPane(WayPane):
             self._shown[at].setVisible(True)
             self._shown[at].show_column(column, known.get(column.name), rows)
         more = len(plan.columns) - SHOWN
-        self._more.setVisible(more > 0)
-        self._more.setText(tr("and {more} more", more=tr_number(more, ",")))
+        say(self._more, tr("and {more} more", more=tr_number(more, ",")) if more > 0 else "")
         self._means.setVisible(any(c.numeric for c in plan.protected))
-        invalid = tr("Values that cannot be used count as missing.") if plan.replaces_invalid else ""
-        say(self._invalid, invalid)
+        say(self._invalid, tr("Values that cannot be used count as missing.") if plan.replaces_invalid else "")
 
 
 class _Line:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
 
-from workbench.gui.pages.train.messages import QUIET, SHOWN, cost, steps
+from workbench.gui.pages.train.messages import NEEDS_TORCH, QUIET, SHOWN, cost, steps
 from workbench.gui.pages.train.tasks import TORCH, TrainingRows, training_rows
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.open_images import OpenImages
@@ -136,12 +136,7 @@ class BeforeCard(Card):
         look(self.raise_cap, "primary" if beyond else "link")
         self._quiet_line.setVisible(network)
         working = asked and not self._problem.text()
-        self._missing.setText(
-            tr("Training a network needs PyTorch: {how}", how=tr_sentence(how_to_install(TORCH)))
-            if torch_missing
-            else ""
-        )
-        self._missing.setVisible(torch_missing)
+        say(self._missing, tr(NEEDS_TORCH, how=tr_sentence(how_to_install(TORCH))) if torch_missing else "")
         facts = [Fact("cost", tr("cost"), cost(found, working=working), "accent")]
         if found is not None and found.made_of:
             facts.append(Fact("made_of", tr("made of"), tr_sentence(found.made_of)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QLineEdit, QRadioButton, QWidget
 
 from workbench import learners
@@ -148,9 +148,8 @@ class ModelList(QWidget):
     def show_model(self, name: str) -> None:
         """Mark ``name`` as the chosen one, without a signal, and say what it is."""
         for known, made in self._buttons.items():
-            made.blockSignals(True)
-            made.setChecked(known == name)
-            made.blockSignals(False)
+            with QSignalBlocker(made):
+                made.setChecked(known == name)
         if name in self._buttons and self._buttons[name].isHidden():
             self._turn(next(key for key, parts in self._folds.items() if self._buttons[name] in parts))
         assert self._offer is not None

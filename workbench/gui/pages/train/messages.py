@@ -31,6 +31,7 @@ WATCHED = tr_later(
 QUIET_NOW = tr_later("Quiet: until an accuracy is shown, cancelling costs only the steps taken.")
 SHOWN_NOW = tr_later("What is shown is private, so cancelling gives no ε back.")
 PAUSED = tr_later("The paused run holds this ε: resume it, or give it up.")
+NEEDS_TORCH = tr_later("Training a network needs PyTorch: {how}")
 FREE = tr_later("Whoever has the released synthetic rows can train a model on them at no further cost.")
 DONE = tr_later("The model is released and paid for; its card says what it guarantees.")
 DONE_AND_SPENT = tr_later("Released and paid for. Another run would need a higher cap.")

@@ -302,13 +302,14 @@ class TrainPage(RunPage):
 
     def _resume(self) -> None:
         """Go on with the run that is offered: nothing is charged, so nothing is asked."""
+        from workbench.gui.pages.train.messages import NEEDS_TORCH
+
         run = self.paused.run
         if run is None or self.running or self.session.open_data is None:
             return
         if is_missing(actions.TORCH):
-            self.session.notify(
-                "error", tr("Training a network needs PyTorch: {how}", how=tr_sentence(how_to_install(actions.TORCH)))
-            )
+            how = tr_sentence(how_to_install(actions.TORCH))
+            self.session.notify("error", tr(NEEDS_TORCH, how=how))
             return
         self.forms.choose(run.plan.network)
         if run.tested and self.test.images is None:
@@ -343,8 +344,9 @@ class TrainPage(RunPage):
             self._study_handle = None
             self.refresh()
 
-        work = partial(actions.studied, actions.training_rows(self.session), parameters)
-        job = Job(tr("Where the accuracy goes"), work)  # type: ignore[arg-type]
+        rows = actions.training_rows(self.session)
+        work = partial(actions.studied, rows, parameters)  # type: ignore[arg-type] # only a network offers it
+        job = Job(tr("Where the accuracy goes"), work)
         self._study_handle = self.jobs.start(job, key="where", on_result=show)
         self._study_handle.ended.connect(ended)
         figures_first.follow_note(self.session, self.jobs, self._study_handle)

@@ -434,8 +434,7 @@ class RunCard(Card):
         self.where.show_stages(())
         self._show_private()
         for stated in (self._rising, self._clipped, self._memory, self._notice, self._outcome):
-            stated.setText("")
-            stated.hide()
+            say(stated, "")
         self._choosing.hide()
 
     def begin(
