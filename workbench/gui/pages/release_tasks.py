@@ -364,16 +364,12 @@ def question(outlook: BeforeRelease, account: AccountView) -> str:
     cost = f"ε = {at_most(epsilon)}{exactly(epsilon)}"
     if delta:
         cost = tr("{epsilon} and δ = {delta}", epsilon=cost, delta=tr_number(float(delta), ".3g"))
-    charged = (
-        tr(
-            "This charges {cost} and writes {title} to {name}; nothing is uploaded.",
-            cost=cost,
-            title=asked.title,
-            name=path.name,
+    what = {"cost": cost, "name": path.name}
+    charged = tr("This charges {cost} and writes {name}; nothing is uploaded.", **what)
+    if asked.title:
+        charged = tr(
+            "This charges {cost} and writes {title} to {name}; nothing is uploaded.", title=asked.title, **what
         )
-        if asked.title
-        else tr("This charges {cost} and writes {name}; nothing is uploaded.", cost=cost, name=path.name)
-    )
     worth = f"\n\n{asked.worth}" if asked.worth else ""
     left, questions = account.remaining, outlook.plan.questions
     model_of = questions.target or "" if MODEL in questions.asks else ""
@@ -403,21 +399,20 @@ def again_question(outlook: BeforeRelease, earlier: EarlierRelease) -> str:
 
 def waiting_question(outlook: BeforeRelease) -> str:
     """Return the question where a release that is paid for waits to be published, or to go on."""
+    what = {"release_id": outlook.verdict.waiting, "name": outlook.target.name}
     if outlook.verdict.begun:
-        begun = tr(
+        said = tr(
             "This release was interrupted (release {release_id}) and is paid for. To go on and save it as {name} costs "
             "nothing more.",
-            release_id=outlook.verdict.waiting,
-            name=outlook.target.name,
+            **what,
         )
-        return f"{begun}{_about_the_file(outlook)}"
-    finished = tr(
-        "This release was finished (release {release_id}), is paid for, and is not yet saved as {name}. Publishing it "
-        "costs nothing more.",
-        release_id=outlook.verdict.waiting,
-        name=outlook.target.name,
-    )
-    return f"{finished}{_about_the_file(outlook)}"
+    else:
+        said = tr(
+            "This release was finished (release {release_id}), is paid for, and is not yet saved as {name}. Publishing "
+            "it costs nothing more.",
+            **what,
+        )
+    return f"{said}{_about_the_file(outlook)}"
 
 
 def _warnings(outlook: BeforeRelease) -> str:

@@ -363,39 +363,30 @@ def _figure(line: Line, metric: Metric | None, epsilon: float | None) -> Cell:
         return _public_figure(line, metric)
     assert line.study is not None
     assert epsilon is not None
-    point = line.study.at(metric.name, epsilon)
+    point, title = line.study.at(metric.name, epsilon), tr_sentence(metric.title)
     if point is None:
         measured = [tr_sentence(found.title) for found in line.study.metrics]
-        if tr_sentence(metric.title) in measured:
-            tip = tr(
-                "Not tested at ε = {epsilon}, only at {epsilons}",
-                epsilon=at_most(epsilon),
-                epsilons=_listed(line.study.epsilons),
+        if title not in measured:
+            return NONE._replace(
+                tip=tr("Not measured by {title}, only by {measured}", title=title, measured=", ".join(measured))
             )
-        else:
-            title = tr_sentence(metric.title)
-            tip = tr("Not measured by {title}, only by {measured}", title=title, measured=", ".join(measured))
-        return NONE._replace(tip=tip)
-    where = tr("at every ε") if line.study.without_privacy else tr("at ε = {epsilon}", epsilon=at_most(epsilon))
-    whose = tr(MADE_UP) if line.made_up else tr(PRIVATE)
+        tested = {"epsilon": at_most(epsilon), "epsilons": _listed(line.study.epsilons)}
+        return NONE._replace(tip=tr("Not tested at ε = {epsilon}, only at {epsilons}", **tested))
+    said = {
+        "title": title,
+        "where": tr("at every ε") if line.study.without_privacy else tr("at ε = {epsilon}", epsilon=at_most(epsilon)),
+        "whose": tr(MADE_UP) if line.made_up else tr(PRIVATE),
+    }
     if point.count < 2:
-        tip = tr(
-            "{title} {where}: {mean} in a single split. {whose}",
-            title=tr_sentence(metric.title),
-            where=where,
-            mean=localised(repr(point.mean)),
-            whose=whose,
-        )
+        tip = tr("{title} {where}: {mean} in a single split. {whose}", mean=localised(repr(point.mean)), **said)
         return Cell(tr_number(point.mean, ".3f"), tip=tip, exact=repr(point.mean), key=point.mean)
     error = point.standard_error
     tip = tr(
         "{title} {where}: {mean}, the mean of {splits}; ± {error} is its standard error. {whose}",
-        title=tr_sentence(metric.title),
-        where=where,
         mean=tr_number(point.mean, ".6g"),
         splits=count(point.count, "split"),
         error=tr_number(error, ".2g"),
-        whose=whose,
+        **said,
     )
     shown, exact = f"{_short(point.mean)} ± {_short(error)}", f"{point.mean!r} ± {error!r}"
     return Cell(shown, tip=tip, exact=exact, key=point.mean)

@@ -199,31 +199,11 @@ class Stage:
     noise: bool = False
 
 
+PERSON, READERS = tr_later("Each person"), Stage(tr_later("Readers"), False)
 KINDS_OF_TRUST: tuple[tuple[str, tuple[Stage, ...]], ...] = (
-    (
-        tr_later("Local"),
-        (
-            Stage(tr_later("Each person"), True, True),
-            Stage(tr_later("Collector"), False),
-            Stage(tr_later("Readers"), False),
-        ),
-    ),
-    (
-        tr_later("Shuffled"),
-        (
-            Stage(tr_later("Each person"), True, True),
-            Stage(tr_later("Mixer"), False),
-            Stage(tr_later("Readers"), False),
-        ),
-    ),
-    (
-        tr_later("Central"),
-        (
-            Stage(tr_later("Each person"), True),
-            Stage(tr_later("Steward"), True, True),
-            Stage(tr_later("Readers"), False),
-        ),
-    ),
+    (tr_later("Local"), (Stage(PERSON, True, True), Stage(tr_later("Collector"), False), READERS)),
+    (tr_later("Shuffled"), (Stage(PERSON, True, True), Stage(tr_later("Mixer"), False), READERS)),
+    (tr_later("Central"), (Stage(PERSON, True), Stage(tr_later("Steward"), True, True), READERS)),
 )
 SPOKEN = tr_later(
     "Three ways to reach the same ε. Local: each person adds noise, and nobody else sees true "

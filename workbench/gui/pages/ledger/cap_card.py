@@ -234,27 +234,17 @@ class CapCard(Card):
 
 def _what_is_set(title: str, former: Decimal | None, cap: Decimal, delta: Decimal | None) -> str:
     """Return which caps are set, and the former one of ε where there is one."""
-    to = f"{at_most(cap)}{exactly(cap)}"
+    both = {"title": title, "cap": f"{at_most(cap)}{exactly(cap)}"}
     if former is None and delta is None:
-        return tr("This sets the cap of {title} to ε = {cap}.", title=title, cap=to)
+        return tr("This sets the cap of {title} to ε = {cap}.", **both)
     if former is None:
-        return tr(
-            "This sets the cap of {title} to ε = {cap} and that of δ to {delta}.",
-            title=title,
-            cap=to,
-            delta=entered(delta or Decimal(0)),
-        )
+        of_delta = entered(delta or Decimal(0))
+        return tr("This sets the cap of {title} to ε = {cap} and that of δ to {delta}.", delta=of_delta, **both)
+    both["former"] = at_most(former)
     if delta is None:
-        return tr(
-            "This sets the cap of {title} from ε = {former} to ε = {cap}.",
-            title=title,
-            former=at_most(former),
-            cap=to,
-        )
+        return tr("This sets the cap of {title} from ε = {former} to ε = {cap}.", **both)
     return tr(
         "This sets the cap of {title} from ε = {former} to ε = {cap} and that of δ to {delta}.",
-        title=title,
-        former=at_most(former),
-        cap=to,
         delta=entered(delta),
+        **both,
     )

@@ -60,16 +60,10 @@ class Timeline(Chart):
 
 
 def _words(line: Spending) -> str:
-    releases, spent = count(len(line.charges), "release"), at_most(line.total)
+    said = {"name": line.name, "releases": count(len(line.charges), "release"), "spent": at_most(line.total)}
     if line.cap is None:
-        return tr("{name}: {releases}, ε = {spent}", name=line.name, releases=releases, spent=spent)
-    return tr(
-        "{name}: {releases}, ε = {spent} of {cap}",
-        name=line.name,
-        releases=releases,
-        spent=spent,
-        cap=at_least(line.cap),
-    )
+        return tr("{name}: {releases}, ε = {spent}", **said)
+    return tr("{name}: {releases}, ε = {spent} of {cap}", cap=at_least(line.cap), **said)
 
 
 def _drawing(lines: Sequence[Spending]) -> Drawing:

@@ -122,30 +122,23 @@ class ResultsView(QWidget):
 
 
 def _words(found: Shown) -> str:
-    low, high = (percent(end, 2) for end in found.unexplained)
     parts = [count(found.reports, "report"), tr("{found} found", found=tr_number(found.detected, ","))]
     if found.missed is not None and found.false is not None:
         parts += [
             tr("{missed} missed", missed=tr_number(found.missed, ",")),
             count(found.false, "false discovery", "false discoveries"),
         ]
-    counts = ", ".join(parts)
+    low, high = (percent(end, 2) for end in found.unexplained)
+    said = {"counts": ", ".join(parts), "low": low, "high": high}
     if not found.more:
-        return tr(
-            "{counts} (Bonferroni, α = 0.05); {low} to {high} of the reports are of no candidate.",
-            counts=counts,
-            low=low,
-            high=high,
-        )
+        return tr("{counts} (Bonferroni, α = 0.05); {low} to {high} of the reports are of no candidate.", **said)
     return tr_n(
         "{counts} (Bonferroni, α = 0.05); {low} to {high} of the reports are of no candidate; "
         "{n} more candidate is not shown.",
         "{counts} (Bonferroni, α = 0.05); {low} to {high} of the reports are of no candidate; "
         "{n} more candidates are not shown.",
         found.more,
-        counts=counts,
-        low=low,
-        high=high,
+        **said,
     )
 
 

@@ -304,17 +304,14 @@ def _predicted(sample: Memory) -> str:
     """Return what was predicted beside what the first step took, and what is expected since where that is more."""
     if sample.forecast is None or sample.first_step is None:
         return ""
-    predicted, measured = memory(sample.forecast), memory(sample.first_step)
+    said = {"predicted": memory(sample.forecast), "measured": memory(sample.first_step)}
     expected = 0 if sample.predicted is None else sample.predicted - sample.before
-    if not expected or memory(expected) in (predicted, measured):
-        return tr(
-            "Predicted {predicted}, measured {measured} after the first step.", predicted=predicted, measured=measured
-        )
+    if not expected or memory(expected) in said.values():
+        return tr("Predicted {predicted}, measured {measured} after the first step.", **said)
     return tr(
         "Predicted {predicted}, measured {measured} after the first step; {expected} are now expected.",
-        predicted=predicted,
-        measured=measured,
         expected=memory(expected),
+        **said,
     )
 
 

@@ -24,7 +24,7 @@ from workbench.gui.pages.run_page import RunPage, fitting, misfit, what_is_missi
 from workbench.gui.pages.utility import PAGE
 from workbench.gui.pages.utility.curve_form import CurveSetup
 from workbench.gui.pages.utility.messages import ResultsTable, better_as_model, in_words, no_use, shown
-from workbench.gui.pages.utility.tasks import EVERY, LiveCurve, Snapshot, figures_of, run_study, studied
+from workbench.gui.pages.utility.tasks import EVERY, Live, Snapshot, figures_of, run_study, studied
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence
@@ -71,7 +71,7 @@ class UtilityPage(RunPage):
         self.panel = PointPanel(session, self.plot, "curve", tr("See its run in Compare →"))
         Explainable(self.plot, session, lambda: of_one_row(session, self.plot.epsilon or session.plan.epsilon))
         self.table = ResultsTable(session)
-        self._live = LiveCurve()
+        self._live = Live(maxlen=1)
         self._snapshots: dict[str, Snapshot] = {}  # of each model, the newest
         self._studied: object = None
         self._asked: CurvePlan | None = None
@@ -209,7 +209,7 @@ class UtilityPage(RunPage):
                 self.session.notify("info", tr(DRAWN))
             return
         plan = self._to_follow.pop(0)
-        self._live = LiveCurve()
+        self._live = Live(maxlen=1)
         handle = run_study(self.session, self.jobs, plan, self._live, made_up=self._rows_made_up)
         handle.finished.connect(self._finish)
         self._looks.start()
@@ -225,9 +225,8 @@ class UtilityPage(RunPage):
         return [entry.name for entry in found if not entry.each_prediction][:STANDARD]
 
     def _look(self) -> None:
-        snapshot = self._live.take()
-        if snapshot is not None:
-            self._show(snapshot)
+        if self._live:
+            self._show(self._live.pop())
 
     def _show(self, snapshot: Snapshot) -> None:
         model = snapshot.result.plan.model
@@ -256,7 +255,7 @@ class UtilityPage(RunPage):
             self._draw()
 
     def _finish(self, whole: Snapshot) -> None:
-        self._live = LiveCurve()  # what was left there on the way is older than the whole
+        self._live = Live(maxlen=1)  # what was left there on the way is older than the whole
         self._show(whole)
 
     def job_ended(self, handle: JobHandle) -> None:

@@ -298,32 +298,26 @@ class ComparisonCard(Card):
 
 
 def _figure_words(found: Compared) -> str:
-    quality, worst, distance = found.quality, found.worst, _percent(found.quality.worst_distance)
+    quality = found.quality
+    said = {"worst": found.worst, "distance": _percent(quality.worst_distance)}
     if not quality.of_pairs:
         return tr(
             "of the rows, on average, would have to move for the tables to agree: {worst} is farthest off, by "
             "{distance}.",
-            worst=worst,
-            distance=distance,
+            **said,
         )
-    one, two = _percent(quality.one_way), _percent(quality.two_way)
+    said |= {"one": _percent(quality.one_way), "two": _percent(quality.two_way)}
     if quality.pairs == quality.of_pairs:
         return tr(
             "of the rows, on average, would have to move for the tables to agree: {one} for one column, {two} for "
             "two; {worst} is farthest off, by {distance}.",
-            one=one,
-            two=two,
-            worst=worst,
-            distance=distance,
+            **said,
         )
     return tr(
         "of the rows, on average, would have to move for the tables to agree: {one} for one column, {two} for two "
         "({pairs} pairs were counted); {worst} is farthest off, by {distance}.",
-        one=one,
-        two=two,
         pairs=tr_number(quality.pairs, ","),
-        worst=worst,
-        distance=distance,
+        **said,
     )
 
 
