@@ -381,12 +381,8 @@ class AttackPage(RunPage):
         self.set_run(tr("Attack"), "attack_run", tr("Run the attack (Ctrl+Return)"), cancel)
         self._report = report_button(session, jobs, "attack_report", self._reported)
         self.foot.insertWidget(1, self._report)
-        self._hold = button(
-            tr("Hold out…"),
-            "attack_hold_out",
-            tip=tr("Divide the open table at random: one part to train on or to release, the other to attack with"),
-        )
-        self._hold.clicked.connect(self._hold_out)
+        tip = tr("Divide the open table at random: one part to train on or to release, the other to attack with")
+        self._hold = button(tr("Hold out…"), "attack_hold_out", tip=tip, press=self._hold_out)
         self.foot.insertWidget(1, self._hold)
         self.set_onward(tr("Releases →"), "attack_to_releases", "released", tr("Everything that was released"))
         self.attack.currentIndexChanged.connect(self._choose)

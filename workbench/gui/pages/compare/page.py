@@ -162,9 +162,8 @@ class ComparePage(PageFrame):
         self.epsilon = named(ChoiceBox(), "compare_epsilon", tr("ε of the listed figures"), tip)
         tip = tr("Copy the picture, its badge on it (Ctrl+C in the picture); Ctrl+C in the table copies lines")
         self._copy = button(tr("Copy"), "compare_copy", tip=tip, press=self.copy)
-        self._save = button(
-            tr("Save…"), "compare_save", tip=tr("Save what is drawn as PNG, SVG or CSV, its badge on it")
-        )
+        tip = tr("Save what is drawn as PNG, SVG or CSV, its badge on it")
+        self._save = button(tr("Save…"), "compare_save", tip=tip, press=self._ask_and_save)
         tip = tr("Open the CSV of `workbench grid`: accuracy against ε, one line for each setting")
         self._sweep = button(tr("Open a sweep…"), "compare_sweep", tip=tip, press=self._ask_for_sweep)
         self._badge = badge()
@@ -172,10 +171,8 @@ class ComparePage(PageFrame):
         self._attacking: JobHandle | None = None
         self._arrange()
         self.foot.addWidget(self._attack)
-        self.set_primary(
-            tr("Release →"), "compare_to_release", lambda: session.go("release"), tr("Publish what you decided on")
-        )
-        self._save.clicked.connect(self._ask_and_save)
+        tip = tr("Publish what you decided on")
+        self.set_primary(tr("Release →"), "compare_to_release", lambda: session.go("release"), tip)
         self.measure.activated.connect(lambda: self._choose(self.measure))
         self.epsilon.activated.connect(lambda: self._choose(self.epsilon))
         self.runs.pinned.connect(self._pin)

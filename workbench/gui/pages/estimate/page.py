@@ -247,9 +247,8 @@ class PairView(QWidget):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self.first = named(ChoiceBox(), "estimate_pair_first", tr("First column"), tr("One column of the pair"))
-        self.second = named(
-            ChoiceBox(), "estimate_pair_second", tr("Second column"), tr("The other column of the pair")
-        )
+        tip = tr("The other column of the pair")
+        self.second = named(ChoiceBox(), "estimate_pair_second", tr("Second column"), tip)
         tip = tr("The correlation of two numbers, or how often two values occur together")
         self.ask = button(tr("Estimate the pair"), "estimate_pair", tip=tip)
         self.ask.clicked.connect(lambda: self.asked.emit(self.first.currentText(), self.second.currentText()))
@@ -368,9 +367,8 @@ class EstimatePage(PageFrame):
         self._found: EstimatedRelease | None = None
         self.setAcceptDrops(True)
         self._release = PathField("estimate_release", tr("Released file"), tr("A released table (CSV, TSV or Parquet)"))
-        self._certificate = PathField(
-            "estimate_certificate", tr("Certificate"), tr("Its certificate; empty where that lies beside the file")
-        )
+        tip = tr("Its certificate; empty where that lies beside the file")
+        self._certificate = PathField("estimate_certificate", tr("Certificate"), tip)
         self._certificate.setPlaceholderText(tr("beside the file"))
         for field in (self._release, self._certificate):
             field.setAcceptDrops(False)  # the page takes a file that is dropped anywhere on it
@@ -389,9 +387,8 @@ class EstimatePage(PageFrame):
         self._export.clicked.connect(self._ask_and_export)
         self.foot.addWidget(self._export)
         self.add_cancel(button(tr("Cancel"), "estimate_cancel", tip=tr("Stop (Esc)")))
-        self.set_primary(
-            tr("Estimate"), "estimate_run", self._estimate, tr("Verify the file, then estimate (Ctrl+Return)")
-        )
+        tip = tr("Verify the file, then estimate (Ctrl+Return)")
+        self.set_primary(tr("Estimate"), "estimate_run", self._estimate, tip)
         for field in (self._release, self._certificate):
             field.textChanged.connect(lambda: self.refresh())
             field.returnPressed.connect(self._estimate)
@@ -406,11 +403,8 @@ class EstimatePage(PageFrame):
         other = self._certificate.chooser(ask, "estimate_certificate_browse", tr("Choose its certificate"))
         named_by = label(tr("Released file")), (self._release, 3), browse
         certified_by = label(tr("Certificate")), (self._certificate, 2), other
-        self._open = button(
-            tr("Open it as a table"),
-            "estimate_open",
-            tip=tr("Open the released rows in place of the table that is open"),
-        )
+        tip = tr("Open the released rows in place of the table that is open")
+        self._open = button(tr("Open it as a table"), "estimate_open", tip=tip)
         self._open.clicked.connect(lambda: self.session.open_asked.emit(self._release.text().strip()))
         source = Card(lines(row(*named_by), row(*certified_by), spacing=20), row((self._said, 1), self._open), pad=12)
         self.header.add(self.columns.filter, *self._segments.values())

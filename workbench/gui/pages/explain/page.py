@@ -272,10 +272,8 @@ class ShuffleStudy(QWidget):
         self._session, self._jobs, self._epsilon = session, jobs, epsilon
         self.people = named(QLineEdit("10000"), "shuffle_people", tr("People"), tr("How many people report"))
         hold(self.people, 96)
-        self._run = button(
-            tr("Simulate at this ε"), "shuffle_run", tip=tr("Made-up people, eight values each; no table is read")
-        )
-        self._run.clicked.connect(self.start)
+        tip = tr("Made-up people, eight values each; no table is read")
+        self._run = button(tr("Simulate at this ε"), "shuffle_run", tip=tip, press=self.start)
         self.errors = BarLines(session, "shuffle_error", tr("of a mean (0 to 1)"), tr("error of a share"))
         self.errors.hide()
         self._words = label("", wrap=True, name="shuffle_words", hidden=True)

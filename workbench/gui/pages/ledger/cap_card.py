@@ -118,22 +118,14 @@ class CapCard(Card):
         self._delta = DeltaCap(
             "ledger_delta", tr("δ of all releases of this dataset together; only training with DP-SGD needs it")
         )
-        self._set = button(
-            tr("Set the cap…"), "ledger_set_cap", tip=tr("The ledger records every change of a cap for good")
-        )
-        self._set.clicked.connect(self._set_cap)
+        tip = tr("The ledger records every change of a cap for good")
+        self._set = button(tr("Set the cap…"), "ledger_set_cap", tip=tip, press=self._set_cap)
         self._line.setLayout(lines((self._cap, 1), label("δ", "muted"), self._delta, self._set, spacing=12))
         self._counted = label("", "muted", wrap=True, name="ledger_counted")
-        self._count = button(
-            tr("Count differently…"), "ledger_count", tip=tr("Choose how the releases of this account add up")
-        )
-        self._count.clicked.connect(self._set_count)
-        self._group = button(
-            tr("Same people as…"),
-            "ledger_group",
-            tip=tr("Let this table share the account of another one about the same people"),
-        )
-        self._group.clicked.connect(self._join)
+        tip = tr("Choose how the releases of this account add up")
+        self._count = button(tr("Count differently…"), "ledger_count", tip=tip, press=self._set_count)
+        tip = tr("Let this table share the account of another one about the same people")
+        self._group = button(tr("Same people as…"), "ledger_group", tip=tip, press=self._join)
         self._more.setLayout(lines((self._counted, 1), self._count, self._group, spacing=12))
 
     def show_accounts(self, accounts: Sequence[AccountLine], titles: dict[str, str]) -> None:

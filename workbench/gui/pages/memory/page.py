@@ -357,9 +357,8 @@ class MemoryPage(RunPage):
         self.choices = ChoicesCard()
         self.found = StudyCard(session)
         self._problem = label("", "problem", wrap=True, name="memory_problem")
-        self._copy = button(
-            tr("Copy"), "memory_copy", tip=tr("Copy the picture (Ctrl+C in it); Ctrl+C in the table copies lines")
-        )
+        tip = tr("Copy the picture (Ctrl+C in it); Ctrl+C in the table copies lines")
+        self._copy = button(tr("Copy"), "memory_copy", tip=tip, press=self.found.copy)
         self._save = button(tr("Save…"), "memory_save", tip=tr("Save the figures as CSV, or the picture as PNG or SVG"))
         self._arrange()
         cancel = button(tr("Cancel"), "memory_cancel", "danger", tip=tr("Stop (Esc)"))
@@ -369,7 +368,6 @@ class MemoryPage(RunPage):
         self._onward.clicked.connect(self._take)
         self.choices.changed.connect(self._edited)
         self.found.chosen.connect(self.refresh)
-        self._copy.clicked.connect(self.found.copy)
         self._save.clicked.connect(self._ask_and_save)
         for changed in (session.table_changed, session.plan_changed):
             changed.connect(self.in_sight(self._find_shape))

@@ -120,15 +120,11 @@ class ImagesCard(Card):
         self._session = session
         self._paths: tuple[str, ...] = ()
         self._stated = label("", wrap=True, name="predict_images")
-        self._open = button(
-            tr("The open images"), "predict_images_open", "link", tip=tr("Predict for the set that is open")
-        )
-        self._open.clicked.connect(lambda: self.take(()))
+        tip = tr("Predict for the set that is open")
+        self._open = button(tr("The open images"), "predict_images_open", "link", tip=tip, press=lambda: self.take(()))
         files = button(tr("Choose images…"), "predict_images_choose", tip=tr(CHOOSE_TIP), press=self._ask_for_files)
-        folder = button(
-            tr("Choose a folder…"), "predict_images_folder", tip=tr("Images in one folder, or in folders of classes")
-        )
-        folder.clicked.connect(self._ask_for_folder)
+        tip = tr("Images in one folder, or in folders of classes")
+        folder = button(tr("Choose a folder…"), "predict_images_folder", tip=tip, press=self._ask_for_folder)
         line = row((self._stated, 1), self._open, files, folder)
         self.body.add(label(tr("IMAGES"), "caption"), line)
         session.table_changed.connect(self._new_images)
@@ -412,13 +408,10 @@ class ImageResults(Card):
         self._title = ""
         self._stated = label("", wrap=True, name="predict_images_outcome")
         self._confused = label("", "muted", wrap=True, name="predict_confused")
-        self._wrong = named(
-            QCheckBox(tr("only wrong ones")), "predict_only_wrong", tip=tr("Hide what was predicted right")
-        )
-        self._export = button(
-            tr("Export…"), "predict_export", tip=tr("Write a line for each image as CSV; only you can read it")
-        )
-        self._export.clicked.connect(self._ask_and_export)
+        tip = tr("Hide what was predicted right")
+        self._wrong = named(QCheckBox(tr("only wrong ones")), "predict_only_wrong", tip=tip)
+        tip = tr("Write a line for each image as CSV; only you can read it")
+        self._export = button(tr("Export…"), "predict_export", tip=tip, press=self._ask_and_export)
         self.table = PredictionTable(session)
         self.setMinimumHeight(HEIGHT)
         self.matrix = ConfusionMatrix(session)

@@ -58,9 +58,8 @@ class WeightsRow(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._field = PathField(
-            "predict_weights", tr("File of the public weights"), tr("The weights of the frozen part")
-        )
+        tip = tr("The weights of the frozen part")
+        self._field = PathField("predict_weights", tr("File of the public weights"), tip)
         self._field.editingFinished.connect(self._take)
         browse = self._field.chooser(
             lambda: ask_for_file(self, "weights"),
@@ -120,9 +119,8 @@ class PredictPage(PageFrame):
         lines.addStretch(1)
         self.body.addWidget(scrolled(lines, "predict_area"), 1)  # its fields have the keys, and it follows them
         self.add_cancel(button(tr("Cancel"), "predict_cancel", tip=tr("Stop; no file is written")))
-        self.set_primary(
-            tr("Predict"), "predict_run", self._predict, tr("Write the prediction for each row; costs nothing")
-        )
+        tip = tr("Write the prediction for each row; costs nothing")
+        self.set_primary(tr("Predict"), "predict_run", self._predict, tip)
         self._connect()
         session.to_learn_from.follow(self._offer)
         self._new_table()
@@ -158,31 +156,23 @@ class PredictPage(PageFrame):
         self._problem = label(tr(NO_MODEL), "muted", wrap=True, name="predict_problem")
         self._weights = WeightsRow()
         self._weights.chosen.connect(self._open_with_weights)
-        self._released = named(
-            ChoiceBox(), "predict_models", tr("Released models"), tr("Every model that this ledger released")
-        )
+        tip = tr("Every model that this ledger released")
+        self._released = named(ChoiceBox(), "predict_models", tr("Released models"), tip)
         self._released.activated.connect(self._take_released)
         self._released.hide()
         model = Card(label(tr("MODEL"), "caption"), self._released, row(self._folder, browse))
-        self._learn = button(
-            tr(LEARN), "predict_learn", "link", tip=tr("A model of a release costs nothing beyond the release")
-        )
-        self._learn.clicked.connect(self._show_training)
+        tip = tr("A model of a release costs nothing beyond the release")
+        self._learn = button(tr(LEARN), "predict_learn", "link", tip=tip, press=self._show_training)
         model.body.add(self._problem, self._weights, self._facts)
-        self._train = button(
-            tr("Train a model →"),
-            "predict_train",
-            tip=tr("Train a private model, and release that"),
-            press=lambda: self.session.go("train"),
-        )
+        tip = tr("Train a private model, and release that")
+        self._train = button(tr("Train a model →"), "predict_train", tip=tip, press=lambda: self.session.go("train"))
         model.body.addLayout(row(self._train, self._learn, None))
         return model
 
     def _table_card(self) -> Card:
         self._rows = label("", wrap=True, name="predict_rows")
-        self._target = PathField(
-            "predict_output", tr("File for the predictions"), tr("A CSV file; only you can read it")
-        )
+        tip = tr("A CSV file; only you can read it")
+        self._target = PathField("predict_output", tr("File for the predictions"), tip)
         save = self._target.chooser(
             lambda: ask_where_to_save(
                 self, tr("Where to write the predictions"), self._target.text(), tr("CSV (*.csv)")
@@ -190,15 +180,13 @@ class PredictPage(PageFrame):
             "predict_output_browse",
             tr("Choose a file for the predictions"),
         )
-        choose = button(
-            tr("Choose a file…"), "predict_rows_choose", tip=tr("Predict for the rows of another file; or drop it here")
-        )
+        tip = tr("Predict for the rows of another file; or drop it here")
+        choose = button(tr("Choose a file…"), "predict_rows_choose", tip=tip)
         choose.clicked.connect(
             lambda: self._take_rows(ask_for_file(self, "table", tr("Predict for the rows of a file")))
         )
-        self._of_open = button(
-            tr("The open table"), "predict_rows_open", "link", tip=tr("Predict for the table that is open")
-        )
+        tip = tr("Predict for the table that is open")
+        self._of_open = button(tr("The open table"), "predict_rows_open", "link", tip=tip)
         self._of_open.clicked.connect(lambda: self._show_rows(None))
         line = row((self._rows, 1), self._of_open, choose)
         return Card(label(tr("ROWS AND FILE"), "caption"), line, row(self._target, save), None)

@@ -153,32 +153,25 @@ class TrainCard(Card):
         self._session, self._jobs = session, jobs
         self._found: Learnable | None = None
         self._handle: JobHandle | None = None
-        self._release = PathField(
-            "learn_release", tr("Released table"), tr("The released file, its certificate beside it")
-        )
+        tip = tr("The released file, its certificate beside it")
+        self._release = PathField("learn_release", tr("Released table"), tip)
         self._model = named(ChoiceBox(), "learn_model", tr("Model"), tr("A model that can learn from a released table"))
         for entry in learners.LEARNERS:
             if entry.corrected is not None:
                 self._model.addItem(tr_sentence(entry.title), entry.name)
-        self._target = named(
-            ChoiceBox(), "learn_target", tr("Column to predict"), tr("A protected column of the release")
-        )
-        self._folder = PathField(
-            "learn_folder", tr("Folder for the model"), tr("A new folder for the model and its card")
-        )
+        tip = tr("A protected column of the release")
+        self._target = named(ChoiceBox(), "learn_target", tr("Column to predict"), tip)
+        tip = tr("A new folder for the model and its card")
+        self._folder = PathField("learn_folder", tr("Folder for the model"), tip)
         self._problem = label(tr(NO_RELEASE), "muted", wrap=True, name="learn_problem")
-        self.start = button(
-            tr("Train on this release (costs nothing)"),
-            "learn_start",
-            tip=tr("Verify the release, then train; charges nothing"),
-        )
+        tip = tr("Verify the release, then train; charges nothing")
+        self.start = button(tr("Train on this release (costs nothing)"), "learn_start", tip=tip, press=self._train)
         self.cancel = button(tr("Cancel"), "learn_cancel", tip=tr("Stop; no folder is written"), press=self.stop)
         self._arrange()
         self._release.editingFinished.connect(self._look)
         self._model.currentIndexChanged.connect(lambda _index: self._show_targets())
         self._target.currentIndexChanged.connect(lambda _index: self.refresh())
         self._folder.textChanged.connect(lambda: self.refresh())
-        self.start.clicked.connect(self._train)
         self.refresh()
 
     @property

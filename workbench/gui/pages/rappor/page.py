@@ -165,9 +165,8 @@ class RapporPage(ReleasePage):
             tr("The reports cannot be decoded."),
         )
         self._arrange()
-        self.set_primary(
-            tr("Simulate"), "rappor_simulate", self._simulate, tr("Simulate and decode (Ctrl+Return); free")
-        )
+        tip = tr("Simulate and decode (Ctrl+Return); free")
+        self.set_primary(tr("Simulate"), "rappor_simulate", self._simulate, tip)
         self.form.changed.connect(self._changed)
         self._target.textChanged.connect(lambda _text: self.refresh())
         self._source.activated.connect(lambda _at: self._chose_source())

@@ -64,12 +64,8 @@ class VersionCard(Card):
         self.setObjectName("release_version")
         self._session, self._jobs = session, jobs
         self._stated = label("", wrap=True, name="release_version_told")
-        self._other = button(
-            tr("It is another table…"),
-            "release_another_table",
-            tip=tr("Give this table a budget of its own; recorded for good"),
-        )
-        self._other.clicked.connect(self._ask)
+        tip = tr("Give this table a budget of its own; recorded for good")
+        self._other = button(tr("It is another table…"), "release_another_table", tip=tip, press=self._ask)
         self.body.addLayout(row((self._stated, 1), 12, self._other))
         self._ways = label("", wrap=True, name="release_who_pays")
         self.body.addWidget(self._ways)
@@ -113,16 +109,14 @@ class AccountName(QWidget):
         self._name = named(QLineEdit(), "release_account", tr("Public name of the account"), tr(NAME))
         self._name.setPlaceholderText(tr("optional"))
         self._name.setFixedWidth(220)
-        self._give = button(
-            tr("Name the account…"), "release_name_account", tip=tr("Give the account of this table that name")
-        )
+        tip = tr("Give the account of this table that name")
+        self._give = button(tr("Name the account…"), "release_name_account", tip=tip, press=self._ask)
         self._stated = label("", "muted", wrap=True, name="release_account_told")
         title = label(tr("Account’s public name"))
         title.setToolTip(tr(NAME))
         title.setBuddy(self._name)
         self.setLayout(row(title, self._name, self._give, (self._stated, 1)))
         self._name.editingFinished.connect(self._take)
-        self._give.clicked.connect(self._ask)
         session.plan_changed.connect(self.refresh)
         session.account_changed.connect(self.refresh)
         self.refresh()
@@ -224,17 +218,10 @@ class CostCard(Card):
         self.allowed: tuple[Decimal, Decimal] | None = None
         self._short = label("", "danger", wrap=True, name="release_short")
         self._high = label("", "warn", wrap=True, name="release_high")
-        self.use_rest = button(
-            tr("Use what remains"),
-            "release_use_rest",
-            tip=tr("Lower ε, and δ if there is one, to what remains under the cap"),
-        )
-        self.raise_cap = button(
-            tr("Raise the cap…"),
-            "release_raise_cap",
-            "link",
-            tip=tr("Allow all releases of this table together more ε"),
-        )
+        tip = tr("Lower ε, and δ if there is one, to what remains under the cap")
+        self.use_rest = button(tr("Use what remains"), "release_use_rest", tip=tip)
+        tip = tr("Allow all releases of this table together more ε")
+        self.raise_cap = button(tr("Raise the cap…"), "release_raise_cap", "link", tip=tip)
         self._explain = button(
             tr("What does it mean?"), "release_explain", "link", accessible=tr("What does this ε mean?")
         )

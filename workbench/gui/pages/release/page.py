@@ -110,10 +110,8 @@ class SettingsPage(ReleasePage):
         self._arrange()
         self._better = button(tr("Decide →"), "release_to_ways", "primary", tip=tr(TO_DECIDE))
         self._better.clicked.connect(lambda: session.go("ways"))
-        self._train = button(
-            tr("Train →"), "release_to_train", "primary", tip=tr("Models are trained and released in Models")
-        )
-        self._train.clicked.connect(lambda: session.go("train"))
+        tip = tr("Models are trained and released in Models")
+        self._train = button(tr("Train →"), "release_to_train", "primary", tip=tip, press=lambda: session.go("train"))
         self._name_onward(done=False)
         self.foot.add(self._release, self._onward, self._better, self._train)
         self.primary = look(self._release, "primary")

@@ -90,9 +90,8 @@ class RowsPane(WayPane):
         self._learn.setToolTip(tr(LEARN_TIP))
         self._noise = label("", "warn", wrap=True, name="release_noise")
         self._relations = label("", "warn", wrap=True, name="release_relations")
-        self._change = button(
-            tr("Change the plan…"), "release_to_protect", "link", tip=tr("Actions and shares of ε: Columns")
-        )
+        tip = tr("Actions and shares of ε: Columns")
+        self._change = button(tr("Change the plan…"), "release_to_protect", "link", tip=tip)
         self._change.clicked.connect(lambda: session.go("protect"))
         self._invalid = label("", "muted", wrap=True, name="release_invalid")
         worth = self._learn, self._noise, self._relations, self._change

@@ -122,13 +122,9 @@ class QualityCard(Card):
         self._badge = badge()
         self._badge.hide()
         self.body.addLayout(row(label(tr("BESIDE THE OPEN TABLE"), "caption"), None, self._badge))
-        self._ask = button(
-            tr("How good are these rows?"),
-            "quality_ask",
-            tip=tr("Scores beside what held-out real rows reach; private"),
-        )
+        tip = tr("Scores beside what held-out real rows reach; private")
+        self._ask = button(tr("How good are these rows?"), "quality_ask", tip=tip, press=self._start)
         self._ask.setVisible(rows)
-        self._ask.clicked.connect(self._start)
         report = report_button(session, jobs, "quality_report", self._reported)
         self.body.addLayout(row(self._ask, report, None))
         self._state = label("", "muted", wrap=True, name="quality_state", hidden=True)
@@ -303,10 +299,8 @@ class ReleasedPage(PageFrame):
         self.header.add(self._own, self._filter)
         self.table.selectionModel().currentRowChanged.connect(lambda now, _former: self._choose(now.row()))
         self._paused = label("", "accent", wrap=True, name="released_paused")
-        resume = button(
-            tr("Go on with it →"), "released_resume", tip=tr("Models, Train: resume or give up the training")
-        )
-        resume.clicked.connect(lambda: session.go("train"))
+        tip = tr("Models, Train: resume or give up the training")
+        resume = button(tr("Go on with it →"), "released_resume", tip=tip, press=lambda: session.go("train"))
         self._resume = panel(row(self._paused, None, resume))
         self._place = stack(spacing=12)
         self._detail = look(Standing(pad=0), "quiet")

@@ -72,21 +72,16 @@ class BeforeCard(Card):
         line.addStretch(0)
         self._problem = label("", "problem", wrap=True, name="train_problem")
         self._missing = label("", "warn", wrap=True, name="train_missing")
-        self.folder = PathField(
-            "train_folder", tr("Folder of the model"), tr("A new folder; it appears whole or not at all")
-        )
+        tip = tr("A new folder; it appears whole or not at all")
+        self.folder = PathField("train_folder", tr("Folder of the model"), tip)
         choose = button("…", "train_choose_folder", tip=tr("Choose another place"), accessible=tr("Choose the folder"))
         choose.setMinimumWidth(40)
         choose.clicked.connect(self._choose)
         self.folder.textEdited.connect(self.changed)
         self._place = panel(row(label(tr("folder"), "muted"), (self.folder, 1), choose))
         title = caption(tr("BEFORE IT STARTS"), explain)
-        self.raise_cap = button(
-            tr("Raise the cap…"),
-            "train_raise_cap",
-            "link",
-            tip=tr("Allow all releases of this table together more ε"),
-        )
+        tip = tr("Allow all releases of this table together more ε")
+        self.raise_cap = button(tr("Raise the cap…"), "train_raise_cap", "link", tip=tip)
         self.raise_cap.hide()
         self._quiet = QCheckBox(tr("Quiet run"))
         self._quiet.setToolTip(tr("Compute and show no private figure while the network trains"))
@@ -305,12 +300,8 @@ class TestImages(QWidget):
         self.images: ImageSet | None = None
         self._session, self._jobs = session, jobs
         self._stated = Elided(tr(NONE), "muted", name="train_test_told")
-        self._choose = button(
-            tr("Choose…"),
-            "train_test_choose",
-            tip=tr("Choose only images that are public: the accuracy on them goes on the model's card"),
-            accessible=tr("Choose public test images"),
-        )
+        tip = tr("Choose only images that are public: the accuracy on them goes on the model's card")
+        self._choose = button(tr("Choose…"), "train_test_choose", tip=tip, accessible=tr("Choose public test images"))
         self._choose.clicked.connect(self._ask)
         self._drop = button("×", "train_test_drop", "link", tip=tr("Test with none"), accessible=tr("Test with none"))
         self._drop.clicked.connect(self.forget)
@@ -386,10 +377,8 @@ class PausedCard(Card):
         self._text.setToolTip(tr("Its ε stays reserved until it goes on or is given up"))
         tip = tr("Go on from the checkpoint; this charges nothing more")
         self._resume = resume = button(tr("Resume"), "train_resume", tip=tip, press=self.resume_asked)
-        leave = button(
-            tr("Give up…"), "train_give_up", "link", tip=tr("End this run for good and remove its checkpoint")
-        )
-        leave.clicked.connect(self.give_up_asked)
+        tip = tr("End this run for good and remove its checkpoint")
+        leave = button(tr("Give up…"), "train_give_up", "link", tip=tip, press=self.give_up_asked)
         self.body.addLayout(row(label("↺", "accent"), (self._text, 1), resume, leave))
         self.hide()
 

@@ -77,17 +77,11 @@ class TrainPage(RunPage):
         column.addStretch(0)  # what no run and no curve takes, where a column to predict is still to be chosen
         self._column = column
         self.body.addLayout(row((self.forms, 1), (scrolled(column, "train_area"), 3), spacing=12), 1)
-        self._pause = button(
-            tr("Pause"), "train_pause", tip=tr("Stop after this step and keep a checkpoint to go on from")
-        )
-        self._pause.clicked.connect(self._pause_run)
+        tip = tr("Stop after this step and keep a checkpoint to go on from")
+        self._pause = button(tr("Pause"), "train_pause", tip=tip, press=self._pause_run)
         self.foot.addWidget(self._pause)
-        cancel = button(
-            tr("Cancel"),
-            "train_cancel",
-            "danger",
-            tip=tr("Stop (Esc). Cancelling does not give ε back once figures are shown"),
-        )
+        tip = tr("Stop (Esc). Cancelling does not give ε back once figures are shown")
+        cancel = button(tr("Cancel"), "train_cancel", "danger", tip=tip)
         self.set_run(tr("Start"), "train_start", tr("Charge, train and release (Ctrl+Return)"), cancel)
         tip = tr("The model's files, with Verify, documents and Bundle, are in Released")
         self.set_onward(tr("The model's files →"), "train_show_release", "released", tip)

@@ -375,15 +375,11 @@ class RunCard(Card):
         self._choosing = label(tr(CHOOSING), "muted", wrap=True, name="train_choosing")
         self._speed = Elided("", "muted", name="train_speed")
         self.where = WhereChart(session)
-        self.ask_where = button(
-            tr("Where did the accuracy go?"),
-            "train_where",
-            "link",
-            tip=tr(
-                "Train three times: without privacy, with clipping alone, with noise as well. A study: "
-                "nothing is released or charged"
-            ),
+        tip = tr(
+            "Train three times: without privacy, with clipping alone, with noise as well. A study: "
+            "nothing is released or charged"
         )
+        self.ask_where = button(tr("Where did the accuracy go?"), "train_where", "link", tip=tip)
         second = panel(row((self._speed, 1), self.ask_where, spacing=12))
         upper, lower = (
             panel(row(*charts, spacing=16)) for charts in ((self.accuracy, self.loss), (self.epsilon, self.norms))
@@ -563,10 +559,8 @@ class StudyCard(Card):
         self._session = session
         self._model, self._epsilon = "", Decimal(1)
         self._words = label(tr(UNKNOWN), "muted", wrap=True, name="train_study")
-        self._onward = button(
-            tr("Its accuracy against ε →"), "train_to_curves", "link", tip=tr("Open Curves with this model")
-        )
-        self._onward.clicked.connect(self._go)
+        tip = tr("Open Curves with this model")
+        self._onward = button(tr("Its accuracy against ε →"), "train_to_curves", "link", tip=tip, press=self._go)
         self._place = stack()
         self._holder = named(panel(self._place), "train_study_holder")
         self._plot: QWidget | None = None

@@ -137,10 +137,8 @@ class ResultsCard(Card):
             box.give_way(16)
             box.activated.connect(lambda _at, follow=follow: follow())
         self._stated = label("", "muted", name="statistics_shown")
-        self._copy = button(
-            tr("Copy all"), "statistics_copy", tip=tr("Copy every figure in sight as a table; they are public")
-        )
-        self._copy.clicked.connect(lambda: self.table.copy_cells(whole=True))
+        tip = tr("Copy every figure in sight as a table; they are public")
+        self._copy = button(tr("Copy all"), "statistics_copy", tip=tip, press=lambda: self.table.copy_cells(whole=True))
         head = row(*self._segments.values(), 4, self._statistic, self._histogram, 8, self._stated, None, self._copy)
         self.body.add(
             label(tr("RELEASED FIGURES"), "caption"), head, (self._stack, 1), label(tr(INTERVALS), "muted", wrap=True)
@@ -259,12 +257,8 @@ class StatisticsPane(WayPane):
         self.table = SettingsTable(session, self.model, "statistics_table", accessible)
         self.table.setMinimumHeight(6 * ROW)  # five columns
         self._filter = TableFilter(self.table, needs=False)
-        usual = button(
-            tr("As asked"),
-            "statistics_usual",
-            "link",
-            tip=tr("Tick what answers the questions that recipients will ask"),
-        )
+        tip = tr("Tick what answers the questions that recipients will ask")
+        usual = button(tr("As asked"), "statistics_usual", "link", tip=tip)
         none = button(tr("None"), "statistics_none", "link", tip=tr("Tick nothing"))
         usual.clicked.connect(lambda: self.model.tick_all(usual=True))
         none.clicked.connect(lambda: self.model.tick_all(usual=False))
@@ -275,9 +269,8 @@ class StatisticsPane(WayPane):
             hold_most(box, WIDEST)
             box.give_way(12)
             box.activated.connect(lambda _at: self.chose("groups"))
-        self._count = named(
-            QCheckBox(tr("count rows")), "statistics_count", tr("Count the rows of each group"), tr(COUNT_HELP)
-        )
+        tip = tr("Count the rows of each group")
+        self._count = named(QCheckBox(tr("count rows")), "statistics_count", tip, tr(COUNT_HELP))
         self._expected = label("", "muted", name="statistics_count_expected")
         self._further = {
             statistic: named(QCheckBox(tr(title)), f"statistics_{statistic}", tr(title), tr(help_text))
