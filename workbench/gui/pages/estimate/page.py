@@ -548,6 +548,5 @@ class EstimatePage(PageFrame):
 
     def _exported(self, path: Path, figures: int) -> None:
         done = count(figures, "estimate")
-        self.session.notify(
-            "info", tr("Exported {done} to {name}: public, as the release is.", done=done, name=path.name)
-        )
+        said = tr("Exported {done} to {name}: public, as the release is.", done=done, name=path.name)
+        self.session.notify("info", said)

@@ -140,9 +140,8 @@ class GuideCard(Card):
 
     def _show(self) -> None:
         found = self.advice
-        self._range.setText(
-            tr("ε from {low} to {high}", low=tr_number(found.low, "g"), high=tr_number(found.high, "g"))
-        )
+        said = tr("ε from {low} to {high}", low=tr_number(found.low, "g"), high=tr_number(found.high, "g"))
+        self._range.setText(said)
         self._low.setText(tr("What does {low} mean?", low=tr_number(found.low, "g")))
         self._high.setText(tr("What does {high} mean?", high=tr_number(found.high, "g")))
         self._reasons.setText(" ".join(map(tr_sentence, (*found.reasons, CAVEAT))))

@@ -148,9 +148,8 @@ class CapCard(Card):
         elif account.problem:
             self._title.setText(account.problem)
         elif account.cap is None:
-            self._title.setText(
-                tr("{title} has no cap yet; without one its first release sets it.", title=opened.title)
-            )
+            said = tr("{title} has no cap yet; without one its first release sets it.", title=opened.title)
+            self._title.setText(said)
         else:
             remaining = max(account.remaining or Decimal(0), Decimal(0))
             stated = tr(

@@ -142,9 +142,8 @@ class ImagesCard(Card):
         if source is None:
             self._stated.setText(tr(NONE))
         elif source.opened is not None:
-            self._stated.setText(
-                tr("{title}, which is open: {stated}.", title=source.title, stated=source.opened.stated)
-            )
+            said = tr("{title}, which is open: {stated}.", title=source.title, stated=source.opened.stated)
+            self._stated.setText(said)
         else:
             self._stated.setText(source.title)
             self._stated.setToolTip("\n".join(self._paths[:20]))

@@ -276,9 +276,8 @@ class PredictPage(PageFrame):
         self._images.setEnabled(not running)
         self._of_open.setVisible(self._source is not None and opened is not None)
         if self._source is not None:
-            self._rows.setText(
-                tr("{name}, a file. The predictions are as private as its rows.", name=self._source.name)
-            )
+            said = tr("{name}, a file. The predictions are as private as its rows.", name=self._source.name)
+            self._rows.setText(said)
             self._rows.setToolTip(str(self._source))
         elif opened is None:
             self._rows.setText(tr(NO_TABLE) if self.session.images is None else tr(OF_TABLES))

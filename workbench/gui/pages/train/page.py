@@ -266,9 +266,8 @@ class TrainPage(RunPage):
         if self._watched_first() and not quiet:
             figures_first.agree(self.session)
         if what != self._what():  # other work has ended while the question was open
-            self.session.notify(
-                "warning", tr("The table or its plan changed while the question was open: nothing was trained.")
-            )
+            said = tr("The table or its plan changed while the question was open: nothing was trained.")
+            self.session.notify("warning", said)
             return
         remember_folder(folder.parent)
         set_first = first.cap()
@@ -307,9 +306,8 @@ class TrainPage(RunPage):
             return
         self.forms.choose(run.plan.network)
         if run.tested and self.test.images is None:
-            self.session.notify(
-                "warning", tr("This run is measured on public test images: choose the same ones first.")
-            )
+            said = tr("This run is measured on public test images: choose the same ones first.")
+            self.session.notify("warning", said)
             return
         room = self.session.account.room(run.epsilon, reserved=True)
         handle = actions.resume_training(self.session, self.jobs, run, self.test.images if run.tested else None)

@@ -294,9 +294,8 @@ def give_up_training(session: Session, jobs: JobCenter, paused: PausedTraining) 
             return give_up(book, paused.folder)
 
     def apply(cost: Decimal) -> None:
-        session.notify(
-            "info", tr("The run is given up: it costs ε = {cost}, and nothing was released.", cost=at_most(cost))
-        )
+        said = tr("The run is given up: it costs ε = {cost}, and nothing was released.", cost=at_most(cost))
+        session.notify("info", said)
 
     handle = jobs.start(Job(tr("Giving up a training"), work), key="give-up", on_result=apply)
     handle.ended.connect(lambda: read_account(session, jobs))
