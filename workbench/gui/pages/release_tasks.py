@@ -29,7 +29,6 @@ from workbench.signals.events import Cancelled, Notice
 
 if TYPE_CHECKING:
     from workbench.data.on_workers import Workers
-    from workbench.params import Parameters
     from workbench.privacy.accounting.event import Cost
     from workbench.release.ledger.records import Cap
     from workbench.release.path import Prepared, Released
@@ -71,7 +70,7 @@ NOISY_ROWS = Asked()
 class Chosen:
     """A request as the engine takes it (``None`` for noisy rows), with the ε and δ of one row that it may spend."""
 
-    request: Parameters | None
+    request: Any
     epsilon: Decimal
     delta: Decimal = Decimal(0)
 

@@ -13,8 +13,19 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
 
+from workbench import learners
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.compare import PAGE
+from workbench.gui.pages.compare.compare_table import (
+    MEMBERSHIP,
+    Line,
+    RunsModel,
+    RunsTable,
+    bound_words,
+    lines_of,
+    names_of,
+    point_of,
+)
 from workbench.gui.pages.curve_actions import (
     CURVE_FILES,
     PointFacts,
@@ -26,12 +37,13 @@ from workbench.gui.pages.curve_actions import (
 )
 from workbench.gui.session.account_task import read_models
 from workbench.gui.session.draft import DraftPlan
-from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenTable, RunRecord, Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, badge, button, label, named, panel, row, stack, views
 from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.curve_plot import CurvePlot
 from workbench.gui.widgets.dialogs import ask_for_file, ask_where_to_save
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.explain import Asked, Explainable, of_one_row
@@ -40,12 +52,13 @@ from workbench.gui.widgets.master_detail import MasterDetail, Standing
 from workbench.gui.widgets.table_view import TableFilter
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import InputError
+from workbench.render.comparison_figure import comparison_figure
+from workbench.render.values import CurveFigure
+from workbench.studies.comparison import StudyLine, lines_csv
 from workbench.studies.curve import MOST_REGIMES
 
 if TYPE_CHECKING:
-    from workbench.gui.pages.compare.compare_table import Line
     from workbench.release.model.released_models import ReleasedModel
-    from workbench.render.values import CurveFigure
     from workbench.studies.grid.runs_file import FinishedRun
     from workbench.studies.membership import Repeated
     from workbench.studies.metrics import Metric
@@ -64,9 +77,6 @@ class AttackedLine:
 
 def hindrance(session: Session, line: Line) -> str:
     """Return why a line cannot be attacked; empty where it can."""
-    from workbench import learners
-    from workbench.studies.comparison import StudyLine
-
     if session.opened is None or (line.study is not None and session.target is None):
         return tr("Open the table and choose what is predicted in Data: an attack trains again.")
     if line.release is not None and (not line.release.card or line.release.account != session.account.dataset):
@@ -95,7 +105,6 @@ def attacked(
         model, promised = open_model(folder), guarantee_of(folder)
         return repeated(lambda seed: of_model(model, opened.table, promised, seed), emit, cancel)
     from workbench.learners import learner
-    from workbench.studies.comparison import StudyLine
     from workbench.studies.membership import of_study, repeated
     from workbench.studies.regimes import StudyData
     from workbench.studies.why.rows import made_up_table
@@ -140,12 +149,7 @@ class ComparePage(PageFrame):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
-        # These know numpy and pyqtgraph, which the descriptor of the page does not wait for.
-        from workbench.gui.pages.compare.compare_table import MEMBERSHIP, RunsModel, RunsTable
-        from workbench.gui.widgets.curve_plot import CurvePlot
-
         self._models: tuple[ReleasedModel, ...] = ()
-        self._membership = MEMBERSHIP
         self._drawn: list[Line] = []
         self._left_out = 0
         self.figure: CurveFigure | None = None
@@ -168,7 +172,6 @@ class ComparePage(PageFrame):
         self._sweep = button(tr("Open a sweep…"), "compare_sweep", tip=tip, press=self._ask_for_sweep)
         self._badge = badge()
         self._attack = button(tr("Attack"), "compare_attack", tip=tr(ATTACK_TIP), press=self._start_attack)
-        self._attacking: JobHandle | None = None
         self._arrange()
         self.foot.addWidget(self._attack)
         tip = tr("Publish what you decided on")
@@ -206,10 +209,6 @@ class ComparePage(PageFrame):
         self._views = views(self._nothing, self._whole)
         self.body.addWidget(self._views, 1)
 
-    @property
-    def job(self) -> JobHandle | None:
-        return self._attacking
-
     # -- what there is --------------------------------------------------------------------------------------------
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
@@ -231,8 +230,6 @@ class ComparePage(PageFrame):
         self._kept.clear()
 
     def refresh(self) -> None:
-        from workbench.gui.pages.compare.compare_table import lines_of
-
         opened, account = self.session.opened, self.session.account.dataset
         lines = lines_of(self.session.runs, self._models, opened.title if opened is not None else "", account)
         self._offer(lines)
@@ -279,7 +276,7 @@ class ComparePage(PageFrame):
 
     def _show_lines(self, lines: tuple[Line, ...]) -> None:
         self.runs.attacked = {run.result.point: run.result.found for run in self.session.runs if run.kind == ATTACKED}
-        self.table.setColumnHidden(self._membership, not self.runs.attacked)
+        self.table.setColumnHidden(MEMBERSHIP, not self.runs.attacked)
         self.runs.show_runs(lines, self._metric(), self.epsilon.currentData())
         self.table.sort_again()
 
@@ -313,9 +310,6 @@ class ComparePage(PageFrame):
         self._say()
 
     def _figure(self) -> CurveFigure | None:
-        from workbench.gui.pages.compare.compare_table import names_of
-        from workbench.render.comparison_figure import comparison_figure
-
         metric = self._metric()
         self._drawn, self._left_out = [], 0
         if metric is None:
@@ -334,8 +328,6 @@ class ComparePage(PageFrame):
         return in_language(comparison_figure(metric, found, about), metric) if found else None
 
     def _say(self) -> None:
-        from workbench.gui.pages.compare.compare_table import bound_words, point_of
-
         studies = len({id(line.study.result) for line in self.runs.lines if line.study is not None})
         models = sum(line.release is not None for line in self.runs.lines)
         stated = f"{count(studies, 'study', 'studies')}, {count(models, 'released model')}."
@@ -347,10 +339,9 @@ class ComparePage(PageFrame):
                 metric=self.measure.currentText(),
             )
             stated = f"{stated} {left_out}"
-        line, running = self._current(), self._attacking is not None and self._attacking.running
+        line, running, stopping = self._current(), self.running, self.stopping
         hindered = tr("Select a line first.") if line is None else hindrance(self.session, line)
         self._attack.setVisible(bool(self.runs.lines))
-        stopping = running and self._attacking is not None and self._attacking.stopping
         self._attack.setEnabled(not stopping if running else not hindered)
         self._attack.setText(tr("Cancelling…") if stopping else tr("Cancel") if running else tr("Attack"))
         self._attack.setAccessibleName(self._attack.text())
@@ -378,8 +369,6 @@ class ComparePage(PageFrame):
 
     def _attack_line(self, line: Line, epsilon: float | None) -> None:
         """Attack a line; the outcome is a run of the session."""
-        from workbench.gui.pages.compare.compare_table import point_of
-
         session, opened = self.session, self.session.opened
         assert opened is not None
         title, point = tr("Attack on {model}", model=line.model), point_of(line, epsilon)
@@ -390,11 +379,8 @@ class ComparePage(PageFrame):
                 session.add_run(RunRecord(ATTACKED, title, None, made, line.dataset, made_up=line.made_up))
 
         job = Job(title, partial(attacked, line, epsilon, opened, session.plan))
-        handle = self._attacking = self.jobs.start(job, key="compare_attack", on_result=apply)
-        handle.cancelling.connect(self._say)
-        handle.ended.connect(self._say)
-        figures_first.follow_note(session, self.jobs, handle)
-        self._say()
+        handle = self.jobs.start(job, key="compare_attack", on_result=apply)
+        self.follow(figures_first.follow_note(session, self.jobs, handle))
 
     def _asked(self) -> Asked | None:
         """Return the ε of the current line: the charged one, or of a study the one that its figure is of."""
@@ -433,10 +419,7 @@ class ComparePage(PageFrame):
 
     def escape(self) -> bool:
         """Stop an attack, else close the panel of a point."""
-        if self._attacking is not None and self._attacking.running:
-            self._attacking.cancel()
-            return True
-        return self.panel.close_it()
+        return super().escape() or self.panel.close_it()
 
     def _show_asked(self) -> None:
         """Show the run that was asked for on another page."""
@@ -485,8 +468,6 @@ class ComparePage(PageFrame):
             self.save(path)
 
     def save(self, path: str) -> None:
-        from workbench.studies.comparison import lines_csv
-
         if self.figure is not None:
             drawn = tuple(self._drawn)
             save_curve(

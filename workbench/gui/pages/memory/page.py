@@ -364,7 +364,6 @@ class MemoryPage(RunPage):
         cancel = button(tr("Cancel"), "memory_cancel", "danger", tip=tr("Stop (Esc)"))
         self.set_run(tr("Compute"), "memory_run", tr("Work out every setting (Ctrl+Return)"), cancel)
         self.set_onward(tr("Take this batch to Train →"), "memory_to_train", "train", tr(TAKE_TIP))
-        assert self._onward is not None
         self._onward.clicked.connect(self._take)
         self.choices.changed.connect(self._edited)
         self.found.chosen.connect(self.refresh)
@@ -442,7 +441,6 @@ class MemoryPage(RunPage):
             part.setEnabled(self.found.result is not None)
         done = self._asked is not None and self._asked == self._what()
         self.show_buttons("", ready=study is not None and bool(networks), done=done)
-        assert self._onward is not None
         opened = self.session.open_data is not None
         self._onward.setEnabled(opened and chosen is not None)
         self._onward.setToolTip(tr(TAKE_TIP) if opened else tr(NOTHING_OPEN))

@@ -15,7 +15,14 @@ from workbench import learners
 from workbench.deep import networks
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.predict import PAGE
-from workbench.gui.pages.predict.images import ImagesCard, ImageSource, image_predictions, reads_words, shape_words
+from workbench.gui.pages.predict.images import (
+    ImageResults,
+    ImagesCard,
+    ImageSource,
+    image_predictions,
+    reads_words,
+    shape_words,
+)
 from workbench.gui.pages.predict.train_card import Predicted, TrainCard, WeightsNeededError, open_released, predict
 from workbench.gui.session.account_task import read_models
 from workbench.gui.session.job_center import JobCenter, JobHandle
@@ -87,8 +94,6 @@ class PredictPage(PageFrame):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
-        from workbench.gui.pages.predict.images import ImageResults  # it knows numpy
-
         self._model: OpenModel | None = None
         self._source: Path | None = None  # of the rows, where it is not the open table
         model = self._model_card()

@@ -177,7 +177,6 @@ class WayPane(Card):
 
 def _work_of(name: str, chosen: Chosen, plan: Plan, rows: int, file_format: str) -> Work:
     """Describe the release of a kind; called in a worker."""
-    assert chosen.request is not None
     return kind(name).work_of(plan, chosen.request, chosen.epsilon, chosen.delta, rows, file_format)
 
 

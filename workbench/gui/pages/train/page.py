@@ -13,7 +13,11 @@ from workbench.gui.gauges.budget import first_words
 from workbench.gui.gauges.cap_entry import FirstCap, raise_cap
 from workbench.gui.pages.run_page import NO_TARGET, RunPage, model_refusal, what_keeps_from_release, who_pays
 from workbench.gui.pages.train import PAGE
+from workbench.gui.pages.train import messages as words
 from workbench.gui.pages.train import tasks as actions
+from workbench.gui.pages.train.before import BeforeCard, ExpectedLine, PausedCard, TestImages, give_up_question
+from workbench.gui.pages.train.forms import ModelForms
+from workbench.gui.pages.train.run_card import RunCard, StudyCard
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
@@ -50,11 +54,6 @@ class TrainPage(RunPage):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
-        # These know numpy, which the descriptor of the page does not wait for.
-        from workbench.gui.pages.train.before import BeforeCard, ExpectedLine, PausedCard, TestImages
-        from workbench.gui.pages.train.forms import ModelForms
-        from workbench.gui.pages.train.run_card import RunCard, StudyCard
-
         self.forms = ModelForms(session)
         self.test = TestImages(session, jobs)
         self.expected = ExpectedLine(session, jobs, lambda: (self._what(), self.forms.value(), self.test.images))
@@ -242,8 +241,6 @@ class TrainPage(RunPage):
     # -- the run --------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        from workbench.gui.pages.train.messages import WATCHED, question
-
         parameters, found, folder = self.forms.value(), self._preflight, self.before.place
         if parameters is None or found is None or folder is None:
             return
@@ -251,12 +248,12 @@ class TrainPage(RunPage):
         quiet = self.before.quiet and self.forms.is_network
         test = self.test.images
         target = self.session.target if self.session.images is None else tr("the class")
-        text = question(chosen, target, folder, found, quiet=quiet, tested=0 if test is None else test.rows)
+        text = words.question(chosen, target, folder, found, quiet=quiet, tested=0 if test is None else test.rows)
         text += first_words(self.session.account, found.epsilon, found.delta)
         text += f"\n\n⚠ {tr_sentence(self.session.account.seen)}" if self.session.account.seen else ""
         verbs = {"yes": tr("Train and release")}
         if self._watched_first():
-            text += f"\n\n⚠ {tr(WATCHED)}"
+            text += f"\n\n⚠ {tr(words.WATCHED)}"
             verbs = {"quiet": tr("Train quietly"), "yes": tr("Train and show its figures")}
         first = FirstCap(self.session.account, found.epsilon, found.delta)
         answer = choose(self, tr("Train and release?"), text, verbs, entry=first if first.asked else None)
@@ -295,14 +292,12 @@ class TrainPage(RunPage):
 
     def _resume(self) -> None:
         """Go on with the run that is offered: nothing is charged, so nothing is asked."""
-        from workbench.gui.pages.train.messages import NEEDS_TORCH
-
         run = self.paused.run
         if run is None or self.running or self.session.open_data is None:
             return
         if is_missing(actions.TORCH):
             how = tr_sentence(how_to_install(actions.TORCH))
-            self.session.notify("error", tr(NEEDS_TORCH, how=how))
+            self.session.notify("error", tr(words.NEEDS_TORCH, how=how))
             return
         self.forms.choose(run.plan.network)
         if run.tested and self.test.images is None:
@@ -345,8 +340,6 @@ class TrainPage(RunPage):
         self.refresh()
 
     def _give_up(self) -> None:
-        from workbench.gui.pages.train.before import give_up_question
-
         run = self.paused.run
         if run is None:
             return
@@ -354,11 +347,9 @@ class TrainPage(RunPage):
             actions.give_up_training(self.session, self.jobs, run)
 
     def _show_result(self, what: object, result: Any) -> None:
-        from workbench.gui.pages.train.messages import finished
-
         self._trained = what
         self.going.show_result(result)
-        self.going.notify(finished(result))
+        self.going.notify(words.finished(result))
 
     def job_ended(self, handle: JobHandle) -> None:
         """Say how it ended, where not by a release, and suggest a folder for the next model."""
@@ -373,8 +364,6 @@ class TrainPage(RunPage):
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def refresh(self) -> None:
-        from workbench.gui.pages.train.messages import no_steps
-
         missing, found, network = self.missing(), self._preflight, self.forms.is_network
         no_torch = network and is_missing(actions.TORCH)
         done = self._trained is not None and self._trained == self._what()
@@ -389,7 +378,7 @@ class TrainPage(RunPage):
         self.expected.show_state(
             network=network, ready=found is not None and not no_torch and not self.running, running=self.running
         )
-        self.going.show_kind("" if network else no_steps(self.forms.chosen_model))
+        self.going.show_kind("" if network else words.no_steps(self.forms.chosen_model))
         self.going.expect(quiet=self.before.quiet and network)
         self.going.setVisible(self.forms.fits)
         self.study.setVisible(self.forms.fits and not network)
@@ -423,8 +412,6 @@ class TrainPage(RunPage):
         self.set_note(stated or who_pays(self.session) or self._note_text(found, done=done))
 
     def _note_text(self, found: Preflight | None, *, done: bool) -> str:
-        from workbench.gui.pages.train import messages as words
-
         if self.running:
             if self.forms.is_network:
                 return tr(words.QUIET_NOW) if self.going.quiet else tr(words.SHOWN_NOW)

@@ -36,6 +36,7 @@ from workbench.gui.widgets.explain import Explainable, explain_button, of_one_ro
 from workbench.gui.widgets.formatting import at_most
 from workbench.learners import learner
 from workbench.release.ledger.study_note import BEFORE
+from workbench.render.comparison_figure import joined_figure
 from workbench.sanitize.learnable import Fitting
 from workbench.signals.events import Finished
 
@@ -161,8 +162,6 @@ class UtilityPage(RunPage):
 
     def _whole(self) -> CurveFigure | None:
         """Return the picture of the metric that is drawn, of all models together."""
-        from workbench.render.comparison_figure import joined_figure
-
         figures = {
             model: shot.figures[self._metric(shot).name]
             for model, shot in self._snapshots.items()

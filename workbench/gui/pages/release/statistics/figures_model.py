@@ -28,7 +28,6 @@ from workbench.statistics.asked import (
     RANGES,
     REGRESSION,
     TOP,
-    Request,
     Statistic,
     without_period,
 )
@@ -111,7 +110,6 @@ def checked(plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Check
     from workbench.statistics.forecast import forecast
     from workbench.statistics.queries import queries_of
 
-    assert isinstance(chosen.request, Request)
     queries = queries_of(chosen.request.checked(plan), plan, chosen.epsilon, rows, chosen.delta)
     expected, found = {}, []
     for query in queries:

@@ -325,7 +325,7 @@ class StatisticsPane(WayPane):
         return checked(plan, rows, chosen, cancel)
 
     def title(self, chosen: Chosen) -> str:
-        figures = chosen.request.figures  # type: ignore[union-attr]
+        figures = chosen.request.figures
         columns = {name for one in figures for name in (*one.columns, *(one.by or ()))}
         return tr("statistics of {columns}", columns=count(len(columns), "column"))
 

@@ -203,10 +203,10 @@ class SyntheticPane(WayPane):
 
     def unrounded(self, chosen: Chosen) -> bool:
         """Return whether cuts are automatic: then noisy rows alone are rounded."""
-        return chosen.request.cuts is None  # type: ignore[union-attr]
+        return chosen.request.cuts is None
 
     def title(self, chosen: Chosen) -> str:
-        return count(chosen.request.rows or 0, "synthetic row")  # type: ignore[union-attr]
+        return count(chosen.request.rows or 0, "synthetic row")
 
     def _follow_target(self) -> None:
         """Take the usual method where none was chosen, and say what it does."""
@@ -251,7 +251,6 @@ class SyntheticPane(WayPane):
         if not figures_first.may_show(self._page, session):
             return
         number, request = self._draw + 1, chosen.request
-        assert isinstance(request, SynthesisParameters)
 
         def apply(found: Compared) -> None:
             if self._drawing is handle:

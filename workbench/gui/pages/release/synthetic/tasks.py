@@ -24,7 +24,6 @@ from workbench.params import InputError
 from workbench.privacy.entropy import KeyedEntropy
 from workbench.synth.base import COUNTS
 from workbench.synth.columns import coarse_columns
-from workbench.synth.parameters import SynthesisParameters
 
 if TYPE_CHECKING:
     import polars as pl
@@ -77,7 +76,6 @@ def needs_words(needs: Needs) -> str:
 
 def drawn_by(plan: Plan, chosen: Chosen) -> Plan:
     """Return the plan by which rows are drawn: while cuts are automatic, noisy rows alone are rounded."""
-    assert isinstance(chosen.request, SynthesisParameters)
     return plan.unrounded() if chosen.request.cuts is None else plan
 
 
@@ -89,7 +87,6 @@ def checked(plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Check
     cancel.check()
     counted = [query.form == COUNTS for query in method.queries(setting)]
     cuts = max((column.cuts for column in setting.columns if column.ordered), default=0)
-    assert isinstance(chosen.request, SynthesisParameters)
     needs = needs_of(method, setting, chosen.request.rows or rows)
     return Checked(sum(counted), len(counted) - sum(counted), cuts, needs)
 
@@ -123,7 +120,6 @@ def drawn_preview(
     from workbench.synth.synthesis import cost_of_synthesis, synthesised
     from workbench.work.noise import Study
 
-    assert isinstance(chosen.request, SynthesisParameters)
     plan = drawn_by(plan, chosen)
     check_columns(plan, opened.table)
     table = plan.rows_of(opened.table)
@@ -189,5 +185,4 @@ def released_beside(opened: OpenTable, path: Path, plan: Plan | None, emit: Emit
 def _setting(plan: Plan, rows: int, chosen: Chosen) -> Any:
     from workbench.release.synthetic.synthesis_work import synthesis_setting
 
-    assert isinstance(chosen.request, SynthesisParameters)
     return synthesis_setting(plan, chosen.epsilon, rows, chosen.request, chosen.delta)
