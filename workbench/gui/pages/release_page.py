@@ -98,8 +98,8 @@ class ReleasePage(PageFrame):
         self._target = PathField(what.part("output"), tr("File to release into"), tip)
         self._choose = self._target.chooser(
             lambda: ask_where_to_save(self, tr("Release into"), self._target.text(), tr(self._what.kinds)),
-            what.part("choose"),
             tr("Choose the file to release into"),
+            name=what.part("choose"),
             text=tr("Choose…"),
         )
         self.add_cancel(button(tr("Cancel"), what.part("cancel"), tip=tr("Stop; nothing is written")))
@@ -271,7 +271,6 @@ class ReleasedPart(QWidget):
         failed: str,
         *,
         kind: str = "",
-        card: bool = True,
     ) -> None:
         """Make it, hidden until there is such a release, of the page's own kind unless another is named.
 
@@ -281,7 +280,7 @@ class ReleasedPart(QWidget):
         look(self, "clear")
         self._page = page
         self._session, self._jobs, self._name = page.session, page.jobs, kind or page._what.name
-        self._with_card = card
+        self._with_card = not kind
         self._read_file, self._failed = read, failed
         self.step: ReleasedStep | None = None
         self._card: ReleasedCard | None = None

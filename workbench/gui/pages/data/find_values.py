@@ -154,8 +154,8 @@ class FindEntry(Entry):
             grid.addWidget(self.persons, 2, 0, 1, 2)
         chosen = self.output.chooser(
             lambda: ask_where_to_save(self, tr("Release into"), self.output.text(), tr(FILES)),
-            "found_choose",
             tr("Choose the file to release into"),
+            name="found_choose",
             text=tr("Choose…"),
         )
         grid.addLayout(row(label(tr("Release into")), (self.output, 1), chosen), 3, 0, 1, 2)

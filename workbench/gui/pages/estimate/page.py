@@ -398,9 +398,9 @@ class EstimatePage(PageFrame):
 
     def _arrange(self) -> None:
         ask = partial(ask_for_file, self, "table", tr("Choose a released table"))
-        browse = self._release.chooser(ask, "estimate_release_browse", tr("Choose a released table"))
+        browse = self._release.chooser(ask, tr("Choose a released table"))
         ask = partial(ask_for_file, self, "certificate")
-        other = self._certificate.chooser(ask, "estimate_certificate_browse", tr("Choose its certificate"))
+        other = self._certificate.chooser(ask, tr("Choose its certificate"))
         named_by = label(tr("Released file")), (self._release, 3), browse
         certified_by = label(tr("Certificate")), (self._certificate, 2), other
         tip = tr("Open the released rows in place of the table that is open")

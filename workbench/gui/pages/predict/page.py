@@ -68,12 +68,8 @@ class WeightsRow(QWidget):
         tip = tr("The weights of the frozen part")
         self._field = PathField("predict_weights", tr("File of the public weights"), tip)
         self._field.editingFinished.connect(self._take)
-        browse = self._field.chooser(
-            lambda: ask_for_file(self, "weights"),
-            "predict_weights_browse",
-            tr("Choose the file of the public weights"),
-            self._take,
-        )
+        tip = tr("Choose the file of the public weights")
+        browse = self._field.chooser(partial(ask_for_file, self, "weights"), tip, self._take)
         self._stated = label("", "muted", wrap=True, name="predict_weights_told")
         self.setLayout(stack(self._stated, row(label(tr("public weights")), self._field, browse), spacing=4))
         self.hide()
@@ -151,12 +147,8 @@ class PredictPage(PageFrame):
     def _model_card(self) -> Card:
         self._folder = PathField("predict_model", tr("Folder of the model"), tr("The folder of a released model"))
         self._folder.editingFinished.connect(self._open)
-        browse = self._folder.chooser(
-            lambda: ask_for_folder(self, tr("The folder of a released model")),
-            "predict_model_browse",
-            tr("Choose the folder of a released model"),
-            self._open,
-        )
+        ask = partial(ask_for_folder, self, tr("The folder of a released model"))
+        browse = self._folder.chooser(ask, tr("Choose the folder of a released model"), self._open)
         self._facts = Facts()
         self._problem = label(tr(NO_MODEL), "muted", wrap=True, name="predict_problem")
         self._weights = WeightsRow()
@@ -178,12 +170,9 @@ class PredictPage(PageFrame):
         self._rows = label("", wrap=True, name="predict_rows")
         tip = tr("A CSV file; only you can read it")
         self._target = PathField("predict_output", tr("File for the predictions"), tip)
+        title, kinds = tr("Where to write the predictions"), tr("CSV (*.csv)")
         save = self._target.chooser(
-            lambda: ask_where_to_save(
-                self, tr("Where to write the predictions"), self._target.text(), tr("CSV (*.csv)")
-            ),
-            "predict_output_browse",
-            tr("Choose a file for the predictions"),
+            lambda: ask_where_to_save(self, title, self._target.text(), kinds), tr("Choose a file for the predictions")
         )
         tip = tr("Predict for the rows of another file; or drop it here")
         choose = button(tr("Choose a file…"), "predict_rows_choose", tip=tip)

@@ -215,10 +215,9 @@ class TrainCard(Card):
 
     def _arrange(self) -> None:
         ask = partial(ask_for_file, self, "table")
-        browse = self._release.chooser(ask, "learn_release_browse", tr("Choose a released table"), self._look)
+        browse = self._release.chooser(ask, tr("Choose a released table"), self._look)
         save = self._folder.chooser(
             lambda: ask_where_to_save(self, tr("A new folder for the model"), self._folder.text(), ""),
-            "learn_folder_browse",
             tr("Choose a new folder for the model"),
         )
         first = row(label(tr("Released table")), (self._release, 1), browse)

@@ -296,7 +296,6 @@ class StatisticsPane(WayPane):
             (tr(LOOK[0]), tr(LOOK[1])),
             tr("The figures cannot be shown."),
             kind="statistics",
-            card=False,
         )
         self.below = (self.results, view)
         self.model.changed.connect(self.changed)

@@ -112,9 +112,7 @@ class SyntheticPane(WayPane):
         self._preview_card.hide()
         view = ComparisonCard(session, page.jobs, "synthetic_released", tr("RELEASED"), rows=True)
         failed = tr("It cannot be shown.")
-        self.results = ReleasedPart(
-            page, view, released_rows, (tr(LOOK[0]), tr(LOOK[1])), failed, kind="synthetic", card=False
-        )
+        self.results = ReleasedPart(page, view, released_rows, (tr(LOOK[0]), tr(LOOK[1])), failed, kind="synthetic")
         view.compare_asked.connect(lambda: self._compare(view))
         self.below = (self._preview_card, self.results, view)
 

@@ -74,11 +74,6 @@ def needs_words(needs: Needs) -> str:
     return tr("{time} and {size} MB of memory", time=time, size=tr_number(max(needs.bytes / 1e6, 1), ".0f"))
 
 
-def drawn_by(plan: Plan, chosen: Chosen) -> Plan:
-    """Return the plan by which rows are drawn: while cuts are automatic, noisy rows alone are rounded."""
-    return plan.unrounded() if chosen.request.cuts is None else plan
-
-
 def checked(plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Checked:
     """Return what the release would count, from public facts alone."""
     from workbench.synth.needs import needs_of
@@ -120,7 +115,7 @@ def drawn_preview(
     from workbench.synth.synthesis import cost_of_synthesis, synthesised
     from workbench.work.noise import Study
 
-    plan = drawn_by(plan, chosen)
+    plan = plan.unrounded() if chosen.request.cuts is None else plan  # automatic cuts: noisy rows alone are rounded
     check_columns(plan, opened.table)
     table = plan.rows_of(opened.table)
     if not table.rows:
