@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from workbench.gui.gauges.cap_entry import set_cap, sure_words
 from workbench.gui.pages.ledger.tasks import AccountLine, join_group, set_count
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, typed
-from workbench.gui.widgets.basic import Card, button, hold, label, lines, mark_wrong, named
+from workbench.gui.style.language import tr, tr_later
+from workbench.gui.widgets.basic import Card, button, label, lines, mark_wrong, named, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import Entry, choose, confirm
-from workbench.gui.widgets.epsilon_entry import PrivacyEntry
+from workbench.gui.widgets.epsilon_entry import DeltaEntry, PrivacyEntry
 from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, entered, exactly, in_full
-from workbench.params import ParameterError
 from workbench.params.field import RealField
-from workbench.privacy.accounting.event import exact
 
 LOW, HIGH = Decimal("1e-6"), Decimal("1e6")
 SLIDER = Decimal("0.01"), Decimal(100)
@@ -42,18 +40,15 @@ ASK_SUM = tr_later(
 )
 NEEDS_CAPS = tr_later("Set a cap of ε and of δ first: a Rényi filter is chosen for both.")
 
-DELTA = RealField(help=tr_later("the cap of δ"), symbol="δ", at_least=0, below=1)
 
-
-class DeltaCap(QLineEdit):
+class DeltaCap(DeltaEntry):
     """The cap of δ; empty leaves it as it is."""
 
+    spec = RealField(help=tr_later("the cap of δ"), symbol="δ", at_least=0, below=1)
+
     def __init__(self, name: str, tip: str) -> None:
-        super().__init__()
-        named(self, name, tr("Cap of δ"), tip)
-        self.setPlaceholderText(tr("none yet"))
-        hold(self, 88)
-        self.textEdited.connect(lambda: mark_wrong(self, bool(self.problem())))
+        super().__init__(name)
+        named(self, name, tr("Cap of δ"), tip).setPlaceholderText(tr("none yet"))
 
     def show_present(self, cap: Decimal | None) -> None:
         """Show the cap that holds, unless the person is typing another."""
@@ -61,19 +56,8 @@ class DeltaCap(QLineEdit):
             self.setText("" if cap is None else entered(cap))
             mark_wrong(self, wrong=False)
 
-    def problem(self) -> str:
-        try:
-            self._read()
-        except ParameterError as error:
-            return error.what
-        return ""
-
     def value(self) -> Decimal | None:
-        return None if self.problem() else self._read()
-
-    def _read(self) -> Decimal | None:
-        text = self.text().strip()
-        return exact(float(DELTA.parse(typed(text), "δ"))) if text else None
+        return super().value() if self.text().strip() else None
 
 
 class OtherAccount(Entry):
@@ -84,9 +68,7 @@ class OtherAccount(Entry):
         self._box = named(ChoiceBox(), "ledger_group_with", tr("The account of the same people"))
         for dataset, title in others:
             self._box.addItem(title, dataset)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 8, 0, 8)
-        layout.addWidget(self._box)
+        self.setLayout(stack(self._box, margins=(0, 8, 0, 8)))
 
     def problem(self) -> str:
         return "" if self._box.currentData() else tr("there is no other account")
