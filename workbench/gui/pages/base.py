@@ -247,6 +247,10 @@ class PageFrame(QWidget):
         """Arrange the head for the width that there is now."""
         super().resizeEvent(event)
         self._place_header()
+        self.resized()
+
+    def resized(self) -> None:
+        """Arrange the page for the size that it has now."""
 
     def set_primary(self, text: str, name: str, pressed: Callable[[], object], tip: str = "") -> QPushButton:
         """Make the page's one highlighted button, at the right end of the foot."""
@@ -371,6 +375,10 @@ class PageFrame(QWidget):
         put_off, self._put_off = self._put_off, []
         for refresh in put_off:
             refresh()
+        self.shown()
+
+    def shown(self) -> None:
+        """Do what is to be done whenever the page comes into sight."""
 
     @contextlib.contextmanager
     def laid_out_once(self) -> Iterator[None]:

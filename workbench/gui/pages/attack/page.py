@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMarginsF, QSize, Qt, Signal
-from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from workbench.gui.pages.attack import PAGE, RUN
@@ -393,9 +392,8 @@ class AttackPage(RunPage):
         self._show(-1)
         session.to_attack.follow(self._aim)
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+    def shown(self) -> None:
         """Read the ledger anew whenever the page is shown."""
-        super().showEvent(event)
         self._read()
 
     @property

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from PySide6.QtCore import QBuffer, QIODevice, QMarginsF, QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QLinearGradient, QResizeEvent
+from PySide6.QtGui import QColor, QLinearGradient
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QSlider, QWidget
 
 from workbench.gui.pages.base import PageFrame
@@ -475,10 +475,9 @@ class CalculatorPage(PageFrame):
             self._grid.addWidget(chart, at // self._columns, at % self._columns)
         self._grid.addWidget(self.heat, len(self.charts), 0, 1, self._columns)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+    def resized(self) -> None:
         """Keep a width at which a chart can be read."""
-        super().resizeEvent(event)
-        room = event.size().width() - 2 * (MARGIN + PAD) - self._left.minimumWidth()
+        room = self.width() - 2 * (MARGIN + PAD) - self._left.minimumWidth()
         columns = max(1, min(3, room // CHART))
         if columns != self._columns:
             self._columns = columns

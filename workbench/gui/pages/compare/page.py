@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
+from PySide6.QtGui import QKeySequence, QShortcut
 
 from workbench import learners
 from workbench.gui.pages.base import PageFrame
@@ -211,9 +211,8 @@ class ComparePage(PageFrame):
 
     # -- what there is --------------------------------------------------------------------------------------------
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+    def shown(self) -> None:
         """Read the released models anew whenever the page is shown: other programs release, too."""
-        super().showEvent(event)
         self._read()
 
     def _read(self) -> None:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMarginsF, QPointF, QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QPolygonF, QResizeEvent
+from PySide6.QtGui import QPolygonF
 from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QWidget
 
 from workbench.gui.pages.base import PageFrame
@@ -396,9 +396,8 @@ class ExplainPage(PageFrame):
         asked = session.explained or (of_plan(session).epsilon, Decimal(0))
         self._follow(*asked)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        super().resizeEvent(event)
-        wide = event.size().width() >= _WIDE
+    def resized(self) -> None:
+        wide = self.width() >= _WIDE
         if wide != self._wide:
             self._lay_out(wide=wide)
 

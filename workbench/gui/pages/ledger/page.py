@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QSizePolicy, QStackedWidget
 
 from workbench import learners
@@ -201,8 +200,7 @@ class LedgerPage(PageFrame):
         self._releases.setVisible(some and (high or not over_time))
         self._timeline.setVisible(some and (high or over_time))
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        super().resizeEvent(event)
+    def resized(self) -> None:
         self._lay_out()
 
     def _asked(self) -> Asked | None:
@@ -220,9 +218,8 @@ class LedgerPage(PageFrame):
         cap = accounts[at].cap
         return Asked(cap if cap is not None else accounts[at].spent)
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+    def shown(self) -> None:
         """Read the ledger anew whenever the page is shown: other programs write into it, too."""
-        super().showEvent(event)
         self.refresh()
 
     # -- what is shown --------------------------------------------------------------------------------------------

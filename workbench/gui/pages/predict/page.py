@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QBoxLayout, QWidget
 
 from workbench import learners
@@ -126,11 +125,10 @@ class PredictPage(PageFrame):
         session.to_learn_from.follow(self._offer)
         self._new_table()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+    def resized(self) -> None:
         """Use the room that there is: both questions side by side, and the rows below them."""
-        super().resizeEvent(event)
         directions = QBoxLayout.Direction
-        self._asked.setDirection(directions.LeftToRight if event.size().width() >= WIDE else directions.TopToBottom)
+        self._asked.setDirection(directions.LeftToRight if self.width() >= WIDE else directions.TopToBottom)
         self._show_sheet()
 
     def _show_sheet(self) -> None:
@@ -199,8 +197,7 @@ class PredictPage(PageFrame):
         """The prediction or the training that runs; both have a Cancel here."""
         return self._handle or self._training.job
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        super().showEvent(event)
+    def shown(self) -> None:
         self._suggest_model()
         read_models(self.jobs, "predict", self._list_models, self.session.report)
         suggest(self.session, self.jobs, self._target, "predicted", ".csv")

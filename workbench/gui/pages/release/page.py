@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from PySide6.QtCore import QEvent, Qt, QTimer
-from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QScrollArea, QWidget
 
 from workbench.gui.gauges.cap_entry import raise_cap
@@ -404,9 +404,8 @@ class SettingsPage(ReleasePage):
         if self._pane is not None:
             self._pane.show_foreseen(self._foreseen)
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+    def shown(self) -> None:
         """Ask the ledger again where it could not be read: whoever held it may be done."""
-        super().showEvent(event)
         if self.session.opened is not None and self.session.account.problem:
             read_account(self.session, self.jobs)
 

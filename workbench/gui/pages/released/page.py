@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMarginsF, QRectF, QSize
-from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QCheckBox, QWidget
 
 from workbench.gui.pages.base import PageFrame
@@ -316,9 +315,8 @@ class ReleasedPage(PageFrame):
         session.paused_changed.connect(self._show_paused)
         self._show()
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+    def shown(self) -> None:
         """Read the ledger anew whenever the page is shown: other programs write into it, too."""
-        super().showEvent(event)
         self.refresh()
 
     def refresh(self) -> None:

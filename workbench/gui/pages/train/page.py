@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, Qt, QTimer
-from PySide6.QtGui import QResizeEvent
 
 from workbench.gui.gauges.budget import first_words
 from workbench.gui.gauges.cap_entry import FirstCap, raise_cap
@@ -114,8 +113,7 @@ class TrainPage(RunPage):
         found = self._preflight
         return Asked(found.epsilon, found.delta) if found is not None else None
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        super().resizeEvent(event)
+    def resized(self) -> None:
         self.forms.set_roomy(roomy=self.width() >= ROOMY)
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name

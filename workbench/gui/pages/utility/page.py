@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QCheckBox
 
 from workbench.gui.pages.curve_actions import (
@@ -239,12 +239,11 @@ class UtilityPage(RunPage):
         else:
             self._undrawn = True
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+    def shown(self) -> None:
         """Draw what has come while the page was out of sight, where drawing it would only have held up others.
 
         After the page itself has been painted: both at once would be felt.
         """
-        super().showEvent(event)
         if self._undrawn:
             self.plot.setUpdatesEnabled(False)  # what it would paint is out of date
             QTimer.singleShot(0, self, self._catch_up)
