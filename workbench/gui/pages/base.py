@@ -116,7 +116,6 @@ class Page:
 
     @property
     def tab(self) -> str:
-        """The name of the page whose tab it is shown under."""
         return self.under or self.name
 
     def widget(self, session: Session, jobs: JobCenter) -> PageFrame:
@@ -244,7 +243,6 @@ class PageFrame(QWidget):
             self._place_header()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Arrange the head for the width that there is now."""
         super().resizeEvent(event)
         self._place_header()
         self.resized()
@@ -305,7 +303,6 @@ class PageFrame(QWidget):
 
     @property
     def running(self) -> bool:
-        """Whether a job of this page goes on."""
         return self._handle is not None
 
     @property
@@ -319,7 +316,6 @@ class PageFrame(QWidget):
         return self._handle
 
     def show_cancel(self) -> None:
-        """Show Cancel while the job runs."""
         self._cancel.setVisible(self.running)
         self._cancel.setEnabled(not self.stopping)
         self._cancel.setText(tr("Cancelling…") if self.stopping else tr("Cancel"))

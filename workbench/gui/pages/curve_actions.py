@@ -192,7 +192,6 @@ class PointPanel(Card):
         super().keyPressEvent(event)
 
     def _leave(self, act: Callable[[], object] | None) -> None:
-        """Close the panel, and do what was asked of its point."""
         self.close_it()
         assert act is not None
         act()

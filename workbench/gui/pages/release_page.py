@@ -77,7 +77,6 @@ class ReleaseWords:
     names: Mapping[str, str] = field(default_factory=dict)
 
     def part(self, key: str) -> str:
-        """Return the object name of a part of the page."""
         return self.names.get(key, f"{self.name}_{key}")
 
 
@@ -295,7 +294,6 @@ class ReleasedPart(QWidget):
         view.hide()
 
     def show_newest(self) -> None:
-        """Show the newest release, of this session or of an earlier one."""
         step = self._session.newest_release(self._name)
         if step == self.step:
             return

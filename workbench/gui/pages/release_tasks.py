@@ -123,7 +123,6 @@ class BeforeRelease:
         return self.prepared.cost
 
     def is_current(self, session: Session) -> bool:
-        """Return whether table and plan are still those that were looked at."""
         return session.opened is self.opened and session.plan == self.plan
 
 

@@ -170,7 +170,6 @@ class AttackForm(QWidget):
             self.choose(Path(chosen))
 
     def takes(self, kind: str) -> bool:
-        """Return whether the attack is on what ``kind`` says: a release, or a model."""
         return any(needed.name == kind for needed in self.attack.given)
 
     def choose(self, target: Path) -> None:
@@ -393,7 +392,6 @@ class AttackPage(RunPage):
         session.to_attack.follow(self._aim)
 
     def shown(self) -> None:
-        """Read the ledger anew whenever the page is shown."""
         self._read()
 
     @property
@@ -487,7 +485,6 @@ class AttackPage(RunPage):
             form.offer(releases)
 
     def _choose(self) -> None:
-        """Show the fields of the attack that was chosen."""
         chosen = attacks.attack(self.attack.currentData())
         if chosen.name not in self._forms:
             made = self._forms[chosen.name] = AttackForm(self.session, chosen)

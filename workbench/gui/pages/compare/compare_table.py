@@ -232,7 +232,6 @@ class RunsModel(EditedModel):
         self.retitle(FIGURE, title, help_text)
 
     def pin(self, keys: Sequence[str]) -> None:
-        """Pin these lines in place of the former ones."""
         self.pins = {}
         for line in self.lines:
             if line.key in keys and len(self.pins) < MOST_REGIMES:
@@ -240,12 +239,10 @@ class RunsModel(EditedModel):
         self.refresh()
 
     def pinned_lines(self) -> list[tuple[Line, str]]:
-        """Return the pinned lines in the order of the pins, each with its style."""
         by_key = {line.key: line for line in self.lines}
         return [(by_key[key], style) for key, style in self.pins.items()]
 
     def shows_private(self, line: Line) -> bool:
-        """Whether something of a line was computed from private rows."""
         attacked = any(key == line.key for key, _ in self.attacked)
         return not line.made_up and (line.study is not None or attacked)
 
@@ -311,7 +308,6 @@ class RunsTable(SettingsTable):
             self._session.notify("warning", f"{tr(NOT_DRAWN)}.")
 
     def _private(self, rows: Sequence[int]) -> bool:
-        """Whether some of these rows were computed from private ones."""
         return any(self._runs.shows_private(self._runs.lines[row]) for row in rows)
 
 

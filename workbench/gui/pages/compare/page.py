@@ -417,11 +417,9 @@ class ComparePage(PageFrame):
         self.panel.show_point(facts, self.plot.place_of(*point))
 
     def escape(self) -> bool:
-        """Stop an attack, else close the panel of a point."""
         return super().escape() or self.panel.close_it()
 
     def _show_asked(self) -> None:
-        """Show the run that was asked for on another page."""
         asked = self.session.to_compare.value
         if asked is None:
             return

@@ -160,7 +160,6 @@ class GuideCard(Card):
 
 
 def _stated(use: Deployment) -> str:
-    """Return the ε that a use states, or their range."""
     low, high = tr_number(use.low, "g"), tr_number(use.high, "g")
     return low if low == high else tr("{low} to {high}", low=low, high=high)
 
@@ -280,7 +279,6 @@ class ShuffleStudy(QWidget):
         self.setLayout(stack(fields, self.errors, self._words))
 
     def start(self) -> None:
-        """Simulate it at the ε of the page."""
         try:
             rows = _PEOPLE.parse(typed(self.people.text()), tr("the people"))
         except ParameterError as error:
@@ -422,7 +420,6 @@ class ExplainPage(PageFrame):
             self._in_turn.stop()
 
     def _card(self, name: str) -> SectionCard:
-        """Make the card of a section, with its pictures."""
         delta = self._read_delta() or Decimal(0)
         section = next(one for one in sections(float(self.epsilon.value()), float(delta)) if one.name == name)
         trust = (TrustPicture(self.session), self.shuffled) if name == "trust" else ()

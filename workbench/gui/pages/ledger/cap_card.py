@@ -111,7 +111,6 @@ class CapCard(Card):
         self._more.setLayout(lines((self._counted, 1), self._count, self._group, spacing=12))
 
     def show_accounts(self, accounts: Sequence[AccountLine], titles: dict[str, str]) -> None:
-        """Show the accounts of the ledger, with what a person calls each."""
         self._accounts, self._titles = accounts, titles
         self.refresh()
 

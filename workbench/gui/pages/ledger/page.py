@@ -65,7 +65,6 @@ class CapsAndFigures(Card):
     """The caps, or which private figures were shown; without any of these the caps alone."""
 
     def __init__(self, session: Session, caps: LinesTable) -> None:
-        """Make it; ``caps`` is the table of caps."""
         super().__init__()
         accessible = tr("Which private figures were shown, the newest first")
         self._figures = LinesTable(session, "ledger_figures", accessible, COLUMNS)

@@ -263,7 +263,6 @@ class StudyCard(Card):
 
     @property
     def selected(self) -> StudyRow | None:
-        """The setting whose line is selected."""
         at = self.table.currentIndex().row()
         return self.result.rows[at] if self.result is not None and 0 <= at < len(self.result.rows) else None
 

@@ -205,7 +205,6 @@ class PredictionModel(TableModel):
         self.sort(NUMBER)
 
     def show_only_wrong(self, *, only: bool) -> None:
-        """Show those that are wrong ``only``, or all."""
         self._only_wrong = only
         self._arrange()
 
@@ -333,7 +332,6 @@ class ConfusionMatrix(Chart):
         return QRectF(names + j * side, HEAD + i * side, side - 1, side - 1)
 
     def words_under(self, point: QPointF) -> str:
-        """Return the cell under the pointer in words."""
         classes = range(len(self._classes))
         return next((self._words(i, j) for i in classes for j in classes if self._cell(i, j).contains(point)), "")
 

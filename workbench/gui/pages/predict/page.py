@@ -74,7 +74,6 @@ class WeightsRow(QWidget):
         self.hide()
 
     def ask(self, checksum: str) -> None:
-        """Ask for the file whose SHA-256 is ``checksum``."""
         self._stated.setText(tr("SHA-256 of the file, as stated on the card: {checksum}", checksum=checksum))
         self.show()
 
@@ -368,7 +367,6 @@ class PredictPage(PageFrame):
             self._look_into(Path(text))
 
     def _open_with_weights(self, weights: Path) -> None:
-        """Open the model that the field names with the public weights of its frozen part."""
         self._show_model()
         self._look_into(Path(self._folder.text().strip()), weights)
 

@@ -190,7 +190,6 @@ class TrainCard(Card):
         (self.start if self.start.isEnabled() else self._release).setFocus()
 
     def stop(self) -> bool:
-        """Stop a training that runs; return whether there was one."""
         if self._handle is None or self._handle.stopping:
             return False
         ask_to_stop(self, self._handle)

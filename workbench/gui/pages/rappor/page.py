@@ -269,7 +269,6 @@ class RapporPage(ReleasePage):
         self.set_note(tr(RUNNING) if releasing else stated or tr(FREE))
 
     def _hindrance(self, setting: Setting | None, bound: RapporCost | None) -> str:
-        """Return why the reports cannot be released; empty where nothing prevents it."""
         session = self.session
         if setting is None or session.opened is None:
             return ""
@@ -304,7 +303,6 @@ class RapporPage(ReleasePage):
         return None if charged is None else bound
 
     def _charged(self, setting: Setting, bound: RapporCost, charged: Decimal | None) -> Iterator[Fact]:
-        """Return what a release is charged, and what it leaves of the budget."""
         words = tr("charged by Release")
         if charged is None:
             yield Fact("rappor_charge", words, tr("∞: refused"), "danger", tr(INFINITE))
@@ -342,12 +340,10 @@ class RapporPage(ReleasePage):
         self.follow(figures_first.follow_note(self.session, self.jobs, handle))
 
     def _show(self, found: Shown) -> None:
-        """Show what was decoded, and scroll to it once it is laid out."""
         self._results.show_released(found)
         into_sight(self._results)
 
     def asked(self) -> Asked | None:
-        """Return the reports of the chosen column."""
         from workbench.rappor.collection import Collection
         from workbench.release.rappor.rappor_work import FORMATS, rappor_work
 

@@ -380,7 +380,6 @@ class SettingsPage(ReleasePage):
         return self._foreseen is not None or isinstance(pane, RowsPane)
 
     def _foot_words(self, *, done: bool, short: bool) -> str:
-        """Return the sentence at the foot of the page: what Release does."""
         if done:
             if short:
                 return tr("This plan has been released; a second draw needs a higher cap.")
@@ -418,7 +417,6 @@ class SettingsPage(ReleasePage):
             self.session.go(self._onward_to)
 
     def ask_for_cap(self) -> None:
-        """Ask for a cap that pays for what would be released."""
         refused = self.over_cap()
         if refused is not None:
             raise_cap(self, self.session, self.jobs, refused)
@@ -493,7 +491,6 @@ class Sections(QWidget):
         self._arrange()
 
     def show_pane(self, pane: WayPane | None) -> None:
-        """Show the fields of another way."""
         if self._pane is not None:
             for part in (self._pane, *self._pane.below):
                 part.hide()

@@ -91,7 +91,6 @@ class WayPane(Card):
         return False
 
     def title(self, chosen: Chosen) -> str:
-        """Return what would be released, in words."""
         return tr_sentence(kind(self.kind).released)
 
     def asked(self, found: Foreseen) -> Asked:
@@ -161,7 +160,6 @@ class WayPane(Card):
         return {"own": frozenset(self._own), "delta": self.delta.text()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Show what :meth:`state` returned."""
         self._own = set(state["own"])
         self.delta.setText(state["delta"])
 
@@ -171,7 +169,6 @@ class WayPane(Card):
         self.changed.emit()
 
     def say(self, problem: str) -> None:
-        """Say which field is refused, and why."""
         say(self._problem, problem)
 
 

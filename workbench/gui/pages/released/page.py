@@ -255,7 +255,6 @@ COLUMNS = (
 
 
 def _kind_of(step: ReleasedStep) -> str:
-    """Return what a person calls the kind of a release."""
     if step.model:
         return tr("model")
     return tr("generalised rows") if step.generalised else inside(step.central or NOISY)

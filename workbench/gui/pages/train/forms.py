@@ -68,7 +68,6 @@ class Offer:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all models, in the order of the list."""
         return tuple(model.name for group in self.groups for model in group.models)
 
 
@@ -402,7 +401,6 @@ class ModelForms(Card):
         self._edited()
 
     def _say_epsilon(self) -> None:
-        """Say where ε comes from, and why it is refused."""
         problem = ""
         try:
             self._form().give(EPSILON, None if (stated := self._stated()) is None else float(stated))
@@ -450,7 +448,6 @@ class ModelForms(Card):
         return isinstance(self._forms[model].field(key), QLineEdit) if key else field == EPSILON
 
     def meanings(self) -> list[str]:
-        """Return what each setting of the chosen model means."""
         return self._form().meanings()
 
     # -- the values -------------------------------------------------------------------------------------------------
@@ -476,7 +473,6 @@ class ModelForms(Card):
         self._take(plan)
 
     def offer(self, model: str, epsilon: Decimal) -> None:
-        """Choose ``model`` at ``epsilon``; the rest of its form stays."""
         if model not in self._models:
             return
         self.choose(model)

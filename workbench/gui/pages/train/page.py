@@ -109,7 +109,6 @@ class TrainPage(RunPage):
         session.account_changed.connect(self.in_sight(self.refresh))
 
     def _asked(self) -> Asked | None:
-        """Return what the run costs, as a question about what it means."""
         found = self._preflight
         return Asked(found.epsilon, found.delta) if found is not None else None
 

@@ -113,7 +113,6 @@ class StepChart(Chart):
         self.update()
 
     def show_points(self, points: Sequence[tuple[int, float]]) -> None:
-        """Draw ``points`` in place of what was drawn meanwhile."""
         self._points = list(points)
         self.update()
 
@@ -324,7 +323,6 @@ class Pace:
         self._steps = self._seconds = 0.0
 
     def words(self, progress: Progress) -> str:
-        """Return step, speed and time left after another ``progress``."""
         now = self._clock()
         if self._last is not None and progress.done > self._last[0]:
             passed = now - self._last[1]

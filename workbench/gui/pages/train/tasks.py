@@ -60,7 +60,6 @@ class TableRows:
         return self.plan.account
 
     def preflight(self, model: str, parameters: Parameters) -> Preflight:
-        """Return the figures of the learner or network ``model``."""
         from workbench.deep.plan import DpSgdPlan
         from workbench.learners import learner
         from workbench.release.model.preflight import preflight
@@ -104,7 +103,6 @@ class ImageRows:
         return self.opened.table
 
     def preflight(self, model: str, parameters: Parameters) -> Preflight:
-        """Return the figures of the network ``model``."""
         from workbench.deep.features import ImageFeatures
         from workbench.release.model.preflight import network_preflight
 

@@ -217,7 +217,6 @@ class CurveSetup(Card):
             self.model.setItemData(at, tip, TOOLTIP)
 
     def choose(self, model: str) -> None:
-        """Choose ``model`` in the list, where it is offered."""
         if self.model.findData(model) >= 0:
             self.model.setCurrentIndex(self.model.findData(model))
 
@@ -314,7 +313,6 @@ class CurveSetup(Card):
         return f"{BLOCKS}={text}" if text and not self.blocks.isHidden() else None
 
     def _ways_of(self, model: Learner) -> tuple[str, ...]:
-        """Return the ticked ways of training that ``model`` has."""
         by, has = self.mechanism.currentData(), _ways(model)
         named_by = {**dict.fromkeys(ON_A_TABLE, f":{by}"), "synthetic": f":{MARGINALS.name}"}
         ticked = [key for key, box in self._regimes.items() if box.isChecked() and key in has]
@@ -360,7 +358,6 @@ class CurveSetup(Card):
 
 
 def _ways(model: Learner) -> set[str]:
-    """Return the ways of training that ``model`` has."""
     there = {"none": model.ordinary, "sanitized": model.ordinary, "synthetic": model.ordinary}
     return {"private", *(key for key, part in {**there, "corrected": model.corrected}.items() if part is not None)}
 

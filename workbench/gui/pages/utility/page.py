@@ -424,7 +424,6 @@ class UtilityPage(RunPage):
         return "none" if style == "no-privacy" else style
 
     def escape(self) -> bool:
-        """Close the panel of a point, else stop a study that runs."""
         return self.panel.close_it() or super().escape()
 
     def copy(self) -> None:

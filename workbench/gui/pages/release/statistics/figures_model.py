@@ -304,7 +304,6 @@ class FiguresModel(EditedModel):
     # -- what is asked for ----------------------------------------------------------------------------------------
 
     def start_over(self) -> None:
-        """Ask for what is usual of another table."""
         self._ticks.clear()
         self._followed = {}
         self._bins.clear()
@@ -341,7 +340,6 @@ class FiguresModel(EditedModel):
         self._edited()
 
     def tick_all(self, *, usual: bool) -> None:
-        """Tick what answers the questions, or nothing."""
         before = self.state()
         asked = self._usual() if usual else {}
         for column in self._columns:
@@ -351,12 +349,10 @@ class FiguresModel(EditedModel):
         self.keep_step(tr("tick the usual figures") if usual else tr("tick no figure"), before)
 
     def group_by(self, names: tuple[str, ...]) -> None:
-        """Ask for every figure of each group that these columns make."""
         self.groups = names
         self.show_checked(None)
 
     def wanted(self) -> tuple[Statistic, ...]:
-        """Return what is asked for, in the order of the columns."""
         return tuple(
             Statistic(
                 statistic=statistic,
@@ -383,7 +379,6 @@ class FiguresModel(EditedModel):
         return tuple(Statistic(statistic=statistic, column=name, by=self.groups or None) for name in names)
 
     def show_checked(self, checked: Checked | None) -> None:
-        """Show what to expect, or that it is not known yet."""
         self._checked = checked
         self.refresh()
 

@@ -302,7 +302,6 @@ class StatisticsPane(WayPane):
         self.model.refused.connect(self.say)
 
     def request(self) -> Request:
-        """Return what is ticked, of the groups that are chosen."""
         groups = self._groups()
         counted = (Statistic(statistic=self._of_groups(), by=groups),) if groups and self._count.isChecked() else ()
         further = (one for name, box in self._further.items() if box.isChecked() for one in self.model.further(name))

@@ -245,7 +245,6 @@ class ComparisonCard(Card):
         self.compare_asked.emit()
 
     def show_view(self, key: str) -> None:
-        """Show the spread of one column, the correlations of all, or the rows."""
         self._segments[key].setChecked(True)
         self._choice.setVisible(key == SPREAD)
         self._facts.setText(self._stated[key])
@@ -287,7 +286,6 @@ class ComparisonCard(Card):
             self.show_view(ROWS)
 
     def show_rows(self, frame: pl.DataFrame | None, rows: int = 0) -> None:
-        """Show the first rows of a released table of ``rows`` rows, or none."""
         self._model.show_frame(frame)
         self._stated[ROWS] = first_rows(0 if frame is None else frame.height, rows)
 

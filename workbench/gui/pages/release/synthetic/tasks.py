@@ -51,7 +51,6 @@ class Checked:
 
     @property
     def counted(self) -> str:
-        """What is counted with noise, in words."""
         stated = count(self.tables, "noisy table")
         if not self.selections:
             return stated
