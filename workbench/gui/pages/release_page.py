@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QWidget
@@ -37,10 +37,8 @@ from workbench.gui.widgets.path_field import PathField
 from workbench.gui.widgets.release_card import ReleasedCard
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import BudgetRefusedError, WorkbenchError
-
-if TYPE_CHECKING:
-    from workbench.release.ledger.records import Cap
-    from workbench.sanitize.plan import Plan
+from workbench.release.ledger.records import Cap
+from workbench.sanitize.plan import Plan
 
 TABLES = tr_later(
     "CSV (*.csv *.csv.gz);;Tab-separated (*.tsv);;Excel (*.xlsx);;Parquet (*.parquet);;Feather (*.feather);;"

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMarginsF, QSize, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
+from workbench.data.table import Table
 from workbench.gui.pages.attack import PAGE, RUN
 from workbench.gui.pages.run_page import RunPage
 from workbench.gui.session.account_task import read_releases
@@ -50,12 +50,8 @@ from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import Parameters
 from workbench.release.certificate import is_model
 from workbench.risk import attacks
-from workbench.risk.attacks.outcome import NOT_COVERED
-
-if TYPE_CHECKING:
-    from workbench.data.table import Table
-    from workbench.risk.attacks.base import Attack, Given
-    from workbench.risk.attacks.outcome import Outcome, Rate
+from workbench.risk.attacks.base import Attack, Given
+from workbench.risk.attacks.outcome import NOT_COVERED, Outcome, Rate
 
 
 @dataclass(frozen=True, eq=False)

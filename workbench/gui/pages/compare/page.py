@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -65,14 +64,7 @@ if TYPE_CHECKING:
 
 
 ATTACKED = "membership"
-
-
-@dataclass(frozen=True, eq=False)
-class AttackedLine:
-    """What an attack on a line found at an ε; the line by its key."""
-
-    point: tuple[str, float | None]
-    found: Repeated
+"""The kind of a run that attacked a line at an ε: the point, and what was found."""
 
 
 def hindrance(session: Session, line: Line) -> str:
@@ -274,7 +266,7 @@ class ComparePage(PageFrame):
         self._draw()
 
     def _show_lines(self, lines: tuple[Line, ...]) -> None:
-        self.runs.attacked = {run.result.point: run.result.found for run in self.session.runs if run.kind == ATTACKED}
+        self.runs.attacked = dict(run.result for run in self.session.runs if run.kind == ATTACKED)
         self.table.setColumnHidden(MEMBERSHIP, not self.runs.attacked)
         self.runs.show_runs(lines, self._metric(), self.epsilon.currentData())
         self.table.sort_again()
@@ -374,8 +366,7 @@ class ComparePage(PageFrame):
 
         def apply(found: Repeated) -> None:
             if session.opened is opened:
-                made = AttackedLine(point, found)
-                session.add_run(RunRecord(ATTACKED, title, None, made, line.dataset, made_up=line.made_up))
+                session.add_run(RunRecord(ATTACKED, title, None, (point, found), line.dataset, made_up=line.made_up))
 
         job = Job(title, partial(attacked, line, epsilon, opened, session.plan))
         handle = self.jobs.start(job, key="compare_attack", on_result=apply)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout
@@ -12,12 +11,14 @@ from PySide6.QtWidgets import QGridLayout
 from workbench.gui.pages.release.pane import WayPane
 from workbench.gui.pages.release_page import ReleasePage, ReleaseWords
 from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen
+from workbench.gui.session.draft import DraftColumn
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Elided, button, label, look, panel, say
 from workbench.gui.widgets.formatting import at_most, count, in_full, listed, rounded
 from workbench.privacy.local.mechanisms import mechanism
 from workbench.sanitize.calibrated import MEANS_ARE_OF_CLAMPED
-from workbench.sanitize.forecast import forecast
+from workbench.sanitize.forecast import ColumnForecast, Forecast, forecast
+from workbench.sanitize.plan import Plan
 from workbench.sanitize.recipient import (
     MOST_NAMED,
     RELATIONS_WAYS_OUT,
@@ -29,11 +30,6 @@ from workbench.sanitize.recipient import (
     relations_words,
 )
 from workbench.signals.cancel import CancelToken
-
-if TYPE_CHECKING:
-    from workbench.gui.session.draft import DraftColumn
-    from workbench.sanitize.forecast import ColumnForecast, Forecast
-    from workbench.sanitize.plan import Plan
 
 LEARN_TIP = tr_later(
     "With a confidence of about 95 %, from the mechanisms and the number of rows alone: no row was read for it"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QLineEdit, QRadioButton, QWidget
@@ -37,12 +37,9 @@ from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import STAR, at_most, entered
 from workbench.gui.widgets.parameter_form import ASK, HELP_HEIGHT, LOOKED_AT, Form
 from workbench.learners import Learner
-from workbench.params import ParameterError
+from workbench.params import ParameterError, Parameters
+from workbench.params.field import Field
 from workbench.render.fonts import scaled
-
-if TYPE_CHECKING:
-    from workbench.params import Parameters
-    from workbench.params.field import Field
 
 NO_TARGET = tr_later("Choose the column to predict: the models that fit it are listed here.")
 

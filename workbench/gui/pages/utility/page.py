@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QKeySequence, QShortcut
@@ -37,13 +36,11 @@ from workbench.gui.widgets.formatting import at_most
 from workbench.learners import learner
 from workbench.release.ledger.study_note import BEFORE
 from workbench.render.comparison_figure import joined_figure
+from workbench.render.values import CurveFigure
 from workbench.sanitize.learnable import Fitting
 from workbench.signals.events import Finished
-
-if TYPE_CHECKING:
-    from workbench.render.values import CurveFigure
-    from workbench.studies.curve import CurvePlan
-    from workbench.studies.metrics import Metric
+from workbench.studies.curve import CurvePlan
+from workbench.studies.metrics import Metric
 
 MADE_UP_HELP = tr_later(
     "Made-up rows follow from the declared columns alone, and show nothing of yours: good for "

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PySide6.QtCore import QMarginsF, QSize
 from PySide6.QtWidgets import QCheckBox, QSizePolicy, QStackedWidget, QWidget
 
 from workbench.gui.pages.release.pane import WayPane
-from workbench.gui.pages.release.statistics.figures_model import SPARSE, Bar, Checked, FiguresModel, checked, released
+from workbench.gui.pages.release.statistics.figures_model import (
+    SPARSE,
+    Bar,
+    Checked,
+    FiguresModel,
+    Released,
+    checked,
+    released,
+)
 from workbench.gui.pages.release_account import steps_of
 from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseWords
 from workbench.gui.pages.release_tasks import Chosen, Foreseen
@@ -29,6 +37,7 @@ from workbench.gui.widgets.formatting import count, plain
 from workbench.gui.widgets.parameter_form import put_in
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_view import TableFilter
+from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.statistics.asked import (
     CORRELATION,
@@ -42,10 +51,6 @@ from workbench.statistics.asked import (
     Request,
     Statistic,
 )
-
-if TYPE_CHECKING:
-    from workbench.gui.pages.release.statistics.figures_model import Released
-    from workbench.sanitize.plan import Plan
 
 FIGURES, PICTURE = "figures", "picture"
 EVERY = tr_later("every statistic")
