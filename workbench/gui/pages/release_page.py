@@ -29,7 +29,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import again, tr, tr_later
-from workbench.gui.widgets.basic import button, into_sight, label, look, panel, row, say, stack
+from workbench.gui.widgets.basic import button, enable_if, into_sight, label, look, panel, row, say, stack
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save, choose
 from workbench.gui.widgets.formatting import at_most
 from workbench.gui.widgets.output_name import beside, path_in, remember_folder, suggest
@@ -146,8 +146,7 @@ class ReleasePage(PageFrame):
 
     def show_cancel(self) -> None:
         """Show Cancel while something runs, and lock the name of the file meanwhile."""
-        for part in (self._target, self._choose):
-            part.setEnabled(not self.running)
+        enable_if(not self.running, self._target, self._choose)
         super().show_cancel()
 
     # -- the release ----------------------------------------------------------------------------------------------

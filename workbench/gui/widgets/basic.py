@@ -125,6 +125,18 @@ def say(shown: QLabel, text: str) -> None:
     shown.setVisible(bool(text))
 
 
+def show_if(visible: bool, *parts: QWidget) -> None:
+    """Show parts, or hide them."""
+    for part in parts:
+        part.setVisible(visible)
+
+
+def enable_if(enabled: bool, *parts: QWidget) -> None:
+    """Let parts be used, or not."""
+    for part in parts:
+        part.setEnabled(enabled)
+
+
 def hold(part: QWidget, pixels: int) -> None:
     """Give ``part`` a width that follows the size of text alone (:meth:`ThemeSwitch.set_scale`)."""
     part.setProperty("held", pixels)

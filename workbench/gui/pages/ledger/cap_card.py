@@ -12,7 +12,7 @@ from workbench.gui.pages.ledger.tasks import AccountLine, join_group, set_count
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
-from workbench.gui.widgets.basic import Card, button, label, lines, mark_wrong, named, stack
+from workbench.gui.widgets.basic import Card, button, label, lines, mark_wrong, named, show_if, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import Entry, choose, confirm
 from workbench.gui.widgets.epsilon_entry import DeltaEntry, PrivacyEntry
@@ -121,8 +121,7 @@ class CapCard(Card):
             tr("ACCOUNT OF THE TABLE THAT IS OPEN") if table else tr("ACCOUNT OF THE IMAGES THAT ARE OPEN")
         )
         usable = opened is not None and bool(account.dataset)
-        self._line.setVisible(usable)
-        self._more.setVisible(usable)
+        show_if(usable, self._line, self._more)
         tip = ""
         if opened is None:
             self._title.setText(tr("Open a table or images to set the cap of the dataset."))

@@ -32,7 +32,7 @@ from workbench.gui.pages.ledger.timeline import Spending, Timeline
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence
-from workbench.gui.widgets.basic import Card, button, caption, label, look, panel, row, say, segments
+from workbench.gui.widgets.basic import Card, button, caption, label, look, panel, row, say, segments, show_if
 from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, count, entered, in_full, moment
@@ -93,8 +93,7 @@ class CapsAndFigures(Card):
         ]
         self._figures.lines.show_lines(lines[::-1])
         self._caption.setVisible(not figures)
-        for segment in self._segments.values():
-            segment.setVisible(bool(figures))
+        show_if(bool(figures), *self._segments.values())
         if not figures or not any(segment.isChecked() for segment in self._segments.values()):
             self.show_view(CAPS)
 
@@ -193,8 +192,7 @@ class LedgerPage(PageFrame):
         some = self._view is not None and bool(self._view.releases)
         high = self.height() >= scaled(HIGH)
         over_time = self._views[TIME].isChecked()
-        for segment in self._views.values():
-            segment.setVisible(some and not high)
+        show_if(some and not high, *self._views.values())
         self._filter.setVisible(some)
         self._releases.setVisible(some and (high or not over_time))
         self._timeline.setVisible(some and (high or over_time))

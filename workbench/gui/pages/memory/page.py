@@ -27,6 +27,7 @@ from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.basic import (
     Card,
     button,
+    enable_if,
     hold,
     label,
     lines,
@@ -164,8 +165,7 @@ class ChoicesCard(Card):
             field.setCursorPosition(0)
 
     def lock(self, *, locked: bool) -> None:
-        for part in (self._networks, self.form):
-            part.setEnabled(not locked)
+        enable_if(not locked, self._networks, self.form)
 
 
 REMARKS_HEIGHT = 72
@@ -436,8 +436,7 @@ class MemoryPage(RunPage):
         study, networks, chosen = self.choices.study(), self.choices.networks(), self.found.selected
         say(self._problem, "" if self._failure is None else sentence(self._failure))
         self.choices.lock(locked=self.running)
-        for part in (self._copy, self._save):
-            part.setEnabled(self.found.result is not None)
+        enable_if(self.found.result is not None, self._copy, self._save)
         done = self._asked is not None and self._asked == self._what()
         self.show_buttons("", ready=study is not None and bool(networks), done=done)
         opened = self.session.open_data is not None

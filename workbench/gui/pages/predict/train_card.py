@@ -16,7 +16,7 @@ from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
-from workbench.gui.widgets.basic import Card, button, label, look, named, row
+from workbench.gui.widgets.basic import Card, button, enable_if, label, look, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_file, ask_where_to_save
 from workbench.gui.widgets.formatting import at_most, count
@@ -201,8 +201,7 @@ class TrainCard(Card):
         stopping = self._handle is not None and self._handle.stopping
         ready = self._found is not None and self._target.currentData() is not None and bool(self._folder.text().strip())
         keys = self.window().focusWidget() in (self.start, self.cancel)
-        for part in (self._release, self._model, self._target, self._folder):
-            part.setEnabled(not running)
+        enable_if(not running, self._release, self._model, self._target, self._folder)
         self.start.setVisible(not running)
         self.start.setEnabled(ready)
         self.cancel.setVisible(running)

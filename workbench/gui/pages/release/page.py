@@ -37,7 +37,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
-from workbench.gui.widgets.basic import button, label, look, panel, row, stack
+from workbench.gui.widgets.basic import button, label, look, panel, row, show_if, stack
 from workbench.gui.widgets.declared import ColumnsCard
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.way_bar import MODEL, WayBar
@@ -195,8 +195,7 @@ class SettingsPage(ReleasePage):
         if other:
             self._sections.show_pane(pane)
             for known in self._panes.values():
-                for part in known.others:
-                    part.setVisible(known is pane)
+                show_if(known is pane, *known.others)
         self._changed()
 
     def _show_file_of(self, pane: WayPane) -> None:
@@ -268,9 +267,7 @@ class SettingsPage(ReleasePage):
         self._bar.setVisible(images is None)
         self._empty.setVisible(opened is None and images is None)
         self._of_model.setVisible(opened is not None and pane is None)
-        self._area.setVisible(pane is not None)
-        for part in (self._account, self._into, self._release):
-            part.setVisible(pane is not None)
+        show_if(pane is not None, self._area, self._account, self._into, self._release)
         done = self._done
         facts = () if pane is None else pane.facts
         self._cost.show_cost(self._foreseen, facts, done=done)

@@ -15,7 +15,7 @@ from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen, foresee
 from workbench.gui.session.session import Session
 from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import again, as_sentence, tr, tr_later, tr_sentence
-from workbench.gui.widgets.basic import Card, label, say
+from workbench.gui.widgets.basic import Card, enable_if, label, say
 from workbench.gui.widgets.epsilon_entry import DeltaEntry, DeltaLine
 from workbench.gui.widgets.parameter_form import Form, explained
 from workbench.params import Parameters
@@ -106,8 +106,7 @@ class WayPane(Card):
 
     def enable(self, on: bool) -> None:
         """Let the fields be changed, or not while a release goes on."""
-        for field in self.fields():
-            field.setEnabled(on)
+        enable_if(on, *self.fields())
 
     def hindrance(self) -> tuple[str, str]:
         """Return what keeps it from being forecast by this plan, and the page where that is put right."""

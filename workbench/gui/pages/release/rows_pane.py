@@ -13,7 +13,7 @@ from workbench.gui.pages.release_page import ReleasePage, ReleaseWords
 from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
-from workbench.gui.widgets.basic import Elided, button, label, look, panel, say
+from workbench.gui.widgets.basic import Elided, button, label, look, panel, say, show_if
 from workbench.gui.widgets.formatting import at_most, count, in_full, listed, rounded
 from workbench.privacy.local.mechanisms import mechanism
 from workbench.sanitize.calibrated import MEANS_ARE_OF_CLAMPED
@@ -166,8 +166,7 @@ class _Line:
             grid.addWidget(part, at, place)
 
     def setVisible(self, visible: bool) -> None:  # noqa: N802 - as a widget is shown
-        for part in self._parts:
-            part.setVisible(visible)
+        show_if(visible, *self._parts)
 
     def show_column(self, column: DraftColumn, known: ColumnForecast | None, rows: int) -> None:
         self._name.set_whole(column.name)

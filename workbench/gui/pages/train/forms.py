@@ -22,6 +22,7 @@ from workbench.gui.style.language import as_sentence, tr, tr_later, tr_sentence,
 from workbench.gui.widgets.basic import (
     Card,
     button,
+    enable_if,
     hold,
     label,
     mark_wrong,
@@ -31,6 +32,7 @@ from workbench.gui.widgets.basic import (
     rule,
     say,
     scrolled,
+    show_if,
     stack,
 )
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -192,8 +194,7 @@ class ModelList(QWidget):
     def _turn(self, key: str) -> None:
         _, *parts = self._folds[key]
         shown = parts[0].isHidden()
-        for part in parts:
-            part.setVisible(shown)
+        show_if(shown, *parts)
         self._say_fold(key)
 
     def _say_fold(self, key: str) -> None:
@@ -331,8 +332,7 @@ class ModelForms(Card):
         offered, draft = offer_of(self._session), self._session.plan
         self.fits = bool(offered.names)
         self.list.show_offer(offered, self.model)
-        for part in (self._of_model, self._below):
-            part.setVisible(self.fits)
+        show_if(self.fits, self._of_model, self._below)
         self._predict.setVisible(self._session.opened is not None)
         nothing = [] if draft.target else [(tr("choose a column"), None)]
         listed = [(c.name, c.name) for c in draft.columns if c.protected or c.name == draft.target]
@@ -493,8 +493,7 @@ class ModelForms(Card):
             self._take(type(present).from_plain({**kept, **stated}))
 
     def lock(self, *, locked: bool) -> None:
-        for part in (self.target, self.list, self.epsilon, self._follow, *self._forms.values()):
-            part.setEnabled(not locked)
+        enable_if(not locked, self.target, self.list, self.epsilon, self._follow, *self._forms.values())
 
 
 def _form(entry: Learner | Network) -> Form:

@@ -31,6 +31,7 @@ from workbench.gui.widgets.basic import (
     row,
     rule,
     say,
+    show_if,
     stack,
 )
 from workbench.gui.widgets.chart import SHARES, Below, Chart, Drawing
@@ -410,8 +411,7 @@ class RunCard(Card):
     def show_kind(self, no_steps: str) -> None:
         """Show charts, or why there are none: ``no_steps``, empty of a model that is trained step by step."""
         self._steps_shown = not no_steps
-        for widget in self._of_steps:
-            widget.setVisible(self._steps_shown)
+        show_if(self._steps_shown, *self._of_steps)
         self._show_private()
         say(self._no_steps, no_steps)
 
@@ -465,8 +465,7 @@ class RunCard(Card):
 
     def _show_private(self) -> None:
         """Show the charts of private figures, and their badge, where a run has some: ε then has a line for itself."""
-        for widget in self._of_private:
-            widget.setVisible(self._steps_shown and not self.quiet)
+        show_if(self._steps_shown and not self.quiet, *self._of_private)
 
     def show_stages(self, stages: Stages) -> None:
         self.where.show_stages(stages)

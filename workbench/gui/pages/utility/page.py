@@ -28,7 +28,7 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, badge, button, label, named, panel, row, segments, stack, views
+from workbench.gui.widgets.basic import Card, badge, button, label, named, panel, row, segments, show_if, stack, views
 from workbench.gui.widgets.curve_plot import CurvePlot
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.explain import Explainable, explain_button, of_one_row
@@ -284,8 +284,7 @@ class UtilityPage(RunPage):
 
     def _show_figure(self, figure: CurveFigure | None) -> None:
         self.panel.close_it()
-        for widget in (*self._switch.values(), self._copy, self._save, self._says):
-            widget.setVisible(figure is not None)
+        show_if(figure is not None, *self._switch.values(), self._copy, self._save, self._says)
         self._views.setCurrentIndex(0 if figure is None else 1 if self._switch[CURVE].isChecked() else 2)
         self.table.show_figure(figure)
         if figure is None or self._snapshot is None:
@@ -313,8 +312,7 @@ class UtilityPage(RunPage):
         missing = what_is_missing(self.session)
         self.setup.show_models(Fitting() if missing else fitting(self.session))
         unfit = misfit(self.session, self.setup.model.currentData())
-        self._standard.setVisible(not missing and not self.running)
-        self._made_up.setVisible(not missing and not self.running)
+        show_if(not missing and not self.running, self._standard, self._made_up)
         self._standard.setEnabled(not missing and len(self._standard_models()) == STANDARD)
         self.setup.show_misfit(unfit)
         plan, epsilon = self.setup.value(), self.session.plan.epsilon
