@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from workbench.release.verify import VerifiedRelease
     from workbench.sanitize.calibrated import ProtectedColumn
     from workbench.sanitize.estimates.column import ColumnEstimate
-    from workbench.sanitize.estimates.pair import PairEstimate
+    from workbench.sanitize.estimates.pairs import PairEstimate
     from workbench.sanitize.estimates.quantiles import Quantile
     from workbench.signals.cancel import CancelToken
 
@@ -360,7 +360,7 @@ def estimate_two(
     released = found.released
 
     def work(emit: Emit, cancel: CancelToken) -> PairEstimate:
-        from workbench.sanitize.estimates.pair import estimate_pair
+        from workbench.sanitize.estimates.pairs import estimate_pair
 
         first, second = (released.column(name) for name in names)
         answers = released.cells(names[0]), released.cells(names[1])

@@ -64,7 +64,7 @@ from workbench.render.fonts import scaled
 
 if TYPE_CHECKING:
     from workbench.gui.pages.estimate.figures import EstimatedRelease
-    from workbench.sanitize.estimates.pair import PairEstimate
+    from workbench.sanitize.estimates.pairs import PairEstimate
 
 
 FILL = 0.45
