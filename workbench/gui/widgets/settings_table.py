@@ -397,9 +397,12 @@ class SettingsTable(TableView):
             self.horizontalHeader().resizeSection(column, width)
 
     def _follow_figures(self) -> None:
-        """Take back from the names what a figure needs that has just been typed; else a person's widths stay."""
-        if any(self.columnWidth(at) < self._widest_figure(at) for at in self._widths):
-            self._share_out()
+        """Take back from the names what a figure or a word needs that has just been chosen; else widths stay."""
+        for at in self._widths:
+            listed = bool(self._rows.columns[at].choices) and not callable(self._rows.columns[at].choices)
+            if self.columnWidth(at) < (self._widest_shown(at) if listed else self._widest_figure(at)):
+                self._share_out()
+                return
 
     def _fitted(self, *, stacked: bool) -> dict[int, int]:
         """Return the width of each column, with headings in two lines where they are ``stacked``."""
@@ -431,9 +434,7 @@ class SettingsTable(TableView):
         short = max(self._widest_words(0) - widths[0], 0)
         spare = {0: self.viewport().width() - sum(widths.values())}
         for column in sorted(widths, reverse=True)[:-1]:
-            spare[column] = widths[column] - max(
-                titles[column], self._widest_choice(column), self._widest_words(column)
-            )
+            spare[column] = widths[column] - max(titles[column], self._widest_shown(column))
         for column, most in spare.items():
             given = max(min(short, most), 0)
             widths[0] += given
@@ -451,6 +452,12 @@ class SettingsTable(TableView):
         left = not self._rows.columns[column].right
         words = (c.text for c in cells if left or (c.right is not False and (c.key is not None or not figures)))
         return max(map(self.fontMetrics().horizontalAdvance, words), default=0) + PADDING
+
+    def _widest_shown(self, column: int) -> int:
+        """Return the width in which what the first cells of a column show is whole, beside its chevron or tick."""
+        words = self._widest_words(column)
+        listed = isinstance(self.itemDelegateForColumn(column), ChoiceDelegate)
+        return words + CHEVRON if listed else max(words, self._widest_choice(column))
 
     def _widest_choice(self, column: int) -> int:
         """Return the width in which every word that can be chosen in a column, or is beside a tick, is whole."""

@@ -97,8 +97,10 @@ class TableView(QTableView):
 
     def stack_headings(self, *, stacked: bool) -> None:
         """Write headings in two lines, or in one."""
-        lines = 2 * QFontMetrics(font(HEADING)).lineSpacing() + 12
-        self.horizontalHeader().setMinimumHeight(lines if stacked else 0)
+        lines = 2 * QFontMetrics(font(HEADING)).lineSpacing() + 12 if stacked else 0
+        if lines != self.horizontalHeader().minimumHeight():
+            self.horizontalHeader().setMinimumHeight(lines)
+            self.updateGeometry()
         self._rows.stack_headings(stacked=stacked)
 
     def viewportEvent(self, event: QEvent) -> bool:  # noqa: N802 - Qt's name
@@ -511,17 +513,18 @@ class LinesTable(TableView):
 
     @property
     def whole_width(self) -> int:
-        """The width at which nothing is shortened or scrolled to, in points."""
-        return self._width_with([again(column.title) for column in self._columns])
+        """The width at which nothing is shortened or scrolled to and figures stand well, in points."""
+        titles = [again(column.title) for column in self._columns]
+        return self._around(self._fitting(at, heading_width(title)) for at, title in enumerate(titles))
 
     @property
     def least_width(self) -> int:
-        """The same with headings in two lines."""
-        return self._width_with([in_two_lines(again(column.title)) for column in self._columns])
+        """The width at which nothing is shortened or scrolled to, with headings in two lines, in points."""
+        titles = [in_two_lines(again(column.title)) for column in self._columns]
+        return self._around(self._needed(at, heading_width(title)) for at, title in enumerate(titles))
 
-    def _width_with(self, titles: Sequence[str]) -> int:
-        bar, places = self.verticalScrollBar().sizeHint().width(), range(len(titles))
-        return sum(map(self._needed, places, map(heading_width, titles))) + bar + 2 * self.frameWidth()
+    def _around(self, widths: Iterable[int]) -> int:
+        return sum(widths) + self.verticalScrollBar().sizeHint().width() + 2 * self.frameWidth()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         super().resizeEvent(event)
@@ -551,7 +554,7 @@ class LinesTable(TableView):
         widths = [max(int(LEAST_SHARE * usual[at]), heads[at]) if at in words else needed[at] for at in every]
         if self.horizontalHeader().stretchLastSection():  # Qt gives it no less than what it takes its heading for
             widths[-1] = max(widths[-1], self.horizontalHeader().sectionSizeHint(len(widths) - 1))
-        fitting = [max(needed[at], scaled(self._columns[at].width) if self._columns[at].right else 0) for at in every]
+        fitting = list(map(self._fitting, every, heads))
         for columns, goal in ((words, usual), (words, needed), (every, fitting)):
             # The smallest needs are met first: what some words do not need goes to those that are longer.
             short = sorted((goal[at] - widths[at], at) for at in columns if goal[at] > widths[at])
@@ -563,8 +566,14 @@ class LinesTable(TableView):
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Ask for the headings and as many lines as are to be seen at least: a page that has less is scrolled."""
-        lines = self.least_lines * self.verticalHeader().defaultSectionSize()
-        return QSize(super().minimumSizeHint().width(), self.horizontalHeader().sizeHint().height() + lines)
+        lines, heads = self.least_lines * self.verticalHeader().defaultSectionSize(), self.horizontalHeader()
+        height = max(heads.sizeHint().height(), heads.minimumHeight())
+        return QSize(super().minimumSizeHint().width(), height + lines)
+
+    def _fitting(self, at: int, heading: int) -> int:
+        """Return the width of a column whose figures stand well."""
+        column = self._columns[at]
+        return max(self._needed(at, heading), scaled(column.width) if column.right else 0)
 
     def _needed(self, at: int, heading: int) -> int:
         """Return the width that a heading of some width and every text of a column fit into."""
