@@ -21,10 +21,7 @@ class EarlierRelease:
     """A release of the same table by the same plan whose files are still there; to copy them costs nothing.
 
     Attributes:
-        release_id: its name in the ledger.
         time: when it was charged, UTC.
-        epsilon: what it cost.
-        output: the released file.
     """
 
     release_id: str
@@ -38,7 +35,6 @@ class Verdict:
     """Whether the ledger allows a release, and which earlier releases there are; nothing is charged yet.
 
     Attributes:
-        account: the account that would be charged.
         waiting: id of the paid release that is still to be given this name; empty where there is none.
         begun: whether that one is not finished, and goes on.
         refusal: why the cap forbids the charge, ``None`` where it allows it.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from workbench.release.verify import VerifiedRelease
     from workbench.sanitize.calibrated import ProtectedColumn
     from workbench.sanitize.estimates.column import ColumnEstimate
-    from workbench.sanitize.estimates.pair import PairEstimate
+    from workbench.sanitize.estimates.pairs import PairEstimate
     from workbench.sanitize.estimates.quantiles import Quantile
 
 
@@ -292,7 +292,7 @@ def estimated_pair(
     released: VerifiedRelease, names: tuple[str, str], emit: Emit, cancel: CancelToken
 ) -> tuple[Figure, ...]:
     """Return what two columns say together; runs in a worker."""
-    from workbench.sanitize.estimates.pair import estimate_pair
+    from workbench.sanitize.estimates.pairs import estimate_pair
 
     (first, second), (one, other) = map(released.column, names), map(released.cells, names)
     return pair_figures(estimate_pair(first, second, (one, other), CONFIDENCE, cancel))
