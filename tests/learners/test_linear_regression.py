@@ -31,7 +31,7 @@ from workbench.learners.linear_regression.estimator import (
     weighted,
 )
 from workbench.learners.linear_regression.solve import functional_line
-from workbench.learners.selection import SENSITIVITY, UNIT, line_losses
+from workbench.learners.selection import SENSITIVITY, UNIT, line_sums, losses_of
 from workbench.params import ParameterError
 from workbench.work.noise import Exact, Study
 
@@ -245,8 +245,8 @@ def test_a_row_moves_every_loss_in_one_direction_and_by_one_unit_at_most(
 ) -> None:
     table = np.array(rows)
     rest = np.delete(table, removed % len(rows), axis=0)
-    with_row = line_losses(table[:, :2], table[:, 2], 8)
-    without = line_losses(rest[:, :2], rest[:, 2], 8)
+    with_row = losses_of(line_sums(table[:, :2], table[:, 2]), 8)
+    without = losses_of(line_sums(rest[:, :2], rest[:, 2]), 8)
     for one, other in zip(with_row, without, strict=True):
         assert -1 <= one - other <= UNIT + 1 <= SENSITIVITY
 
@@ -268,7 +268,7 @@ def test_the_loss_is_the_least_of_all_lines_within_the_square(seed: int) -> None
         (a[best], b[best]),
         bounds=[(-1, 1)] * 2,
     )
-    (found,) = line_losses(x[:, None], y, size)
+    (found,) = losses_of(line_sums(x[:, None], y), size)
     assert found == pytest.approx(min(polished.fun, losses.min()) / 4 * UNIT, abs=1.001)
 
 

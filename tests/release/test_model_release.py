@@ -25,7 +25,7 @@ from release_cases import release as release_rows
 from release_cases import release_and_die as release_rows_and_die
 
 from workbench.data.schema import Attribute
-from workbench.learners import STANDARDIZE
+from workbench.learners.standardize import STANDARDIZE
 from workbench.params import BudgetRefusedError, CancelledError, CheckFailedError, InputError
 from workbench.privacy.accounting.event import Charge
 from workbench.release import parts

@@ -56,9 +56,9 @@ def chance_of_failure() -> Any:
     )
 
 
-def how_many(title: str, upto: int, text: str, default: int | None = None) -> Any:
+def how_many(title: str, upto: int, text: str) -> Any:
     """Return the declaration of a number that is rarely given: ``None`` follows from ε and the rows."""
-    return integer(default=default, at_least=1, upto=upto, title=title, help=text, advanced=True)
+    return integer(default=None, at_least=1, upto=upto, title=title, help=text, advanced=True)
 
 
 def part_of_epsilon(title: str, default: float | None, text: str) -> Any:
@@ -123,6 +123,11 @@ class FitSetting(Generic[Chosen]):
 
     def check(self) -> None:
         """Raise :class:`ParameterError` where the learner cannot use these columns; nothing is charged before."""
+        self.require_columns(self.attributes)
+
+    @staticmethod
+    def require_columns(attributes: Sequence[Attribute]) -> None:
+        """Raise :class:`ParameterError` where there are too many columns for the learner, or too few."""
 
     @property
     def weights(self) -> Mapping[str, float]:
@@ -132,6 +137,16 @@ class FitSetting(Generic[Chosen]):
     def lengths(self) -> dict[str, int]:
         """Return how many whole numbers each query releases."""
         return {}
+
+    @property
+    def choosable(self) -> tuple[str, ...]:
+        """Names of the columns among which a learner chooses."""
+        return tuple(a.name for a in self.attributes)
+
+    @property
+    def used(self) -> int:
+        """How many of them are used."""
+        return len(self.choosable)
 
     @cached_property
     def whole(self) -> Budget:

@@ -74,9 +74,6 @@ class Trial:
         Args:
             asked: ``mean``, ``share`` (of its last value) or ``correlation`` (with the first column).
             cancel: checked before each trial.
-
-        Raises:
-            CancelledError: ``cancel`` was set.
         """
         below, part = divmod(self._strength, 1.0)
         found = [self._tried(asked, power, cancel) for power in (int(below), int(below) + 1)]
@@ -219,11 +216,7 @@ class _Run:
         return tuple(each.key for each in self.alike), self.what
 
     def errors(self, cancel: CancelToken) -> Mapping[str, float]:
-        """Return how far each figure of the last column is off, made or kept.
-
-        Raises:
-            CancelledError: ``cancel`` was set.
-        """
+        """Return how far each figure of the last column is off, made or kept."""
         found = _KEPT.get(self.key)
         if found is None:
             found = self._made(cancel)

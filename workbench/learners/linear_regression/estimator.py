@@ -31,16 +31,14 @@ replace-one: 9, not 8).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workbench.learners.base import Answers, Model, SummingEstimator, Total
-from workbench.learners.checks import places_part
+from workbench.learners.base import Answers, Choosing, SummingEstimator, Total
 from workbench.learners.encoding import grid_of
 from workbench.learners.linear_regression.corrected import CorrectedLinearRegression
 from workbench.learners.linear_regression.solve import Turn, former_line, functional_line, turn
@@ -189,10 +187,15 @@ class Setting(FitSetting[LinearRegressionParameters]):
         """Whether the functional mechanism is asked for."""
         return self.parameters.method == FUNCTIONAL
 
+    @property
+    def choosable(self) -> tuple[str, ...]:
+        """Names of the encoded columns."""
+        return self.encoding.labels
+
     @cached_property
     def used(self) -> int:
         """How many encoded columns are used; with none of them the prediction is the noisy mean."""
-        every = len(self.encoding.labels)
+        every = self.width
         if self.functional or not self.private:
             return every
         asked, known = self.parameters.columns, min(self.rows * self.epsilon, 1e12)
@@ -206,7 +209,7 @@ class Setting(FitSetting[LinearRegressionParameters]):
     @cached_property
     def selects(self) -> bool:
         """Whether columns are chosen from the rows."""
-        return 0 < self.used < len(self.encoding.labels)
+        return 0 < self.used < self.width
 
     @property
     def choices(self) -> list[str]:
@@ -267,11 +270,10 @@ class Setting(FitSetting[LinearRegressionParameters]):
         return turn(sums, self.rows, self.deviation(label), self.parameters.ridge)
 
 
-class LinearRegressionModel(Model[Setting]):
+class LinearRegressionModel(Choosing[Setting]):
     """The released numbers, and the prediction made from them.
 
     Attributes:
-        chosen: indices of the encoded columns that are used.
         answer: the noisy whole numbers.
         line_: the prediction on the encoded scale.
     """
@@ -281,8 +283,7 @@ class LinearRegressionModel(Model[Setting]):
     version = 3
 
     def __init__(self, setting: Setting, noise: str, answers: Answers, chosen: Sequence[int]) -> None:
-        super().__init__(setting, noise, answers)
-        self.chosen = tuple(chosen)
+        super().__init__(setting, noise, answers, chosen)
         self.answer = tuple(answers[SUMS])
         if setting.functional or setting.version == 1:
             found = gram(answers[SUMS], len(chosen) + 1, setting.size, functional=setting.functional)
@@ -295,12 +296,6 @@ class LinearRegressionModel(Model[Setting]):
         self.line_ = first.corrected(setting.found(answers, REFINED).line) if setting.refines else first.line
 
     @property
-    def columns_used(self) -> tuple[str, ...]:
-        """Names of the encoded columns that are used, those chosen first at the front."""
-        labels = self.setting.encoding.labels
-        return tuple(labels[j] for j in self.chosen)
-
-    @property
     def attributes_used(self) -> tuple[str, ...]:
         """Names of the columns that are used, those found first at the front."""
         return self.setting.encoding.names_of(self.chosen)
@@ -309,15 +304,6 @@ class LinearRegressionModel(Model[Setting]):
         """Return the predicted number of each row (n,), within the declared bounds."""
         heights = self.line_.at(self.setting.encoding.places(X)[:, list(self.chosen)])
         return unscaled(heights, *self.setting.target.bounds())
-
-    def more(self) -> dict[str, Any]:
-        """Return the columns, which the file names."""
-        return {"columns": list(self.columns_used)}
-
-    @classmethod
-    def read(cls, values: Mapping[str, Any], setting: Setting) -> dict[str, Any]:
-        """Return which columns are used."""
-        return {"chosen": places_part(values, "columns", setting.encoding.labels, setting.used)}
 
 
 Rows = tuple[NDArray[np.int64], NDArray[np.int64]]

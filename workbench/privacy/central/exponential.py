@@ -72,14 +72,7 @@ def exponential_weights(scores: Sequence[int], sensitivity: int, epsilon: float)
 
 
 def exponential_choice(scores: Sequence[int], sensitivity: int, epsilon: float, noise: CentralNoise) -> int:
-    """Return the place of one score, drawn by the exponential mechanism; it costs ε.
-
-    Args:
-        scores: as for :func:`exponential_weights`.
-        sensitivity: Δ.
-        epsilon: ε of the choice.
-        noise: where the randomness comes from.
-    """
+    """Return the place of one score, drawn by ``noise`` with its :func:`exponential_weights`; it costs ε."""
     return drawn_by(exponential_weights(scores, sensitivity, epsilon), noise)
 
 
@@ -95,25 +88,15 @@ _RISK = 0.05
 def noisy_max_weights(scores: Sequence[int], sensitivity: int, epsilon: float) -> list[int]:
     """Return whole numbers w: choice i is accepted with the chance wᵢ/max w.
 
-    Args:
-        scores: whole numbers; one row moves all of them in one direction, by at most ``sensitivity``.
-        sensitivity: Δ.
-        epsilon: ε of the choice.
-
-    Raises:
-        ParameterError: there is no score, or ε or a score is out of range.
+    As for :func:`exponential_weights`, but one row moves all scores in one direction, by at most ``sensitivity``.
     """
     return exponential_weights(scores, sensitivity, 2 * epsilon)
 
 
 def noisy_max(scores: Sequence[int], sensitivity: int, epsilon: float, noise: CentralNoise) -> int:
-    """Return the place of one score; it costs ε. Every choice is drawn for, however early one is accepted.
+    """Return the place of one score, accepted by ``noise`` with its :func:`noisy_max_weights`; it costs ε.
 
-    Args:
-        scores: as for :func:`noisy_max_weights`.
-        sensitivity: Δ.
-        epsilon: ε of the choice.
-        noise: where the randomness comes from.
+    Every choice is drawn for, however early one is accepted.
     """
     weights = noisy_max_weights(scores, sensitivity, epsilon)
     accepted = [place for place, kept in enumerate(_accepted(weights, noise)) if kept]
@@ -137,13 +120,8 @@ def _accepted(weights: Sequence[int], noise: CentralNoise) -> list[bool]:
 def one_way_choice(scores: Sequence[int], sensitivity: int, epsilon: float, noise: CentralNoise) -> int:
     """Return the place of one score of weight e^(ε·s/Δ), where one row moves all scores in one direction; it costs ε.
 
-    Unlike :func:`noisy_max` its privacy loss lies in a range of length ε: it costs ρ = ε²/8, and not ε²/2.
-
-    Args:
-        scores: as for :func:`noisy_max_weights`.
-        sensitivity: Δ.
-        epsilon: ε of the choice.
-        noise: where the randomness comes from.
+    Its arguments are those of :func:`noisy_max`, but its privacy loss lies in a range of length ε: it costs ρ = ε²/8,
+    and not ε²/2.
     """
     return drawn_by(noisy_max_weights(scores, sensitivity, epsilon), noise)
 

@@ -114,16 +114,3 @@ def _buckets(weights: NDArray[np.uint64], bits: int) -> tuple[NDArray[np.uint64]
     full = np.nonzero(thresholds == capacity)
     thresholds[full], alias[full] = capacity - np.uint64(1), full[1]
     return thresholds, alias
-
-
-def decoded(sampler: AliasSampler, columns: int) -> NDArray[np.uint64]:
-    """Return the weights that ``sampler`` really samples, uint64 (m, columns): the check that it is exact."""
-    buckets = 1 << sampler.bits
-    entries = sampler.entries.reshape(sampler.rows, buckets)
-    thresholds = entries >> np.uint64(sampler.bits)
-    alias = (entries & np.uint64(buckets - 1)).astype(np.int64)
-    capacity = np.uint64(1 << (TOTAL_BITS - sampler.bits))
-    weights = thresholds.copy()
-    row = np.broadcast_to(np.arange(sampler.rows)[:, None], alias.shape)
-    np.add.at(weights, (row, alias), capacity - thresholds)
-    return weights[:, :columns]

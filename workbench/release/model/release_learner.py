@@ -19,7 +19,7 @@ from workbench.data.on_workers import PartsOnWorkers, Workers
 from workbench.data.table import Table
 from workbench.learners import Learner
 from workbench.learners.base import PrivateEstimator, SummingEstimator
-from workbench.learners.tasks import task
+from workbench.learners.tasks import target_of
 from workbench.params import InputError, ParameterError, Parameters
 from workbench.params.remedies import DECLARE, PROTECT, REPLACE_VALUES, Remedy
 from workbench.privacy.accounting.compose import for_person
@@ -150,7 +150,7 @@ def _read_before(
     if part is None:
         read_parts(marking, table, parts, emit, task.cancel)
         return None
-    sums = Sums(_readers(estimator, columns_of(plan, task.target)), part)
+    sums = Sums(_readers(columns_of(plan, task.target)), part)
     read_parts(ReadTogether(sums, plan.rows_of, marking), table, parts, emit, task.cancel)
     counts: NDArray[np.int64] = sums.total
     return counts
@@ -240,7 +240,7 @@ def fit_on(
         BudgetRefusedError: from the charge; nothing was drawn.
         WorkbenchError: the cluster failed.
     """
-    readers = _readers(estimator, columns)
+    readers = _readers(columns)
     if isinstance(estimator, SummingEstimator) and (workers is not None or table.in_parts):
         parts = None if workers is None else PartsOnWorkers(table, workers)
 
@@ -254,16 +254,9 @@ def fit_on(
         estimator.fit_rows(table.rows, lambda: (matrix(table, columns[0]), readers[-1](table)))
 
 
-def _readers(
-    estimator: PrivateEstimator[Any], columns: tuple[tuple[Column, ...], Column]
-) -> list[Callable[[Table], Any]]:
+def _readers(columns: tuple[tuple[Column, ...], Column]) -> list[Callable[[Table], Any]]:
     features, target = columns
-    read_target = partial(_target_of, task_name=estimator.model_type.task, target=target)
-    return [*(partial(column_of, attribute=c) for c in features), read_target]
-
-
-def _target_of(table: Table, task_name: str, target: Column) -> Any:
-    return task(task_name).read(table, target)
+    return [*(partial(column_of, attribute=c) for c in features), partial(target_of, target=target)]
 
 
 def _train(wanted: FitTask, estimator: PrivateEstimator[Any], counts: NDArray[np.int64] | None, charge: Charge) -> Made:

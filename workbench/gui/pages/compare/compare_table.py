@@ -24,7 +24,7 @@ from workbench.render.palette import SIGNS, STYLES
 from workbench.risk.attacks.outcome import Outcome
 from workbench.studies.comparison import StudyLine, study_lines
 from workbench.studies.curve import MOST_REGIMES
-from workbench.studies.grid.lines import SweepStudyLine, sweep_study_lines
+from workbench.studies.grid.lines import SweepLine, sweep_lines
 from workbench.studies.metrics import ACCURACY, Metric
 from workbench.studies.results import Row
 
@@ -37,9 +37,9 @@ ACCOUNT = 6
 """Digits of an account's mark in the ledger that are shown."""
 
 CURVE, SWEEP = "curve", "sweep"
-_LINES: dict[str, Callable[[Any], Sequence[StudyLine | SweepStudyLine]]] = {
+_LINES: dict[str, Callable[[Any], Sequence[StudyLine | SweepLine]]] = {
     CURVE: study_lines,
-    SWEEP: sweep_study_lines,
+    SWEEP: lambda runs: sorted(sweep_lines(runs), key=lambda line: -line.best),
 }
 """The lines of the result of each kind of run that has any."""
 
@@ -62,7 +62,7 @@ class Line:
     way: str
     dataset: str
     time: str
-    study: StudyLine | SweepStudyLine | None = None
+    study: StudyLine | SweepLine | None = None
     release: ReleasedModel | None = None
     made_up: bool = False
 
