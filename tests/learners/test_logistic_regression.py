@@ -113,7 +113,7 @@ def test_accuracy(tables: Callable[[str], Table], name: str, least: dict[float, 
 def test_with_a_delta_and_many_rows_it_descends(tables: Callable[[str], Table]) -> None:
     assert accuracies(tables("breast cancer"), 1.0, 10, delta=1e-6).mean() > 0.945
     assert accuracies(tables("diabetes"), 1.0, 10, delta=1e-6).mean() > 0.73
-    data = made(20_000, 5, 3, 4)
+    data = made(4_000, 5, 3, 4)
     assert accuracy(data, None, 0) - accuracy(data, 1.0, 0, delta=1e-6) < 0.02
     few, by_search = fitted(iris(), 1.0, delta=1e-6), fitted(iris(), 10.0, delta=1e-6, weights_from=SEARCH)
     assert not few.model_.setting.gaussian
