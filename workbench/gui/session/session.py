@@ -262,6 +262,11 @@ class Session(QObject):
         """The table or the set of images that is open: what the account is of."""
         return self._opened or self._images
 
+    @property
+    def folder(self) -> str:
+        """The folder of the table's file, where every file is looked for first; empty where there is none."""
+        return "" if self._opened is None else self._opened.folder
+
     def open(
         self,
         opened: OpenTable | OpenImages | None,

@@ -88,16 +88,17 @@ class _View(CurveView):
         at: QPointF = self.box.mapViewToScene(QPointF(math.log10(line.x[index]), line.mean[index]))
         return at
 
-    def nearest(self, at: QPointF) -> tuple[int, int] | None:
-        """Return (series, index) of the point under ``at``."""
+    def nearest(self, at: QPointF, former: tuple[int, int] | None) -> tuple[int, int] | None:
+        """Return (series, index) of the point under ``at``; of points that overlap, that on the line of ``former``."""
         points = [(s, i) for s, line in enumerate(self.figure.series) for i in range(len(line.x))]
 
-        def far(point: tuple[int, int]) -> float:
+        def far(point: tuple[int, int]) -> tuple[int, bool]:
             there = self.place(*point)
-            return math.hypot(there.x() - at.x(), there.y() - at.y())
+            away = round(math.hypot(there.x() - at.x(), there.y() - at.y()))
+            return away, former is None or point[0] != former[0]
 
         best = min(points, key=far)
-        return best if far(best) <= REACH else None
+        return best if far(best)[0] <= REACH else None
 
     def ring(self, point: tuple[int, int] | None) -> None:
         if point is None:
@@ -189,7 +190,7 @@ class CurvePlot(QWidget):
     def _new_view(self, figure: CurveFigure, theme: Theme, epsilon: Decimal) -> None:
         self.setMinimumHeight(scaled(LEAST_HEIGHT))
         view = _View(figure, theme, epsilon)
-        view.moved.connect(lambda at: self._look_at(view.nearest(at)))
+        view.moved.connect(lambda at: self._look_at(view.nearest(at, self._at)))
         view.left.connect(lambda: self._look_at(None))
         view.pressed.connect(self._press)
         self.clear()
@@ -219,7 +220,7 @@ class CurvePlot(QWidget):
     def _press(self, at: QPointF) -> None:
         self.setFocus()
         assert self._view is not None
-        point = self._view.nearest(at)
+        point = self._view.nearest(at, self._at)
         self._look_at(point)
         self._take()
 
