@@ -241,13 +241,14 @@ class Setting(FitSetting[LogisticRegressionParameters]):
 
     def size(self, label: str) -> int:
         """Return K of the sums or of a round."""
-        if self.descent:  # centred columns lie in ±2
-            return grid_of(4 * self.rows, self.limit(label), self.part(label).strength)
+        if self.descent:  # no product of centred columns is above the limit, so that sums of them are exact
+            limit = self.limit(label)
+            return grid_of(self.rows * math.ceil(limit), limit, self.part(label).strength)
         return grid_of(self.rows, self.limit(label), self.budget(label))
 
     def sensitivity(self, label: str) -> int:
         """Return the L1 sensitivity of a query in whole numbers, with a δ the L2 sensitivity."""
-        return math.floor(self.limit(label) * self._unit(label))
+        return max(1, math.floor(self.limit(label) * self._unit(label)))
 
     def lengths(self) -> dict[str, int]:
         """Return how many whole numbers each query releases."""
