@@ -321,6 +321,7 @@ class LinearRegressionModel(Model[Setting]):
     name, task = "linear-regression", REGRESSION
     parameters_type, setting_type = LinearRegressionParameters, Setting
     version = 4
+    line_: Line | Curve
 
     def __init__(self, setting: Setting, noise: str, answers: Answers, chosen: Sequence[int]) -> None:
         super().__init__(setting, noise, answers)
@@ -334,7 +335,7 @@ class LinearRegressionModel(Model[Setting]):
             )
             return
         first = setting.found(answers, SUMS)
-        self.line_: Line | Curve = first.line
+        self.line_ = first.line
         if setting.refines:
             self.line_ = first.corrected(setting.found(answers, REFINED).line, setting.picked(answers))
 
