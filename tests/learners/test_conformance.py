@@ -116,6 +116,7 @@ class TestLinearRegression(LearnerConformance):
         Way({"epsilon": 20.0, "delta": 1e-6, "columns": 6}),
         Way({"epsilon": 20.0, "delta": 1e-6, "columns": 2}),
         Way({"epsilon": 20.0, "delta": 1e-6, "method": "functional"}),
+        Way({"epsilon": 1000.0, "delta": 1e-6, "columns": 3}),  # so much that products are asked for
     )
     tables = (
         Tables(1, [*itertools.product((-9, -3, 0.7, 5), (NAN, 0, 1), (0, 2), (-4, 0, 4.9, 10))]),
@@ -136,6 +137,12 @@ class TestLinearRegression(LearnerConformance):
     )
 
 
+def each_kind(model: Any) -> list[int]:
+    """Return the sums of what a descent was told of means, first and second, and of gradients."""
+    kinds = [[sum(v) for label, v in model.answers.items() if kind in label] for kind in ("first", "second", "round")]
+    return [sum(kind) for kind in kinds]
+
+
 class TestLogisticRegression(LearnerConformance):
     chosen = LOGISTIC_REGRESSION
     keys = ("columns",)
@@ -148,6 +155,8 @@ class TestLogisticRegression(LearnerConformance):
         Way({"weights_from": "sums", "epsilon": 20.0, "columns": 3}),
         Way({"weights_from": "sums", "epsilon": 50_000.0, "columns": 3}),
         Way({"weights_from": "sums", "epsilon": 50_000.0, "columns": 2}),
+        Way({"epsilon": 20.0, "delta": 1e-6}, spends=0.2),
+        Way({"epsilon": 1000.0, "delta": 1e-6}),  # so much that moments are asked for
     )
     tables = (
         Tables(1, [*itertools.product((-9, -3, 0.9, 1, 5), (NAN, 0, 1), (0, 1))]),
@@ -157,7 +166,12 @@ class TestLogisticRegression(LearnerConformance):
     black_boxes = (
         box([(0.5, 0.5, 0), (0.5, 0.5, 1)], target=TWO, weights_from="search"),
         box(CORNER, target=TWO, weights_from="sums", columns=2),
+        box(CORNER, target=TWO, times=24.0, seen=each_kind, delta=1e-6),
     )
+
+    def ranged(self) -> list[Way]:
+        """Return the way without a δ: with one, means and moments are asked for in place of ranges."""
+        return super().ranged()[:1]
 
 
 class TestLogisticRegressionOfTwo(TestLogisticRegression):

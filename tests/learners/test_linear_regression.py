@@ -114,6 +114,17 @@ def test_collinear_columns_predict_better_with_more_epsilon(delta: float | None)
     assert found.mean(axis=1)[1:].min() > 0.6
 
 
+def test_with_a_delta_products_of_columns_are_found() -> None:
+    generator = np.random.default_rng(4)
+    X = generator.uniform(-1, 1, (4_000, 5))
+    y = np.clip(4 * X[:, 0] * X[:, 3] + X[:, 1] + generator.normal(0, 0.5, 4_000), -5, 5)
+    data = table(X, y, {f"x{i}": (-1, 1) for i in range(5)}, (-5, 5))
+    assert r2(data, None, 0) < 0.25 < 0.75 < r2(data, 1.0, 0, delta=1e-6)
+    plain = fitted(data, 1.0, delta=1e-6).to_plain()
+    former = LinearRegressionModel.setting_from_plain({**plain, "format": 3})
+    assert (former.bends, fitted(data, 1.0, delta=1e-6).model_.setting.bends) == (0, 6)
+
+
 def test_without_noise_a_collinear_table_has_a_line() -> None:
     x = np.linspace(0, 1, 50)
     data = table(np.column_stack([x, x, 1 - x]), 10 * x, dict.fromkeys("abc", (0.0, 1.0)), (0, 10))

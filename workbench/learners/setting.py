@@ -155,8 +155,11 @@ class FitSetting(Generic[Chosen]):
         if delta is None:
             return pure
         given = Budget(pure.epsilon, exact(delta))
-        if not 0 < self.delta_weighed_since <= self.version:
-            return given
+        weighed = 0 < self.delta_weighed_since <= self.version
+        return pure if weighed and not self.delta_pays(given) else given
+
+    def delta_pays(self, given: Budget) -> bool:
+        """Return whether a δ is forecast to pay; ``given`` is the budget with it."""
         # What queries reveal of the rows grows with one over the variance of their noise: ε²/2 each, or 2ρ together.
         *attributes, target = self.declared or (*self.attributes, self.target)
         parameters = replace(self.parameters, delta=None)  # type: ignore[call-arg]
@@ -165,7 +168,7 @@ class FitSetting(Generic[Chosen]):
         )
         asked = (*without.range_events(), *without.events())
         revealed = sum(Share.of(event).loss ** 2 for event in asked) / 2
-        return given if 2 * float(given.amount) > revealed * self.moved_less**2 else pure
+        return 2 * float(given.amount) > revealed * self.moved_less**2
 
     @property
     def moved_less(self) -> float:

@@ -29,7 +29,6 @@ from workbench.synth.base import COUNTS, Questions, Setting, Synthesiser
 from workbench.synth.columns import CoarseColumn, CodedRows
 from workbench.synth.synthesis import cost_of_synthesis, fitted_model
 from workbench.synth.tan import sides_of
-from workbench.synth.tree import Marginals
 from workbench.work.noise import Study
 
 Doubles = NDArray[np.float64]
@@ -238,7 +237,7 @@ class _Run:
         ask = Study(draw).ask(cost_of_synthesis(method, setting))
         questions = Questions(setting, method.queries(setting), CodedRows(codes, np.ones(rows, dtype=bool)), ask)
         model = fitted_model(setting, method.ask(questions), cancel, rounds=ROUNDS_OF_A_TRIAL)
-        joint = _joint(model, len(columns))
+        joint = model.of(range(len(columns)))
         last, exact = columns[-1], fine[-1]
         share = joint.sum(axis=tuple(range(joint.ndim - 1)))[last.cuts - 1]
         found = {
@@ -290,12 +289,6 @@ def _spread(column: CoarseColumn, shape: int) -> float:
     shares = np.add.reduceat(_shape(column, shape), column.firsts()[:-1])
     away = _middles(column) - shares @ _middles(column)
     return math.sqrt(float(away @ away) / max(float(shares @ away**2), 1e-300))
-
-
-def _joint(model: object, columns: int) -> Doubles:
-    """Return the model's shares of the cells of its columns, the last column's on the last axis."""
-    assert isinstance(model, Marginals)
-    return model.nodes[0] if columns == 1 else model.tables[0]
 
 
 def _mean(joint: Doubles, column: CoarseColumn) -> float:
