@@ -111,7 +111,7 @@ def test_bounds_that_are_not_declared_stop_before_the_charge(
         ("--epsilon", "nan", "--epsilon = 'nan'"),
         ("--model", "naive-bayse", "did you mean 'naive-bayes'"),
         ("--target", "specie", "no column 'specie'"),
-        ("--delta", "1e-5 --model logistic-regression", "delta = 0"),
+        ("--delta", "1e-5 --model best-classifier", "delta = 0"),
         ("--seed", "3", "draws fresh randomness"),
     ],
 )
