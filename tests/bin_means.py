@@ -8,9 +8,9 @@ import numpy as np
 
 from workbench.learners.base import Model, PrivateEstimator
 from workbench.learners.setting import FitSetting, privacy_budget
-from workbench.learners.sums import on_grid, parts_of, unscaled
 from workbench.learners.tasks import REGRESSION
 from workbench.params import Parameters, integer
+from workbench.privacy.central.sums import on_grid, parts_of, unscaled
 
 STEPS = 1000
 

@@ -22,9 +22,9 @@ from workbench.data.table import Table
 from workbench.learners.naive_bayes.estimator import NaiveBayes, NaiveBayesModel, Setting
 from workbench.learners.naive_bayes.parameters import NaiveBayesParameters
 from workbench.learners.selection import SENSITIVITY, UNIT
-from workbench.learners.sums import grid_size, moment_sums, on_grid, square_complement
 from workbench.learners.tasks import EMPTY, classes_of
 from workbench.params import ParameterError
+from workbench.privacy.central.sums import grid_size, moment_sums, on_grid, square_complement
 from workbench.release.model.release_learner import columns_of
 from workbench.sanitize.plan import Plan
 from workbench.work.noise import Exact, Study

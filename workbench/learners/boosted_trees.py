@@ -30,8 +30,8 @@ from workbench.data.schema import Attribute
 from workbench.learners.forest.estimator import Forest, ForestModel, Setting, Shape, TreesParameters
 from workbench.learners.forest.trees import Doubles, Goal
 from workbench.learners.setting import how_many
-from workbench.learners.sums import scaled, unscaled
 from workbench.learners.tasks import REGRESSION
+from workbench.privacy.central.sums import scaled, unscaled
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import OWN_VALUE, Attribute
 from workbench.learners.checks import checked_columns
-from workbench.learners.sums import on_grid
+from workbench.privacy.central.sums import on_grid
 
 _MOST_BITS = 15
 _EXACT_BITS = 52

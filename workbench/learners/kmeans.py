@@ -30,9 +30,9 @@ from numpy.typing import ArrayLike, NDArray
 from workbench.learners.base import Answers, Model, SummingEstimator, Total
 from workbench.learners.encoding import grid_of
 from workbench.learners.setting import FitSetting, chance_of_failure, how_many, privacy_budget, weight_limit
-from workbench.learners.sums import l1_norms, l2_norms, within_limit
 from workbench.learners.tasks import CLUSTERING
 from workbench.params import ParameterError, Parameters, integer
+from workbench.privacy.central.sums import l1_norms, l2_norms, within_limit
 from workbench.work.ask import Ask
 
 

@@ -29,9 +29,9 @@ from workbench.learners.base import Answers, Model, SummingEstimator, Total
 from workbench.learners.checks import plain_part
 from workbench.learners.encoding import Encoding, grid_of, outward
 from workbench.learners.setting import FitSetting, privacy_budget
-from workbench.learners.sums import l1_norms, product_norms, product_sums, symmetric, within_limit
 from workbench.learners.tasks import REDUCTION
 from workbench.params import ParameterError, Parameters, integer, real
+from workbench.privacy.central.sums import l1_norms, product_norms, product_sums, symmetric, within_limit
 from workbench.work.ask import Ask
 
 

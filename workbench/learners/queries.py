@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.schema import Attribute
-from workbench.learners.sums import histogram, moment_sums, on_grid
 from workbench.params import ParameterError
 from workbench.privacy.central.share import QueryEvent, Share
+from workbench.privacy.central.sums import histogram, moment_sums, on_grid
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.schema import Attribute
-from workbench.learners.sums import parts_of
+from workbench.privacy.central.sums import parts_of
 
 DEEPEST = 8
 _QUARTERS = 4

@@ -1,7 +1,7 @@
 """Columns of numbers scaled to mean 0 and standard deviation 1, private or not, in one code path.
 
 What is asked of each column (pure ε, zero-out neighbours, discrete Laplace noise on whole numbers): its two sums, the
-squares of which cost nothing beside the values (:mod:`workbench.learners.sums`), and how many rows have a value, where
+squares of which cost nothing beside the values (:mod:`.central.sums`), and how many rows have a value, where
 one may be missing. ε is split over the columns alike. Categories pass through untouched.
 
 The new bounds follow from the declared ones and the released figures: (L − mean)/deviation to (U − mean)/deviation,
@@ -27,9 +27,9 @@ from workbench.learners.denoise import Doubles, class_means, positive_mean
 from workbench.learners.encoding import outward
 from workbench.learners.queries import Query
 from workbench.learners.setting import FitSetting, privacy_budget
-from workbench.learners.sums import grid_size, scaled
 from workbench.learners.tasks import SCALING
 from workbench.params import ParameterError, Parameters, real
+from workbench.privacy.central.sums import grid_size, scaled
 from workbench.work.ask import Ask
 
 
@@ -106,7 +106,7 @@ _SPREAD = 0.35  # prior deviation of a column's mean about the common one, in ha
 def figures(setting: Setting, answers: Sequence[Sequence[int]]) -> tuple[Doubles, Doubles]:
     """Return mean and standard deviation of each column of numbers (m,), (m,), in half-ranges.
 
-    The variance is E[z²] − mean², with Σz² = n − 2Σt (:mod:`workbench.learners.sums`). With noise, means are drawn to
+    The variance is E[z²] − mean², with Σz² = n − 2Σt (:mod:`.central.sums`). With noise, means are drawn to
     their common mean (after Lindley & Smith 1972), and a variance is the positive posterior mean whose prior is the
     variance that the columns have in common, which is seen with less noise. What noise leaves of a mean's variance is
     added to it, so that most values stay within a few standard deviations.

@@ -41,7 +41,7 @@ from functools import cached_property, lru_cache, reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.learners.sums import grid_size, on_grid, scaled
+from workbench.privacy.central.sums import grid_size, on_grid, scaled
 from workbench.statistics.asked import CORRELATION, COVARIANCE, REGRESSION, Statistic
 from workbench.statistics.bins import Bins
 from workbench.statistics.figure import UNKNOWN, Figure, Source

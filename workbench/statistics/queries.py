@@ -38,12 +38,12 @@ from numpy.typing import NDArray
 
 from workbench.data.columns.grid import Grid
 from workbench.data.table import Table
-from workbench.learners.sums import grid_size, on_grid
 from workbench.params import ParameterError
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.central.exponential import clear_lead
 from workbench.privacy.central.quantile_choice import Held
 from workbench.privacy.central.share import Budget, Share
+from workbench.privacy.central.sums import grid_size, on_grid
 from workbench.sanitize.budget_split import shares
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import NEVER, CancelToken

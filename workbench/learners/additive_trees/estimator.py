@@ -40,9 +40,9 @@ from workbench.learners.encoding import cells_of
 from workbench.learners.forest.trees import UNIT, Cells, Doubles, Goal, Split, split_losses
 from workbench.learners.selection import choose
 from workbench.learners.setting import FitSetting, chance_of_failure, how_many, privacy_budget, ranges_of_columns
-from workbench.learners.sums import parts_of, scaled, unscaled
 from workbench.learners.tasks import CLASSIFICATION, REGRESSION
 from workbench.params import Parameters
+from workbench.privacy.central.sums import parts_of, scaled, unscaled
 from workbench.work.ask import Ask
 
 

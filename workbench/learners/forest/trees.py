@@ -48,7 +48,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import Attribute
 from workbench.learners.encoding import Encoding
-from workbench.learners.sums import on_grid
+from workbench.privacy.central.sums import on_grid
 
 Cells = NDArray[np.int64]
 

@@ -34,9 +34,9 @@ from workbench.learners.public_tables import (
     scores_of,
     weights,
 )
-from workbench.learners.sums import unscaled
 from workbench.learners.tasks import REGRESSION
 from workbench.params import ParameterError
+from workbench.privacy.central.sums import unscaled
 
 MOST_NAMES = 512
 """A column of more names than this is left out: its public table would hide all but a few of them anyway."""

@@ -61,7 +61,9 @@ from workbench.learners.setting import (
     ranges_of_columns,
     ridge_strength,
 )
-from workbench.learners.sums import (
+from workbench.learners.tasks import REGRESSION
+from workbench.params import Parameters, choice, real
+from workbench.privacy.central.sums import (
     l2_norms,
     on_grid,
     product_l2_norms,
@@ -71,8 +73,6 @@ from workbench.learners.sums import (
     unscaled,
     within_limit,
 )
-from workbench.learners.tasks import REGRESSION
-from workbench.params import Parameters, choice, real
 from workbench.work.ask import Ask
 
 ADAPTIVE, FUNCTIONAL = "adaptive", "functional"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.learners.sums import heights
+from workbench.privacy.central.sums import heights
 
 _PRIOR_MEAN = 0.1  # variance of a column's mean about the centre of its bounds, in half-ranges²
 _FLAT = 1e-9

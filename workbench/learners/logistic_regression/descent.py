@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.learners.linear_regression.solve import axes_of, directions
-from workbench.learners.sums import symmetric
+from workbench.privacy.central.sums import symmetric
 
 Doubles = NDArray[np.float64]
 

@@ -56,10 +56,10 @@ from workbench.learners.setting import (
     ranges_of_columns,
     ridge_strength,
 )
-from workbench.learners.sums import heights, l2_norms, product_l2_norms, product_sums, within_limit
 from workbench.learners.tasks import CLASSIFICATION
 from workbench.params import ParameterError, Parameters, choice
 from workbench.privacy.central.share import Budget
+from workbench.privacy.central.sums import heights, l2_norms, product_l2_norms, product_sums, within_limit
 from workbench.work.ask import Ask
 
 BY_SIZE, SEARCH, SUMS = "by-size", "search", "sums"

@@ -1,7 +1,7 @@
 """Sums of the rows of each class and of products, and the linear discriminant that is made of them.
 
 A row is (1, x₁ … x_m) in whole numbers in [−K, K], with 1 as K. Asked for are, as one vector: K² and K·x_j of the rows
-of each class, (K² − x_j²)/2 and x_i·x_j (i < j) of all rows. Squares enter as in :mod:`workbench.learners.sums`, where
+of each class, (K² − x_j²)/2 and x_i·x_j (i < j) of all rows. Squares enter as in :mod:`.central.sums`, where
 they cost nothing beside x_j: K·|x_j| + (K² − x_j²)/2 ≤ K². A row whose L1 norm is above a public limit is multiplied as
 a whole by the number below 1 that brings it there, the 1 included: it only counts for less.
 
@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.learners.denoise import class_means, class_sizes
-from workbench.learners.sums import heights, l1_norms, within_limit
+from workbench.privacy.central.sums import heights, l1_norms, within_limit
 
 Doubles = NDArray[np.float64]
 Whole = NDArray[np.int64]

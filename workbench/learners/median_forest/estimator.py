@@ -41,12 +41,12 @@ from workbench.learners.median_forest.blocks import (
     trained_blocks,
 )
 from workbench.learners.setting import FitSetting, how_many
-from workbench.learners.sums import scaled
 from workbench.learners.tasks import REGRESSION
 from workbench.params import InputError, ParameterError, Parameters, choice, integer, real, text
 from workbench.params.remedies import give
 from workbench.privacy.accounting.event import PureDp, exact, floor_double
 from workbench.privacy.central.private_median import AGGREGATES, EPSILON_LEAST, EXPONENTIAL
+from workbench.privacy.central.sums import scaled
 from workbench.work.ask import Ask
 from workbench.work.noise import Noise
 

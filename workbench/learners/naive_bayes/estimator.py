@@ -7,7 +7,7 @@ The queries (zero-out neighbours, noise on integers):
 * the size of each class, L1 sensitivity 1;
 * for each numeric attribute the sum of the values of each class and the sum of squares (of each class where the noise
   allows it, else of all rows) about a public centre, as one vector with the L1 sensitivity of the values alone
-  (:mod:`workbench.learners.sums`);
+  (:mod:`workbench.privacy.central.sums`);
 * for each categorical attribute its histogram in each class, sensitivity 1; a missing value is one more cell. If a
   numeric attribute may be missing, also a histogram of present and missing.
 
@@ -62,9 +62,9 @@ from workbench.learners.naive_bayes.parameters import NaiveBayesParameters
 from workbench.learners.queries import Query, events
 from workbench.learners.selection import UNIT, choose
 from workbench.learners.setting import FitSetting, split_epsilon
-from workbench.learners.sums import grid_size, histogram, on_grid
 from workbench.learners.tasks import CLASSIFICATION
 from workbench.privacy.central.share import QueryEvent, Share
+from workbench.privacy.central.sums import grid_size, histogram, on_grid
 from workbench.work.ask import Ask
 
 CHOICE = "choice of attributes"

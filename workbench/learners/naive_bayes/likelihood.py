@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.data.schema import Attribute
 from workbench.learners.denoise import Doubles, cell_probabilities, class_means, near_mean, positive_mean
-from workbench.learners.sums import scaled
+from workbench.privacy.central.sums import scaled
 
 LEAST_VARIANCE = 1e-9
 """In squared half-ranges; a class whose values are all one cell has a narrow density, not an infinite one."""

@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from workbench.data.table import Table
-from workbench.learners.queries import checked_whole_numbers
 from workbench.params import ParameterError
 from workbench.params.codec import write_toml
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.central.share import GAUSSIAN, LAPLACE, Budget
 from workbench.release.certificate import require_format, stated_budget
 from workbench.release.kinds import Repeated
-from workbench.release.verify import rerun
 from workbench.sanitize.plan import Plan
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
@@ -176,6 +174,8 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
     Raises:
         WorkbenchError: request, answers or file are not what statistics have.
     """
+    from workbench.release.verify import rerun  # a release reruns nothing, and starts without
+
     require_format(document, output, FORMATS)
     request = Request.from_plain(document["request"], "the request in the certificate").checked(plan)
     budget, kind = stated_budget(document), document["output"]["format"]
@@ -207,6 +207,8 @@ def _unlike(made: bytes, output: Path, kind: str) -> Iterator[str]:
 
 
 def _answers(stated: Any, queries: Sequence[Query]) -> Answers:
+    from workbench.learners.queries import checked_whole_numbers
+
     if not isinstance(stated, dict) or not all(isinstance(text, str) for text in stated.values()):
         raise ParameterError("the certificate has no noisy answers", "method")
     try:
