@@ -74,7 +74,7 @@ class ColumnModel(PlanModel):
                 tick=self._take,
             ),
             Column(tr("Kind"), self._kind, tr("What kind of values the column seems to have"), width=96, choices=KINDS),
-            Column("", self._why, tr("Why a column is not suggested"), width=240, grows=0.6),
+            Column("", self._why, tr("Why a column is not suggested"), width=230, grows=0.6),
         )
         super().__init__(session, columns)
         session.plan_changed.connect(self.refresh)
