@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # these load numpy, which the first paint does not wait for
     from workbench.risk.generalise.generalised import Accuracy, Generalised, Method
     from workbench.risk.generalise.models import PrivacyModel
     from workbench.risk.generalise.problem import Asked
-    from workbench.risk.hierarchies.builders import Way
+    from workbench.risk.hierarchies import Builder
     from workbench.risk.hierarchies.hierarchy import Hierarchy
 
 KEY = "generalise"
@@ -32,9 +32,9 @@ MOST_ROWS = 500  # rows that are shown before and after
 class Levels:
     """The hierarchy of a column."""
 
-    way: Way | None  # in which it was made; ``None`` where it was read from a file
+    way: Builder | None  # in which it was made; ``None`` where it was read from a file
     hierarchy: Hierarchy
-    chosen: Way | Path | None = None  # what a person chose; ``None`` where it is as the values suggest
+    chosen: Builder | Path | None = None  # what a person chose; ``None`` where it is as the values suggest
     people: str | None = None  # the file of the population, whose values it has as well
     refused: WorkbenchError | None = None  # why it is not made in the way that was kept
 
@@ -65,7 +65,7 @@ class Found:
 def make(
     session: Session,
     jobs: JobCenter,
-    ways: Mapping[str, Way | Path | None],
+    ways: Mapping[str, Builder | Path | None],
     people: str | None,
     show: Callable[[dict[str, Levels]], None],
     *,
@@ -110,12 +110,12 @@ def make(
     return jobs.start(Job(tr("Making hierarchies"), work), key=key, on_result=take, **then)
 
 
-def _levels(name: str, way: Way | Path, values: list[str], own: list[str]) -> Levels:
+def _levels(name: str, way: Builder | Path, values: list[str], own: list[str]) -> Levels:
     """Return the hierarchy of ``values``; a file need not have what is declared and is not among its ``own``."""
     from workbench.risk.hierarchies import read_hierarchy
 
     if not isinstance(way, Path):
-        return Levels(way, way[0].build(values, way[1]))
+        return Levels(way, way.build(values))
     hierarchy = read_hierarchy(way).without_header(name, own)
     hierarchy.of(own, name)
     return Levels(None, hierarchy)

@@ -14,8 +14,7 @@ from workbench.gui.widgets.figures_first import follow_note
 from workbench.jobs import CancelToken, Emit, Job
 
 if TYPE_CHECKING:
-    from workbench.risk.hierarchies import Hierarchy
-    from workbench.risk.hierarchies.builders import Way
+    from workbench.risk.hierarchies import Builder, Hierarchy
     from workbench.risk.measures import Line, RiskOptions, Subject
 
 KEY = "risk"
@@ -28,7 +27,7 @@ class Asked:
 
     options: RiskOptions
     population: str | None  # its file
-    chosen: Mapping[str, Way | Path]  # of sensitive columns, the way or file that was chosen on Generalise
+    chosen: Mapping[str, Builder | Path]  # of sensitive columns, the way or file that was chosen on Generalise
 
 
 @dataclass(frozen=True)
