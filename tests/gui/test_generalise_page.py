@@ -178,7 +178,7 @@ def test_a_condition_that_is_refused_stays_in_sight(clinic, press, qtbot):
 
 def test_a_condition_on_a_sensitive_column_asks_for_one(window, finish, press, qtbot):
     finish(window, "sample_clinic")
-    window.session.edit_column("diagnosis", "Role", role="other")
+    window.session.edit_column("diagnosis", "Role", role=None)
     finish(window, "tab_generalise")
     press(window, "generalise_fold")
     retype(window, qtbot, "generalise_more_beta", "1")

@@ -91,7 +91,7 @@ def test_what_is_filtered_is_ticked_and_freed_at_once(survey):
     survey.see(f"{LIST}_filter").setFocus()
     survey.key(Qt.Key.Key_Escape)
     survey.click(f"{LIST}_needs")
-    shown = [survey.window.page.columns.listed.name_at(row) for row in survey.window.page.columns.in_sight()]
+    shown = [survey.window.page.listed.name_at(row) for row in survey.window.page.columns.in_sight()]
     assert tuple(shown) == NEEDED
 
 

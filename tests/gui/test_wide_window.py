@@ -133,8 +133,11 @@ def test_the_picture_beside_the_table_grows_with_the_window(people, qtbot):
 
 
 def test_a_large_window_shows_rows_at_the_questions_and_columns_at_the_settings(people, qtbot, finish, press):
-    people.resize(2560, 1440)
+    people.resize(1900, 1100)
     finish(people, "tab_questions")
+    listed = people.findChild(QTableView, "question_columns")
+    qtbot.waitUntil(lambda: listed.width() < 600 and listed.horizontalScrollBar().maximum() == 0)
+    people.resize(2560, 1440)
     rows = people.findChild(QWidget, "questions_rows")
     qtbot.waitUntil(rows.isVisible)
     assert rows.model().rowCount() == 2000

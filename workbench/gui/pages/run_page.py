@@ -16,7 +16,7 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.open_images import FOR_TABLES
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import again, tr, tr_later, tr_sentence
-from workbench.gui.widgets.basic import button, look
+from workbench.gui.widgets.basic import button, look, reword
 from workbench.params import ParameterError, WorkbenchError
 
 if TYPE_CHECKING:
@@ -145,8 +145,7 @@ class RunPage(PageFrame):
         self._run_button.setVisible(not self.running)
         verb = again(self._verb)
         run = tr("{verb} again", verb=verb) if done else verb
-        self._run_button.setText(self._way_out(missing) if missing else run)
-        self._run_button.setAccessibleName(self._run_button.text())
+        reword(self._run_button, self._way_out(missing) if missing else run)
         self._run_button.setEnabled(bool(missing) or ready)
         self.show_cancel()
 
@@ -175,7 +174,7 @@ def what_is_missing(session: Session) -> str:
 def first_problem(session: Session) -> str:
     """Return the first problem of the plan, as a sentence; empty where it has none."""
     first = next(iter(session.plan.problems()), None)
-    return "" if first is None else f"{first.column or tr('The plan')}: {first.text}."
+    return "" if first is None else f"{first.column or tr('The plan')}: {tr_sentence(first.text)}."
 
 
 def what_keeps_from_release(session: Session) -> str:

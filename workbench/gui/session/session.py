@@ -267,6 +267,15 @@ class Session(QObject):
         """The folder of the table's file, where every file is looked for first; empty where there is none."""
         return "" if self._opened is None else self._opened.folder
 
+    def profile_of(self, name: str) -> ColumnProfile | None:
+        """Return what a column of the open table looks like; ``None`` where there is no such column."""
+        return self.opened.profiles.get(name) if self.opened else None
+
+    def kind_of(self, name: str) -> str:
+        """Return the kind that a column seems to have."""
+        profile = self.profile_of(name)
+        return profile.kind if profile else "category"
+
     def open(
         self,
         opened: OpenTable | OpenImages | None,
@@ -392,12 +401,7 @@ class Session(QObject):
             text: what the person did, for the Edit menu.
             changes: attributes of :class:`Questions`.
         """
-        profiles = self._opened.profiles if self._opened else {}
-
-        def kind_of(name: str) -> str:
-            return profiles[name].kind if name in profiles else "category"
-
-        self.edit(text, answered(self._plan, replace(self.questions, **changes), kind_of))
+        self.edit(text, answered(self._plan, replace(self.questions, **changes), self.kind_of))
 
     def edit(self, text: str, plan: DraftPlan, merge: str = "") -> None:
         """Make ``plan`` the plan, as one step that can be undone.

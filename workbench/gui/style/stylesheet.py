@@ -26,6 +26,7 @@ QMainWindow, QDialog { background: $window; }
 QScrollArea, QScrollArea > QWidget > QWidget[look="clear"] { background: transparent; border: none; }
 
 QFrame[look="card"] { background: $surface; border: 1px solid $line; border-radius: ${radius}px; }
+QFrame#drop_here { background: $surface; border: 1px dashed $muted; border-radius: 8px; }
 QFrame[look="quiet"] { background: transparent; border: none; }
 QFrame[look="banner-error"] { background: $danger_faint; border: 1px solid $danger; border-radius: ${radius}px; }
 QFrame[look="banner-warning"] { background: $warn_faint; border: 1px solid $warn; border-radius: ${radius}px; }

@@ -125,6 +125,14 @@ def say(shown: QLabel, text: str) -> None:
     shown.setVisible(bool(text))
 
 
+def reword(pressed: QPushButton, words: str, tip: str = "") -> None:
+    """Write other words on a button, for a screen reader too, and give it another ``tip`` if there is one."""
+    pressed.setText(words)
+    pressed.setAccessibleName(words)
+    if tip:
+        pressed.setToolTip(tip)
+
+
 def show_if(visible: bool, *parts: QWidget) -> None:
     """Show parts, or hide them."""
     for part in parts:
@@ -454,7 +462,7 @@ class Facts(QWidget):
 
 
 class Paragraph(QLabel):
-    """A text of several lines; :meth:`text` is what was set.
+    """A text of several lines; :meth:`text` is what was set, and what a screen reader says.
 
     No line ends between a figure and its unit, and no word makes the window wider than it is.
     """
@@ -467,6 +475,7 @@ class Paragraph(QLabel):
     def setText(self, text: str) -> None:  # noqa: N802 - Qt's name
         """Show ``text``."""
         self._text = text
+        self.setAccessibleName(text)
         super().setText(breakable(unbroken(text)))
 
     def text(self) -> str:

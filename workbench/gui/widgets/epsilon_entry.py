@@ -9,6 +9,7 @@ from decimal import Decimal
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QLineEdit, QSizePolicy, QSlider, QWidget
 
+from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence, typed
 from workbench.gui.widgets.basic import button, hold, label, mark_wrong, named, row, say, stack
 from workbench.gui.widgets.formatting import at_most, entered, exactly
@@ -264,3 +265,11 @@ class DeltaLine(QWidget):
         self._title.show()
         self._entry.show()
         self._entry.setFocus()
+
+
+def plan_entry(session: Session, name: str, help_text: str) -> PrivacyEntry:
+    """Return an entry that edits the plan's ε; it follows the plan by :meth:`PrivacyEntry.set_value`."""
+    bounds, slider = (Decimal("1e-6"), Decimal("1e6")), (Decimal("0.05"), Decimal(50))
+    entry = PrivacyEntry(name, *bounds, session.plan.epsilon, help_text=help_text, slider=slider)
+    entry.value_changed.connect(session.set_epsilon)
+    return entry

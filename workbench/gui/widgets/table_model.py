@@ -79,7 +79,7 @@ class Column:
         right: whether its cells are on the right, as figures are.
         whole: whether its texts are never shortened, as figures are not: a date, a status.
         sorts: whether a click on the heading sorts.
-        choices: the words that its cells are edited by, or what returns those of a row.
+        choices: the words that its cells are edited by, or what returns those of a row; there is always room for them.
         field: the object name of the text field that its cells are edited in.
         spoken: what a screen reader calls that field.
         called: what an error calls a cell, where that is not the title.

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from PySide6.QtCore import QMarginsF, QModelIndex, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QHelpEvent, QPainter, QShowEvent
@@ -38,11 +37,10 @@ from workbench.gui.widgets.table_model import EDITABLE, Cell, Column, Index, Pla
 from workbench.params import ParameterError
 
 if TYPE_CHECKING:
-    from workbench.data.columns.profile import Bin, ColumnProfile
+    from workbench.data.columns.profile import Bin
 
 
-WIDEST = 180.0
-"""A cell's picture is no wider, however wide its column."""
+WIDEST = 180.0  # a cell's picture is no wider, however wide its column
 
 
 def label_of(bar: Bin) -> str:
@@ -77,11 +75,10 @@ class HistogramDelegate(QStyledItemDelegate):
         self._session, self._attributes = session, attributes
 
     def _bars(self, index: Index) -> Sequence[Bin]:
-        profile = self._attributes.profile_at(index.row())
+        profile = self._session.profile_of(self._attributes.name_at(index.row()))
         return profile.histogram if profile else ()
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw one cell."""
         super().paint(painter, option, index)
         if bars := self._bars(index):
             paint_marks(painter, _inside(option), self._session.theme, drawing_of(bars))
@@ -110,7 +107,6 @@ class Histogram(Chart):
     usual = QSize(220, 110)
 
     def show_bars(self, bars: Sequence[Bin], name: str) -> None:
-        """Show the histogram of the attribute called ``name``."""
         most = max(bars, key=lambda b: b.count, default=None)
         self.show_drawing(drawing_of(bars) if bars else None)
         self.setAccessibleName(
@@ -125,6 +121,11 @@ class Histogram(Chart):
 
 NAME, ROLE, KIND, LOWER, UPPER, MISSING, BARS = range(7)
 OPEN_TEXT = tr_later("not declared")
+ROLE_HELP = tr_later(
+    "What the column is in a disclosure: who somebody is, what is to be hidden, what is to be predicted"
+)
+LOWER_HELP = tr_later("Public lower bound, or the public list of values: {public}")
+SPREAD_HELP = tr_later("How the values are spread: private, not for release")
 NO_ROLE = "–"
 NOT_PROTECTED = {
     "drop": Cell(tr_later("dropped: not released"), "muted", right=False),
@@ -135,15 +136,8 @@ MISSING_IS_OPEN = tr_later(
 )
 
 
-@dataclass(frozen=True)
-class Refused:
-    """What was typed for a fact and could not be taken.
-
-    Attributes:
-        text: what was typed.
-        reason: why it is refused.
-        is_current: the value of the fact meanwhile.
-    """
+class Refused(NamedTuple):
+    """What was typed for a fact and could not be taken, why, and the value of the fact meanwhile."""
 
     text: str
     reason: str
@@ -157,39 +151,12 @@ class AttributeModel(PlanModel):
         public = tr("from what everybody may know, never from the rows")
         columns = (
             Column(tr("Attribute"), self._name, tr("The column of the table"), width=134, grows=0.25),
-            Column(
-                tr("Role"),
-                self._role,
-                tr(
-                    "What the column is in a disclosure: who somebody is, what is to be hidden, what is to be predicted"
-                ),
-                width=136,
-                choices=(NO_ROLE, *ROLES),
-                edit=self._take_role,
-            ),
-            Column(
-                tr("Kind"),
-                self._kind,
-                tr("What the values are"),
-                width=108,
-                choices=KINDS,
-                edit=self._take_kind,
-            ),
-            self._bound(
-                tr("Lower bound"),
-                tr("Lower bound or values"),
-                LOWER,
-                tr("Public lower bound, or the public list of values: {public}", public=public),
-            ),
+            Column(tr("Role"), self._role, tr(ROLE_HELP), width=136, choices=(NO_ROLE, *ROLES), edit=self._take_role),
+            Column(tr("Kind"), self._kind, tr("What the values are"), width=108, choices=KINDS, edit=self._take_kind),
+            self._bound(tr("Lower bound"), tr("Lower bound or values"), LOWER, tr(LOWER_HELP, public=public)),
             self._bound(tr("Upper bound"), tr("Upper bound"), UPPER, tr("Public upper bound: {public}", public=public)),
             Column(tr("Missing"), self._missing, tr("Rows without a value"), width=76, right=True),
-            Column(
-                tr("Spread"),
-                lambda at: Cell(),
-                tr("How the values are spread: private, not for release"),
-                76,
-                sorts=False,
-            ),
+            Column(tr("Spread"), lambda at: Cell(), tr(SPREAD_HELP), width=76, sorts=False),
         )
         super().__init__(session, columns)
         self._wrong: dict[tuple[str, str], Refused] = {}
@@ -209,10 +176,6 @@ class AttributeModel(PlanModel):
             edit=lambda at, text: self._take_fact(at, place, text),
         )
 
-    def profile_at(self, at: int) -> ColumnProfile | None:
-        """Return the private profile of one attribute, ``None`` where the table has no such column."""
-        return self._profile_of(self.column_at(at).name)
-
     def label_of(self, name: str) -> str:
         """Return what the file says a column is; empty where it says nothing."""
         return self.session.opened.table.facts.labels.get(name, "") if self.session.opened is not None else ""
@@ -223,11 +186,9 @@ class AttributeModel(PlanModel):
         return ", ".join(f"{value} = {label}" for value, label in found.items() if value != label)
 
     def needs_at(self, at: int) -> bool:
-        """Whether something of an attribute blocks a release."""
         return in_need(self.session.opened, self.session.plan, self.column_at(at))
 
     def order(self) -> list[int]:
-        """Return the rows as they are shown unsorted: what is released comes first."""
         return needed_first(self.session.plan) if self.height() else []
 
     def problem_of(self, at: int) -> str:
@@ -257,7 +218,8 @@ class AttributeModel(PlanModel):
     # -- cells --------------------------------------------------------------------------------------------------------
 
     def _name(self, at: int) -> Cell:
-        column, profile = self.column_at(at), self.profile_at(at)
+        column = self.column_at(at)
+        profile = self.session.profile_of(column.name)
         found = unsettled(column, profile)
         stated = filter(None, (column.name, self.label_of(column.name)))
         tip = "\n".join((*stated, *map(suspicion_text, found))) if profile is not None else ""
@@ -302,7 +264,8 @@ class AttributeModel(PlanModel):
         return cell._replace(look="warn" if value is None else "")
 
     def _missing(self, at: int) -> Cell:
-        column, profile = self.column_at(at), self.profile_at(at)
+        column = self.column_at(at)
+        profile = self.session.profile_of(column.name)
         number = profile.missing_beside(column.domain or ()) if profile else None
         text = tr_number(number, ",") if number else NO_ROLE
         if "missing" in column.unfilled:
@@ -316,7 +279,7 @@ class AttributeModel(PlanModel):
         if role == "target" and len(columns) > 1:
             self.session.notify("warning", tr("Select one target."))
             return False
-        self.session.edit(*role_edit(self.session.plan, columns, role, self.kind_of))
+        self.session.edit(*role_edit(self.session.plan, columns, role, self.session.kind_of))
         return True
 
     def _take_kind(self, at: int, text: str) -> None:
@@ -339,17 +302,8 @@ class AttributeModel(PlanModel):
 
     # -- within -------------------------------------------------------------------------------------------------------
 
-    def _profile_of(self, name: str) -> ColumnProfile | None:
-        return self.session.opened.profiles.get(name) if self.session.opened else None
-
-    def kind_of(self, name: str) -> str:
-        """Return the kind that a column seems to have."""
-        profile = self._profile_of(name)
-        return profile.kind if profile else "category"
-
     @property
     def decimal(self) -> str:
-        """The decimal mark of the file."""
         opened = self.session.opened
         return opened.table.dialect.decimal if opened and opened.table.dialect else "."
 
@@ -364,7 +318,6 @@ class AttributeModel(PlanModel):
         self.refresh()
 
     def start_over(self) -> None:
-        """Show another table: nothing that was refused in the former one stays."""
         self._wrong.clear()
         super().start_over()
 
@@ -403,13 +356,9 @@ ROLE_TITLES = (
 
 
 class AttributeTable(SettingsTable):
-    """One row per attribute.
+    """One row per attribute."""
 
-    Signals:
-        filled: an entry that :meth:`edit_fact` began was ended by Return: the person goes on.
-    """
-
-    filled = Signal()
+    filled = Signal()  # an entry that :meth:`edit_fact` began was ended by Return: the person goes on
 
     def __init__(self, session: Session) -> None:
         self._filling = False
@@ -453,9 +402,7 @@ class AttributeTable(SettingsTable):
         session = self.attributes.session
         back = self.attributes.column_at(self.currentIndex().row()).action == "drop"
         fitting = [c for c in columns if (c.action == "drop") == back]
-        made = {
-            c.name: protect_changes(c, self.attributes.kind_of(c.name)) if back else {"action": "drop"} for c in fitting
-        }
+        made = {c.name: protect_changes(c, session.kind_of(c.name)) if back else {"action": "drop"} for c in fitting}
         named = of_all(fitting)
         words = tr("protect {columns}", columns=named) if back else tr("drop {columns}", columns=named)
         session.edit(words, session.plan.with_columns(made))
@@ -463,7 +410,7 @@ class AttributeTable(SettingsTable):
     def _take_role(self, role: str | None) -> None:
         session, columns = self.attributes.session, self._selected()
         if columns:
-            session.edit(*role_edit(session.plan, columns, role, self.attributes.kind_of))
+            session.edit(*role_edit(session.plan, columns, role, session.kind_of))
 
     def _take_target(self) -> None:
         session, current = self.attributes.session, self.currentIndex()
@@ -472,7 +419,7 @@ class AttributeTable(SettingsTable):
             if column.role == "target":
                 session.set_target(None)
             else:
-                session.edit(*role_edit(session.plan, (column,), "target", self.attributes.kind_of))
+                session.edit(*role_edit(session.plan, (column,), "target", session.kind_of))
 
     def paste_block(self, rows: Sequence[int], column: int, block: Sequence[Sequence[str]]) -> str:
         """Take a block over the facts of the columns, of which none lies beyond the upper bound."""
@@ -502,7 +449,6 @@ class AttributeTable(SettingsTable):
         return QModelIndex()
 
     def edit_fact(self, index: QModelIndex) -> None:
-        """Begin to edit a fact."""
         if index.isValid():
             self.setFocus()
             self.setCurrentIndex(index)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
-from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
 
 from workbench.data.schema import Attribute
 from workbench.gui.pages.data.attribute_table import AttributeModel, Histogram
@@ -81,6 +82,13 @@ CHOSEN = {
 """What the Edit menu says of a fact that is chosen from a list."""
 
 HOW_MANY = tr_later("how many values")
+TITLES = {
+    "missing": tr_later("if a value is missing"),
+    "date_order": tr_later("day or month first"),
+    "other": tr_later("if a value is not listed"),
+    "cells": HOW_MANY,
+    "domain": tr_later("what it can be"),
+}
 
 REPLACED = tr_later(
     "Invalid values are replaced: a missing one is kept as ‘missing’ (“replace invalid values”, below the table)"
@@ -88,20 +96,15 @@ REPLACED = tr_later(
 
 
 class ReadingFacts(QWidget):
-    """One line of fields, each with its words above it; only those that mean something for the kind are shown.
+    """One line of fields, each with its words above it; only those that mean something for the kind are shown."""
 
-    Signals:
-        list_asked: the person wants to edit the list of values.
-    """
-
-    list_asked = Signal()
+    list_asked = Signal()  # the person wants to edit the list of values
 
     def __init__(self, session: Session, attributes: AttributeModel) -> None:
         super().__init__()
         self._session, self._attributes = session, attributes
         self._column: DraftColumn | None = None
         self._edited: tuple[DraftColumn, ...] = ()
-        self._others: list[str] = []
         self.missing = named(ChoiceBox(), "fact_missing", tr("What a missing value means"), tr(HELP["missing"]))
         self.order = named(ChoiceBox(), "fact_date_order", tr("Day or month first"), tr(HELP["date_order"]))
         self.other = named(ChoiceBox(), "fact_other", tr("What a value that is not listed becomes"), tr(HELP["other"]))
@@ -109,33 +112,24 @@ class ReadingFacts(QWidget):
         self.other.setLineEdit(self.other_field)
         self.other.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.cells = named(QLineEdit(), "fact_cells", tr("How many values it is rounded to"), tr(HELP["cells"]))
-        self.values = button(tr("List of values…"), "fact_values", tip=tr(HELP["domain"]))
+        values = button(tr("List of values…"), "fact_values", tip=tr(HELP["domain"]), press=self.list_asked)
         self.problem = label("", "problem", wrap=True, name="fact_problem")
-        self.missing.activated.connect(lambda: self._choose("missing", self.missing))
-        self.order.activated.connect(lambda: self._choose("date_order", self.order))
+        self.missing.activated.connect(lambda: self._choose("missing"))
+        self.order.activated.connect(lambda: self._choose("date_order"))
         self.other.activated.connect(self._take_other)
         self.other_field.editingFinished.connect(self._take_other)
         self.cells.editingFinished.connect(self._take_cells)
-        self.values.clicked.connect(self.list_asked)
-        self._parts = {
-            "missing": (tr("if a value is missing"), self.missing),
-            "date_order": (tr("day or month first"), self.order),
-            "other": (tr("if a value is not listed"), self.other),
-            "cells": (tr(HOW_MANY), self.cells),
-            "domain": (tr("what it can be"), self.values),
-        }
-        self._holders: dict[str, QWidget] = {}
-        self._titles: dict[str, QLabel] = {}
-        for key, (words, field) in self._parts.items():
-            title = label(words, "muted")
-            title.setToolTip(tr(HELP[key]))
-            title.setBuddy(field)
-            self._titles[key] = title
-            self._holders[key] = panel(stack(title, field, spacing=2))
+        fields: tuple[QWidget, ...] = self.missing, self.order, self.other, self.cells, values
+        self._fields = dict(zip(TITLES, fields, strict=True))
+        self._titles = {fact: label(tr(words), "muted") for fact, words in TITLES.items()}
+        self._holders = {fact: panel(stack(self._titles[fact], self._fields[fact], spacing=2)) for fact in TITLES}
+        for fact, field in self._fields.items():
+            self._titles[fact].setToolTip(tr(HELP[fact]))
+            self._titles[fact].setBuddy(field)
             field.setMinimumWidth(0)
-            self._holders[key].hide()  # all five side by side would widen the window for good
-        fields = lines(*((holder, WIDTH) for holder in self._holders.values()), None)
-        self.setLayout(stack(fields, self.problem, spacing=2))
+            self._holders[fact].hide()  # all five side by side would widen the window for good
+        shown = lines(*((holder, WIDTH) for holder in self._holders.values()), None)
+        self.setLayout(stack(shown, self.problem, spacing=2))
         self._fit()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
@@ -167,19 +161,15 @@ class ReadingFacts(QWidget):
 
     def focus_on(self, fact: str) -> None:
         """Go to the field of a fact that is still open, and show what there is to choose."""
-        field = self._parts[fact][1]
+        field = self._fields[fact]
         field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         if isinstance(field, QComboBox):
             QTimer.singleShot(0, field, field.showPopup)  # once the card has its place
 
     def retranslate(self) -> None:
         """Say the lists again once everything is: among them are values of the table, which no language changes."""
-        QTimer.singleShot(0, self, self._fill_again)
-
-    def _fill_again(self) -> None:
-        self._others = []
         if self._column is not None:
-            self.show_column(self._column, self._edited)
+            QTimer.singleShot(0, self, partial(self.show_column, self._column, self._edited))
 
     # -- filling in -----------------------------------------------------------------------------------------------
 
@@ -189,18 +179,9 @@ class ReadingFacts(QWidget):
         mark_wrong(combo, present == OPEN)
 
     def _fill_other(self, column: DraftColumn) -> None:
-        listed = [self._unlisted(), *(column.domain or ())]
-        if column.other is not None and column.other not in listed:
-            listed.append(column.other)
-        if self._others != listed:
-            self._others = listed
-            self.other.clear()
-            self.other.addItems(listed)
-        self.other.setCurrentIndex(0 if column.other is None else listed.index(column.other, 1))
-
-    def _unlisted(self) -> str:
-        """Return what becomes of a value that is not listed, where no value collects it."""
-        return tr(COUNTS_AS_MISSING) if self._session.plan.replaces_invalid else tr(REFUSED)
+        unlisted = tr(COUNTS_AS_MISSING) if self._session.plan.replaces_invalid else tr(REFUSED)
+        values = dict.fromkeys((*(column.domain or ()), *([] if column.other is None else [column.other])))
+        self.other.offer([(unlisted, None), *((value, value) for value in values)], column.other)
 
     def _show_cells(self, column: DraftColumn) -> None:
         self.cells.setText("" if column.cells is None else str(column.cells))
@@ -216,21 +197,16 @@ class ReadingFacts(QWidget):
             title = (
                 tr("values at most, steps of {step}", step=step) if fewer else tr("values, steps of {step}", step=step)
             )
-            self.cells.setToolTip(
-                tr(
-                    "{help}. Now: {values} in steps of {step}.",
-                    help=tr(HELP["cells"]),
-                    values=count(made.cells.size, "value"),
-                    step=step,
-                )
-            )
+            values = count(made.cells.size, "value")
+            now = tr("{help}. Now: {values} in steps of {step}.", help=tr(HELP["cells"]), values=values, step=step)
+            self.cells.setToolTip(now)
         self._titles["cells"].setText(title)
 
     # -- taking ---------------------------------------------------------------------------------------------------
 
-    def _choose(self, fact: str, combo: QComboBox) -> None:
-        assert self._column is not None
-        self._edit(lambda columns: tr(CHOSEN[fact], columns=columns), **{fact: combo.currentData()})
+    def _choose(self, fact: str) -> None:
+        chosen = {"missing": self.missing, "date_order": self.order}[fact].currentData()
+        self._edit(lambda columns: tr(CHOSEN[fact], columns=columns), **{fact: chosen})
 
     def _take_other(self) -> None:
         if self._column is None or not self.other.isVisible():
@@ -309,21 +285,13 @@ DECLARE_BELOW = {
 
 
 class AttributeDetail(DetailCard):
-    """Follows the attribute that is selected in the table.
+    """Follows the attribute that is selected in the table."""
 
-    Signals:
-        list_asked: (name) the person wants to edit the list of values of that attribute.
-        dialect_asked: the person wants to state how the file is written.
-        drop_asked: the person wants to leave the selected attributes out, or to have them back.
-        rows_asked: the person wants to say how many rows belong to one person at most.
-        find_asked: (columns) the person wants a release to find their values or bounds.
-    """
-
-    list_asked = Signal(str)
-    dialect_asked = Signal()
-    rows_asked = Signal()
-    drop_asked = Signal()
-    find_asked = Signal(object)
+    list_asked = Signal(str)  # (name) the person wants to edit the list of values of that attribute
+    dialect_asked = Signal()  # the person wants to state how the file is written
+    rows_asked = Signal()  # the person wants to say how many rows belong to one person at most
+    drop_asked = Signal()  # the person wants to leave the selected attributes out, or to have them back
+    find_asked = Signal(object)  # (columns) the person wants a release to find their values or bounds
 
     def __init__(self, session: Session, attributes: AttributeModel) -> None:
         super().__init__(HEIGHT, PICTURE)
@@ -344,10 +312,10 @@ class AttributeDetail(DetailCard):
         self._take = button(tr("Use values found"), "take_from_data", tip=tr(FROM_DATA), press=self._use_found)
         self._find = button(tr("Find privately…"), "find_privately", tip=tr(FIND))
         self._find.clicked.connect(lambda: self.find_asked.emit(self._edited()))
-        self._target = button(tr("Use as target"), "detail_target", tip=tr("Make it the column that models predict"))
-        self._target.clicked.connect(self._toggle_target)
-        self._drop = button(tr("Drop it"), "detail_drop", tip=tr("Leave the column out of what is released"))
-        self._drop.clicked.connect(lambda: self.drop_asked.emit())
+        tip = tr("Make it the column that models predict")
+        self._target = button(tr("Use as target"), "detail_target", tip=tip, press=self._toggle_target)
+        tip = tr("Leave the column out of what is released")
+        self._drop = button(tr("Drop it"), "detail_drop", tip=tip, press=self.drop_asked)
         self._bars = Histogram(session)
         for press in (self._take, self._find, self._target, self._drop):
             once(press)
@@ -362,15 +330,14 @@ class AttributeDetail(DetailCard):
         attributes.dataChanged.connect(self.refresh)
 
     def show_attribute(self, at: int) -> None:
-        """Show the attribute in row ``at`` of the table."""
         self._at = at
         self.refresh()
 
     def refresh(self) -> None:
         if not 0 <= self._at < self._attributes.rowCount():
             return
-        column, profile = self._attributes.column_at(self._at), self._attributes.profile_at(self._at)
-        edited = self._edited()
+        column, edited = self._column(), self._edited()
+        profile = self._session.profile_of(column.name)
         others = len(edited) - 1
         self._name.set_whole(
             tr("{name} and {others} more", name=column.name, others=tr_number(others, ",")) if others else column.name
@@ -425,7 +392,7 @@ class AttributeDetail(DetailCard):
         columns = [c for c in self._edited() if c.protected]
         made, failed = {}, []
         for column in columns:
-            profile = self._session.opened.profiles.get(column.name) if self._session.opened else None
+            profile = self._session.profile_of(column.name)
             if profile is None:
                 continue
             try:

@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import dataclasses
 import zipfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QLineEdit, QScrollArea, QSizePolicy, QWidget
+from PySide6.QtWidgets import QComboBox, QGridLayout, QLineEdit, QSizePolicy, QWidget
 
 from workbench.data.csv.options import Dialect, ReadOptions
 from workbench.data.reading import doubted, options_of
-from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenTable
 from workbench.gui.style.language import tr, tr_later, tr_number
-from workbench.gui.widgets.basic import Card, Elided, badge, button, empty, label, look, named, once, row, say, stack
+from workbench.gui.widgets.basic import (
+    Card,
+    Elided,
+    badge,
+    button,
+    empty,
+    label,
+    named,
+    once,
+    row,
+    say,
+    scrolled,
+    stack,
+)
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.parameter_form import Form
 from workbench.jobs import CancelToken, Job
@@ -40,33 +52,16 @@ REPLACE = tr_later(
 )
 
 LINE = 22
-
-CONTEXT = 2
-"""Lines before and after the one in question."""
-
+CONTEXT = 2  # lines before and after the one in question
 LONGEST = 400
-BAD_LINES_KEY = "bad-lines"
 
 
-@dataclass(frozen=True)
-class FileLine:
+class FileLine(NamedTuple):
     """One line of a text file. Private."""
 
     number: int
     text: str
     bad: bool
-
-
-def show_lines(
-    source: str, error: BaseException, encoding: str | None, jobs: JobCenter, apply: Callable[[list[FileLine]], None]
-) -> JobHandle | None:
-    """Read the lines around the one that ``error`` names; ``None`` where it names none."""
-    number = error.line if isinstance(error, WorkbenchError) else None
-    if number is None:
-        return None
-    job = Job(tr("Looking at the file"), lambda emit, cancel: lines_near(Path(source), number, encoding, cancel))
-    # Where even that fails, the error itself has been shown: there is nothing to add to it.
-    return jobs.start(job, key=BAD_LINES_KEY, shown=False, on_result=apply, on_failure=lambda failure: apply([]))
 
 
 def lines_near(path: Path, number: int, encoding: str | None, cancel: CancelToken) -> list[FileLine]:
@@ -95,36 +90,22 @@ def _decoded(line: str, encoding: str | None) -> str:
 
 
 class BadLines(Card):
-    """Some lines of the file with their numbers; hidden while there are none.
+    """Some lines of the file with their numbers; hidden while there are none."""
 
-    Signals:
-        replace_asked: the person wants rows with another number of cells to count as empty.
-    """
-
-    replace_asked = Signal()
+    replace_asked = Signal()  # the person wants rows with another number of cells to count as empty
 
     def __init__(self) -> None:
         super().__init__(spacing=8)
         named(self, "bad_lines", tr("Lines of the file that could not be read"))
         self._source = ""
-        self._grid = QGridLayout()
-        self._grid.setContentsMargins(8, 8, 8, 8)
-        self._grid.setHorizontalSpacing(12)
-        self._grid.setVerticalSpacing(4)
-        self._grid.setColumnStretch(2, 1)
-        self._lines = look(QWidget(), "clear")
-        self._lines.setLayout(self._grid)
-        self._area = area = QScrollArea()
-        area.setWidget(self._lines)
-        area.setWidgetResizable(True)
-        area.setFrameShape(QFrame.Shape.NoFrame)
+        self._grid = _listing(8)
+        self._area = area = scrolled(self._grid, "bad_lines_area", sideways=True)
         area.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        edit = button(
-            tr("Open the file"), "bad_lines_open", tip=tr("Open it in the program that this computer uses for it")
-        )
+        tip = tr("Open it in the program that this computer uses for it")
+        edit = button(tr("Open the file"), "bad_lines_open", tip=tip)
         edit.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(self._source)))
-        self._replace = once(button(tr("Replace invalid values"), "bad_lines_replace", tip=tr(REPLACE)))
-        self._replace.clicked.connect(self.replace_asked)
+        verb = tr("Replace invalid values")
+        self._replace = once(button(verb, "bad_lines_replace", tip=tr(REPLACE), press=self.replace_asked))
         self.body.addLayout(row(label(tr("Where it went wrong"), "heading"), None, badge()))
         self.body.addWidget(area)
         self.body.addLayout(row((label(tr(HELP), "muted", wrap=True), 1), self._replace, edit, spacing=12))
@@ -138,11 +119,8 @@ class BadLines(Card):
         for at, line in enumerate(lines):
             kind, number = "danger" if line.bad else "muted", tr_number(line.number, ",")
             text = label(line.text, "danger" if line.bad else "", name=f"bad_line_{line.number}")
-            text.setAccessibleName(
-                tr("Line {number}, the one that is wrong: {text}", number=number, text=line.text)
-                if line.bad
-                else tr("Line {number}: {text}", number=number, text=line.text)
-            )
+            wrong = tr("Line {number}, the one that is wrong: {text}", number=number, text=line.text)
+            text.setAccessibleName(wrong if line.bad else tr("Line {number}: {text}", number=number, text=line.text))
             text.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
             sign = label("✕" if line.bad else "", kind)
             for column, part in enumerate((sign, label(tr("line {number}", number=number), kind), text)):
@@ -150,6 +128,16 @@ class BadLines(Card):
         self._grid.setRowStretch(len(lines), 1)
         self._area.setFixedHeight(LINE * len(lines) + 28)  # with room for the bar below long lines
         self.setVisible(bool(lines))
+
+
+def _listing(margin: int) -> QGridLayout:
+    """Return a grid for lines of three parts, of which the last takes what is left."""
+    grid = QGridLayout()
+    grid.setHorizontalSpacing(12)
+    grid.setVerticalSpacing(4)
+    grid.setContentsMargins(margin, margin, margin, margin)
+    grid.setColumnStretch(2, 1)
+    return grid
 
 
 TITLES = {
@@ -192,25 +180,17 @@ def stated_words(name: str, mark: str) -> str:
 
 
 class ReadingCandidates(QWidget):
-    """For each doubt its candidates, one a line: a button that states it, and some cells as it reads them.
+    """For each doubt its candidates, one a line: a button that states it, and some cells as it reads them."""
 
-    Signals:
-        chosen: (attribute of the options, value)
-    """
-
-    chosen = Signal(str, str)
+    chosen = Signal(str, str)  # (attribute of the options, value)
 
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("reading_candidates")
-        self._grid = QGridLayout(self)
-        self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setHorizontalSpacing(12)
-        self._grid.setVerticalSpacing(4)
-        self._grid.setColumnStretch(2, 1)
+        self._grid = _listing(0)
+        self.setLayout(self._grid)
 
     def show_doubts(self, doubts: Sequence[Doubt]) -> None:
-        """Show the candidates of ``doubts`` in place of the former ones."""
         empty(self._grid)
         listed = [(doubt, candidate) for doubt in doubts for candidate in doubt.candidates]
         for line, (doubt, candidate) in enumerate(listed):
@@ -239,8 +219,7 @@ class ReadingCandidates(QWidget):
         self._grid.addWidget(shown, line, 2)
 
 
-CHOOSERS = {"sheet": tr_later("Sheet"), "member": tr_later("Member")}
-"""What chooses between the tables of one file, and what it is called."""
+CHOOSERS = {"sheet": tr_later("Sheet"), "member": tr_later("Member")}  # what chooses between the tables of one file
 LEFT_OPEN = {
     **dict.fromkeys(ReadOptions.declared(), tr_later("automatic")),
     "comment": tr_later("none"),
@@ -311,15 +290,10 @@ TEXT = (
 
 
 class DialectForm(Card):
-    """Asks for what the reader should not guess, and has what it guessed confirmed.
+    """Asks for what the reader should not guess, and has what it guessed confirmed."""
 
-    Signals:
-        read_again: (ReadOptions)
-        left: the person wants to leave it as it is.
-    """
-
-    read_again = Signal(object)
-    left = Signal()
+    read_again = Signal(object)  # (ReadOptions)
+    left = Signal()  # the person wants to leave it as it is
 
     def __init__(self, jobs: JobCenter) -> None:
         super().__init__(spacing=12)
@@ -327,16 +301,15 @@ class DialectForm(Card):
         self.bad_lines = BadLines()
         named(self, "dialect_form", tr("How the file is written"))
         self.form = Form("dialect", ReadOptions, titles=TITLES, given=dict.fromkeys(CHOOSERS), across=2)
-        tip = tr("The file holds several tables: choose the one to read")
-        self.part = named(ChoiceBox(), "dialect_part", tip=tip)
+        self.part = named(ChoiceBox(), "dialect_part", tip=tr("The file holds several tables: choose the one to read"))
         self.part.activated.connect(self._choose_part)
         self._part_title = label("", name="dialect_part_title")
         self._part_title.setBuddy(self.part)
         self._chooser = ""
         self.candidates = ReadingCandidates()
         self.candidates.chosen.connect(self._choose)
-        self._again = button(tr("Read again"), "dialect_read_again", tip=tr("Read the file as stated here"))
-        self._again.clicked.connect(self._ask)
+        tip = tr("Read the file as stated here")
+        self._again = button(tr("Read again"), "dialect_read_again", tip=tip, press=self._ask)
         self._leave = button(tr("Leave as it is"), "dialect_leave", press=self.left)
         self._opened: OpenTable | None = None
         self._doubts = label("", "warn", wrap=True, name="dialect_doubts")
@@ -353,19 +326,15 @@ class DialectForm(Card):
         self._opened = opened
         self.bad_lines.hide()
         facts = opened.table.facts if opened is not None else None
-        self._show_fields(facts.options if facts is not None else ())
-        self._show_parts(facts.option if facts else "", facts.parts if facts else (), facts.part if facts else "")
+        self.form.show_only((facts.options if facts is not None else ()) or TEXT)
+        self._show_parts(*((facts.option, facts.parts, facts.part) if facts is not None else ("", (), "")))
         self._show_options(opened.options if opened is not None else None)
-        doubts = doubts_in_words(opened.table) if opened is not None else ""
-        by_a_row = opened is not None and any(doubt.by_a_row for doubt in opened.table.doubts)
-        say(self._doubts, tr(BY_A_ROW if by_a_row else BY_THE_FILE, doubts=doubts) if doubts else "")
-        self.candidates.show_doubts(opened.table.doubts if opened is not None else ())
+        doubts = opened.table.doubts if opened is not None else ()
+        words = BY_A_ROW if any(doubt.by_a_row for doubt in doubts) else BY_THE_FILE
+        say(self._doubts, tr(words, doubts=doubts_in_words(opened.table)) if opened is not None and doubts else "")
+        self.candidates.show_doubts(doubts)
         self._leave.setVisible(not doubts)
         self._show_guess(opened)
-
-    def _show_fields(self, options: tuple[str, ...]) -> None:
-        """Show the fields that mean something for the file; all of a text file where that is not known."""
-        self.form.show_only(options or TEXT)
 
     def _show_parts(self, option: str, parts: Sequence[str], part: str) -> None:
         """Offer the tables of a file, where there are several."""
@@ -396,16 +365,14 @@ class DialectForm(Card):
         guess = options_of(dialect) if dialect is not None else {}
         for name in TITLES:
             field = self.form.field(name)
-            words = (
-                tr("guessed: {mark}", mark=mark_words(guess[name])) if name in guess else tr(LEFT_OPEN.get(name, ""))
-            )
+            left = tr(LEFT_OPEN.get(name, ""))
+            words = tr("guessed: {mark}", mark=mark_words(guess[name])) if name in guess else left
             if isinstance(field, QLineEdit):
                 field.setPlaceholderText(words)
             elif isinstance(field, QComboBox):
                 field.setItemText(0, words)
 
     def confirm(self) -> None:
-        """State what was guessed, as it was guessed."""
         assert self._opened is not None
         stated: dict[str, Any] = doubted(self._opened.table)
         self.read_again.emit(dataclasses.replace(self._opened.options or ReadOptions(), **stated))
@@ -424,7 +391,7 @@ class DialectForm(Card):
         Where another of its tables is ``opened``, those can still be chosen.
         """
         self.show_table(None)
-        self._show_fields(options_by_name(source))
+        self.form.show_only(options_by_name(source) or TEXT)
         self._show_options(options)
         facts = opened.table.facts if opened is not None and opened.source == source else None
         if facts is not None and facts.option:
@@ -438,17 +405,21 @@ class DialectForm(Card):
                 on_result=lambda found: self._show_parts("member", found, ""),
                 on_failure=lambda failure: None,  # the error itself has been shown
             )
-        encoding = options.encoding if options is not None else None
-        ways = error.remedies if isinstance(error, WorkbenchError) else ()
-        replaceable = any(way.kind == REPLACE_INVALID for way in ways)
+        if isinstance(error, WorkbenchError) and error.line is not None:
+            self._show_lines(source, error, options.encoding if options is not None else None)
+
+    def _show_lines(self, source: str, error: WorkbenchError, encoding: str | None) -> None:
+        number, replaceable = error.line, any(way.kind == REPLACE_INVALID for way in error.remedies)
+        assert number is not None
 
         def show(lines: list[FileLine]) -> None:
             self.bad_lines.show_lines(source, lines, replaceable=replaceable)
 
-        show_lines(source, error, encoding, self._jobs, show)
+        job = Job(tr("Looking at the file"), lambda emit, cancel: lines_near(Path(source), number, encoding, cancel))
+        # Where even that fails, the error itself has been shown: there is nothing to add to it.
+        self._jobs.start(job, key="bad-lines", shown=False, on_result=show, on_failure=lambda failure: show([]))
 
     def options(self) -> ReadOptions | None:
-        """Return what is stated in the form, ``None`` where it is no valid statement."""
         value = self.form.value()
         return value if isinstance(value, ReadOptions) else None
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QToolButton
 
 from workbench.gui.session.draft import DraftPlan
-from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import look, named
@@ -23,14 +23,7 @@ KEY = "dictionary"
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import makes of a draft.
-
-    Attributes:
-        title: the file.
-        plan: the draft with what it declares.
-        columns: how many columns it declares something of.
-        unknown: one sentence about columns that the table does not have, or empty.
-    """
+    """What an import of the file ``title`` makes of a draft, of how many columns, and which the table does not have."""
 
     title: str
     plan: DraftPlan
@@ -38,27 +31,10 @@ class Imported:
     unknown: str
 
 
-def import_dictionary(
-    path: Path, plan: DraftPlan, jobs: JobCenter, session: Session, apply: Callable[[DraftPlan, Imported], None]
-) -> JobHandle:
-    """Read ``path`` over ``plan``; a file that is wrong anywhere changes nothing and is reported."""
-    profiles = session.opened.profile if session.opened is not None else ()
-    kinds = {p.name: p.kind for p in profiles}
-
-    def work(emit: Emit, cancel: CancelToken) -> Imported:
-        return declared(path, plan, kinds)
-
-    job = Job(tr("Importing"), work, about=path.name)
-    return jobs.start(job, key=KEY, on_result=lambda made: apply(plan, made), on_failure=session.report)
-
-
 def declared(path: Path, plan: DraftPlan, kinds: Mapping[str, str]) -> Imported:
     """Return ``plan`` with what the dictionary in ``path`` declares; runs in a worker.
 
-    Args:
-        path: the dictionary.
-        plan: the draft as it is.
-        kinds: the kind that each column seems to have, for one that comes back and of which no kind is declared.
+    A column that comes back without a declared kind takes the one of ``kinds``, which it seems to have.
 
     Raises:
         InputError: the file is wrong, or contradicts what the plan declares.
@@ -90,29 +66,6 @@ def declared(path: Path, plan: DraftPlan, kinds: Mapping[str, str]) -> Imported:
     return Imported(path.name, result, len(made), as_sentence(stated))
 
 
-def export_dictionary(path: Path, plan: DraftPlan, jobs: JobCenter, session: Session) -> JobHandle:
-    """Write what ``plan`` declares; what was read off the rows is left out, and the person is informed."""
-
-    def work(emit: Emit, cancel: CancelToken) -> tuple[str, ...]:
-        from workbench.release.atomic import write_output
-        from workbench.sanitize.data_dictionary import write_dictionary
-
-        text, left_out = write_dictionary(plan.writable().to_raw()["column"])
-        write_output(path, text.encode())
-        return left_out
-
-    def notify(left_out: tuple[str, ...]) -> None:
-        from workbench.sanitize.data_dictionary import left_out_in_words
-
-        stated = left_out_in_words(left_out)
-        more = tr_sentence(as_sentence(stated)) if stated else ""
-        said = tr("Exported {name}.", name=path.name)
-        session.notify("warning" if stated else "info", f"{said} {more}".rstrip())
-
-    job = Job(tr("Exporting"), work, about=path.name)
-    return jobs.start(job, key=KEY, on_result=notify, on_failure=session.report)
-
-
 TIP = tr_later(
     "A CSV with the header name,role,kind,lower,upper,values,missing,date_order: what is publicly known of each "
     "column. Dates as 1990-12-31, values separated by |, missing as refuse or own-value, date_order as day-first or "
@@ -133,31 +86,27 @@ class DictionaryMenu(QToolButton):
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self)
         menu.setToolTipsVisible(True)
-        for name, words, tip, act in (
-            (
-                "import",
-                tr("Import a data dictionary…"),
-                tr("Declare what a CSV says of the columns, as one step"),
-                self._import,
-            ),
-            (
-                "export",
-                tr("Export as a data dictionary…"),
-                tr("Write what is declared into a CSV, to edit or to keep"),
-                self._export,
-            ),
-        ):
-            action = QAction(words, self)
-            action.setObjectName(f"dictionary_{name}")
-            action.setToolTip(tip)
-            action.triggered.connect(lambda _checked, act=act: act())
-            menu.addAction(action)
         self.setMenu(menu)
+        self._add("import", tr("Import a data dictionary…"), tr("Declare what a CSV says of the columns, as one step"))
+        self._add(
+            "export", tr("Export as a data dictionary…"), tr("Write what is declared into a CSV, to edit or to keep")
+        )
+
+    def _add(self, name: str, words: str, tip: str) -> None:
+        action = self.menu().addAction(words)
+        action.setObjectName(f"dictionary_{name}")
+        action.setToolTip(tip)
+        action.triggered.connect(self._import if name == "import" else self._export)
 
     def _import(self) -> None:
-        path = ask_for_file(self, "dictionary", folder=self._session.folder)
-        if path:
-            import_dictionary(Path(path), self._session.plan, self._jobs, self._session, self._take)
+        """Read a file over the plan; one that is wrong anywhere changes nothing and is reported."""
+        session, plan, opened = self._session, self._session.plan, self._session.opened
+        given = ask_for_file(self, "dictionary", folder=session.folder)
+        if not given:
+            return
+        path, kinds = Path(given), {p.name: p.kind for p in (opened.profile if opened is not None else ())}
+        job = Job(tr("Importing"), lambda emit, cancel: declared(path, plan, kinds), about=path.name)
+        self._jobs.start(job, key=KEY, on_result=partial(self._take, plan), on_failure=session.report)
 
     def _take(self, before: DraftPlan, made: Imported) -> None:
         if self._session.plan != before:
@@ -168,9 +117,28 @@ class DictionaryMenu(QToolButton):
         self._session.notify("warning" if made.unknown else "info", f"{stated} {tr_sentence(made.unknown)}".rstrip())
 
     def _export(self) -> None:
-        opened = self._session.opened
+        """Write what the plan declares; what was read off the rows is left out, and the person is informed."""
+        session, plan, opened = self._session, self._session.plan, self._session.opened
         assert opened is not None
         suggested = Path(opened.folder, f"{Path(opened.title).stem}-dictionary.csv")
-        path = ask_where_to_save(self, tr("Export as a data dictionary"), str(suggested), DICTIONARIES)
-        if path:
-            export_dictionary(Path(path), self._session.plan, self._jobs, self._session)
+        given = ask_where_to_save(self, tr("Export as a data dictionary"), str(suggested), DICTIONARIES)
+        if not given:
+            return
+        path = Path(given)
+
+        def work(emit: Emit, cancel: CancelToken) -> str:
+            from workbench.release.atomic import write_output
+            from workbench.sanitize.data_dictionary import left_out_in_words, write_dictionary
+
+            text, left_out = write_dictionary(plan.writable().to_raw()["column"])
+            write_output(path, text.encode())
+            return left_out_in_words(left_out)
+
+        def notify(left_out: str) -> None:
+            said = tr("Exported {name}.", name=path.name)
+            more = tr_sentence(as_sentence(left_out))
+            session.notify("warning" if left_out else "info", f"{said} {more}".rstrip())
+
+        self._jobs.start(
+            Job(tr("Exporting"), work, about=path.name), key=KEY, on_result=notify, on_failure=session.report
+        )

@@ -17,9 +17,7 @@ from workbench.gui.widgets.basic import Card, Elided, badge, button, label, mark
 from workbench.gui.widgets.formatting import count
 from workbench.params import ParameterError
 
-BREAK = "↵"
-"""Shows a line break within a value."""
-
+BREAK = "↵"  # shows a line break within a value
 SIDE = 288
 HELP = tr_later(
     "One value per line, exactly as the table writes it: capital letters and spaces count. A "
@@ -30,19 +28,12 @@ PUBLIC = tr_later("Everybody may know this list, whatever these rows contain")
 
 @dataclass(frozen=True)
 class Listed:
-    """What is in the editor.
+    """What is in the editor."""
 
-    Attributes:
-        values: the different values in the order of their first line.
-        twice: those that are in more than one line.
-        spaced: those that begin or end with a space.
-        with_commas: lines that hold a comma, a semicolon or a tab, of which each part may be meant as a value.
-    """
-
-    values: tuple[str, ...]
-    twice: tuple[str, ...]
-    spaced: tuple[str, ...]
-    with_commas: int
+    values: tuple[str, ...]  # the different values in the order of their first line
+    twice: tuple[str, ...]  # those that are in more than one line
+    spaced: tuple[str, ...]  # those that begin or end with a space
+    with_commas: int  # lines that hold a comma, a semicolon or a tab, of which each part may be meant as a value
 
 
 def listed(text: str) -> Listed:
@@ -59,15 +50,10 @@ def listed(text: str) -> Listed:
 
 
 class DomainEditor(Card):
-    """Edits the list of one attribute; nothing is taken before the button is pressed.
+    """Edits the list of one attribute; nothing is taken before the button is pressed."""
 
-    Signals:
-        taken: (name, values, origin) the list is to be declared.
-        left: the person is done, or thought better of it.
-    """
-
-    taken = Signal(str, object, str)
-    left = Signal()
+    taken = Signal(str, object, str)  # (name, values, origin) the list is to be declared
+    left = Signal()  # the person is done, or thought better of it
 
     def __init__(self) -> None:
         super().__init__(spacing=8)
@@ -87,26 +73,19 @@ class DomainEditor(Card):
         self._stated = label("", wrap=True, name="domain_told")
         self._outside = label("", wrap=True, name="domain_outside")
         self._warning = label(f"⚠ {tr(FROM_DATA)}", "warn", wrap=True, name="domain_warning")
-        self._public = named(
-            QCheckBox(tr("It is public knowledge")),
-            "domain_public",
-            tip=tr(
-                "{public}. Then the list is declared by you, and the certificate does not name it", public=tr(PUBLIC)
-            ),
-        )
+        public = tr(PUBLIC)
+        tip = tr("{public}. Then the list is declared by you, and the certificate does not name it", public=public)
+        self._public = named(QCheckBox(tr("It is public knowledge")), "domain_public", tip=tip)
         self._public.toggled.connect(self._look)
         self._problem = label("", "problem", wrap=True, name="domain_problem")
-        self._from = button(tr("Use values found"), "domain_from_data", tip=tr(FROM_DATA))
-        self._from.clicked.connect(self._take_from_data)
+        self._from = button(tr("Use values found"), "domain_from_data", tip=tr(FROM_DATA), press=self._take_from_data)
         self._tools = {
             key: button(tr(words), f"domain_{key}", tip=tr(tip), press=lambda _on, change=change: self._apply(change))
             for key, (words, tip, change) in TOOLS.items()
         }
         leave = button(tr("Cancel"), "domain_leave", tip=tr("Leave the list as it was (Esc)"), press=self.left)
-        self._take = button(
-            tr("Take this list"), "domain_take", "primary", tip=tr("Declare these values (Ctrl+Return)")
-        )
-        self._take.clicked.connect(self.take)
+        tip = tr("Declare these values (Ctrl+Return)")
+        self._take = button(tr("Take this list"), "domain_take", "primary", tip=tip, press=self.take)
         self._arrange(leave)
 
     def _arrange(self, leave: QWidget) -> None:
@@ -134,7 +113,6 @@ class DomainEditor(Card):
         self.text.setFocus()
 
     def take(self) -> None:
-        """Declare the list, where it is one."""
         if self._take.isEnabled():
             origin = "data" if self._warned() else "declared"
             self.taken.emit(self._name, listed(self.text.toPlainText()).values, origin)
@@ -201,14 +179,12 @@ class DomainEditor(Card):
         self._last = values or self._last
 
     def _say(self, found: Listed) -> None:
-        text = ""
+        text, fits = "", True
         try:
             NAMES.check(list(found.values), tr("the values of {name}", name=self._name))
         except ParameterError as error:
-            text = f"✕ {as_sentence(tr_sentence(error.what))}" if found.values else ""
-            self._take.setEnabled(False)
-        else:
-            self._take.setEnabled(True)
+            text, fits = f"✕ {as_sentence(tr_sentence(error.what))}" if found.values else "", False
+        self._take.setEnabled(fits)
         if len(found.values) == 1:
             text = tr("✕ One value alone says nothing of anybody: list at least two, or drop the column.")
         say(self._problem, text)

@@ -31,25 +31,17 @@ DATE_ORDERS = {
 }
 """What the button and the Edit menu say where the rows show the order of dates."""
 
-MOST = 2
-"""Lines that have room."""
+MOST = 2  # lines that have room
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """What accepting a suspicion does.
+    """What accepting a suspicion does."""
 
-    Attributes:
-        verb: the text of the button.
-        words: the step for the Edit menu.
-        changes: what differs of the column; empty where the person is led to where it is said.
-        leads: where to: ``dialect``, the form of how the file is read, or ``rows``, the maximum rows per person.
-    """
-
-    verb: str
-    words: str = ""
-    changes: dict[str, Any] = field(default_factory=dict)
-    leads: str = ""
+    verb: str  # the text of the button
+    words: str = ""  # the step for the Edit menu
+    changes: dict[str, Any] = field(default_factory=dict)  # of the column; empty where the person is led elsewhere
+    leads: str = ""  # to ``dialect``, the form of how the file is read, or ``rows``, the maximum rows per person
 
 
 def remedy(column: DraftColumn, profile: ColumnProfile, suspicion: Suspicion) -> Remedy | None:
@@ -100,13 +92,9 @@ def _suspicions(column: DraftColumn, profile: ColumnProfile | None) -> tuple[Sus
 
 
 class SuspicionLines(QWidget):
-    """At most two suspicions, those with a remedy first.
+    """At most two suspicions, those with a remedy first."""
 
-    Signals:
-        accepted: (Remedy) the person takes the suggestion.
-    """
-
-    accepted = Signal(object)
+    accepted = Signal(object)  # (Remedy) the person takes the suggestion
 
     def __init__(self) -> None:
         super().__init__()
@@ -131,7 +119,6 @@ class SuspicionLines(QWidget):
             suspicion, hint = found[at]
             reason = suspicion_text(suspicion)
             text.setText(f"⚠ {as_sentence(reason)}")
-            text.setAccessibleName(text.text())
             press.setVisible(hint is not None)
             if hint is not None:
                 press.setText(hint.verb)
@@ -153,7 +140,6 @@ ROLE_MEANING = {
     "sensitive": tr_later("Sensitive: must not be learned about any person."),
     "target": tr_later("Target: what models learn to predict from the other columns."),
 }
-"""What each role says, as one line."""
 
 ROLE_WORDS = (tr_later("identifier"), tr_later("quasi-identifier"), tr_later("sensitive"), tr_later("target"))
 """The roles, as they are translated where they are shown."""
@@ -252,8 +238,7 @@ def role_changes(column: DraftColumn, role: str | None, guessed: str) -> dict[st
     return {**protect_changes(column, guessed), "role": role} if back else {"role": role}
 
 
-Edit = tuple[str, DraftPlan]
-"""What the Edit menu says, and the plan after it."""
+Edit = tuple[str, DraftPlan]  # what the Edit menu says, and the plan after it
 
 FACT_EDITS = {
     "lower": tr_later("set the lower bound of {name}"),
@@ -265,24 +250,17 @@ FACT_EDITS = {
 def role_edit(plan: DraftPlan, columns: Sequence[DraftColumn], role: str | None, kind_of: Callable[[str], str]) -> Edit:
     """Return the plan in which columns have another role; a target is one column alone.
 
-    Args:
-        plan: the plan.
-        columns: the columns to change.
-        role: their role.
-        kind_of: the kind that a column seems to have, by its name.
+    One that comes back takes the kind that it seems to have, which ``kind_of`` returns by its name.
     """
     if role == "target":
         (column,) = columns
         back = protect_changes(column, kind_of(column.name)) if column.action == "drop" else {}
         made = plan.with_column(column.name, **back) if back else plan
         return tr("use {name} as target", name=column.name), made.with_target(column.name)
-    made = plan.with_columns({c.name: role_changes(c, role, kind_of(c.name)) for c in columns})
-    words = tr("call {columns} {role}", columns=of_all(columns), role=tr(role)) if role else _no_role(columns)
-    return words, made
-
-
-def _no_role(columns: Sequence[DraftColumn]) -> str:
-    return tr("call {columns} nothing special", columns=of_all(columns))
+    made, named = plan.with_columns({c.name: role_changes(c, role, kind_of(c.name)) for c in columns}), of_all(columns)
+    if role is None:
+        return tr("call {columns} nothing special", columns=named), made
+    return tr("call {columns} {role}", columns=named, role=tr(role)), made
 
 
 def kind_edit(plan: DraftPlan, columns: Sequence[DraftColumn], kind: str) -> Edit:
@@ -304,13 +282,9 @@ def fact_edit(plan: DraftPlan, column: DraftColumn, columns: Sequence[DraftColum
 
 
 def way_edit(plan: DraftPlan, columns: Sequence[DraftColumn], say: Callable[[str], str], **made: Any) -> Edit:
-    """Return the plan in which facts of how cells are read differ, in each column where they mean something.
+    """Return the plan in which the facts ``made`` of how cells are read differ, in each column that has them.
 
-    Args:
-        plan: the plan.
-        columns: the columns to change.
-        say: returns what the Edit menu says, given what it calls the columns.
-        made: the facts.
+    ``say`` returns what the Edit menu says, given what it calls the columns.
     """
     fitting = [c for c in columns if c.protected and c.kind and all(_has(c, fact) for fact in made)]
     return say(of_all(fitting)), plan.with_columns({c.name: made for c in fitting})

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QFormLayout, QLineEdit, QWidget
 
 from workbench.gui.gauges.cap_entry import raise_cap
 from workbench.gui.pages.data.facts import found_by_release
@@ -66,33 +66,20 @@ FILES = tr_later("CSV (*.csv)")
 
 @dataclass(frozen=True)
 class Wanted:
-    """What can be found of the columns that are selected.
+    """What can be found of the columns that are selected."""
 
-    Attributes:
-        category: columns of names.
-        number: columns of numbers.
-        unit: the column that identifies a person; empty where none does.
-    """
-
-    category: tuple[str, ...]
-    number: tuple[str, ...]
-    unit: str = ""
+    category: tuple[str, ...]  # columns of names
+    number: tuple[str, ...]  # columns of numbers
+    unit: str = ""  # the column that identifies a person; empty where none does
 
     @classmethod
     def of(cls, columns: Sequence[DraftColumn], plan: DraftPlan) -> Wanted:
-        """Return what can be found of ``columns``."""
         released = [column for column in columns if column.protected]
         named_so = tuple(c.name for c in released if c.kind == "category")
         numbers = tuple(c.name for c in released if c.kind in ("integer", "real"))
         return cls(named_so, numbers, plan.unit)
 
-    @property
-    def any(self) -> bool:
-        """Whether there is anything."""
-        return bool(self.category or self.number or self.unit)
-
     def request(self, *, persons: bool) -> Request:
-        """Return what is asked for."""
         from workbench.release.values_work import Asked as Request
 
         return Request(
@@ -143,24 +130,20 @@ class FindEntry(Entry):
         self._edited()
 
     def _arrange(self) -> None:
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 8, 0, 8)
-        for at, (key, field) in enumerate(self._fields.items()):
-            title = label(tr(WORDS[key]))
-            title.setBuddy(field)
-            grid.addWidget(title, at, 0)
-            grid.addWidget(field, at, 1)
-        if self._wanted.unit:
-            grid.addWidget(self.persons, 2, 0, 1, 2)
         chosen = self.output.chooser(
             lambda: ask_where_to_save(self, tr("Release into"), self.output.text(), tr(FILES)),
             tr("Choose the file to release into"),
             name="found_choose",
             text=tr("Choose…"),
         )
-        grid.addLayout(row(label(tr("Release into")), (self.output, 1), chosen), 3, 0, 1, 2)
-        grid.addWidget(self._told, 4, 0, 1, 2)
-        grid.addWidget(self._problem, 5, 0, 1, 2)
+        form = QFormLayout(self)
+        form.setContentsMargins(0, 8, 0, 8)
+        for key, field in self._fields.items():
+            form.addRow(tr(WORDS[key]), field)
+        form.addRow(self.persons)
+        form.addRow(row(label(tr("Release into")), (self.output, 1), chosen))
+        form.addRow(self._told)
+        form.addRow(self._problem)
 
     def _field(self, key: str, value: Decimal) -> QLineEdit:
         made = named(QLineEdit(tr_number(float(value), "g")), f"found_{key}", FIELDS[key].symbol, tr(WORDS[key]))
@@ -174,10 +157,8 @@ class FindEntry(Entry):
         Raises:
             ParameterError: a number is none.
         """
-        spent = {
-            key: exact(float(FIELDS[key].parse(typed(field.text()), FIELDS[key].symbol)))
-            for key, field in self._fields.items()
-        }
+        texts = {key: typed(field.text()) for key, field in self._fields.items()}
+        spent = {key: exact(float(FIELDS[key].parse(text, FIELDS[key].symbol))) for key, text in texts.items()}
         request = self._wanted.request(persons=self.persons.isChecked())
         return Chosen(request, spent["epsilon"], spent.get("delta", Decimal(0)))
 
@@ -192,7 +173,6 @@ class FindEntry(Entry):
         return foresee(_work_of(chosen, plan, self._rows), chosen, plan, self._rows, None)
 
     def problem(self) -> str:
-        """Return why it cannot be asked for; empty where it can."""
         try:
             self.foreseen()
         except ParameterError as error:
@@ -239,7 +219,7 @@ class FindValues:
         if hindered and page != "data":  # what is guessed of columns is not read
             session.notify("warning", hindered)
             return
-        if session.opened is None or not wanted.any or (self._handle is not None and self._handle.running):
+        if session.opened is None or wanted == Wanted((), ()) or (self._handle is not None and self._handle.running):
             return
         entry = FindEntry(session, self._jobs, wanted)
         about = [tr(ABOUT[key], columns=listed(names, 4)) for key in ABOUT if (names := getattr(wanted, key))]

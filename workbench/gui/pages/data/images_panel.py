@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QPixmap, QShowEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QWidget
 
 from workbench.data.images.read import ImageOptions
 from workbench.gui.pages.data.start import taken_words
@@ -29,12 +29,9 @@ if TYPE_CHECKING:
     from workbench.data.images.image_set import ClassSeen
     from workbench.deep.feature_cache import CacheState
 
-SHOWN = 40
-"""Classes that have a line; of more, the rest is counted in one."""
-
+SHOWN = 40  # classes that have a line; of more, the rest is counted in one
 LINE, THUMB, GAP = 44, 38, 4
-NAME, FIGURE = 120, 64
-"""Widths of the name and of the number in front of the pictures."""
+NAME, FIGURE = 120, 64  # widths of the name and of the number in front of the pictures
 
 
 class ClassSheet(QWidget):
@@ -46,23 +43,14 @@ class ClassSheet(QWidget):
         self._session = session
         self._seen: tuple[ClassSeen, ...] = ()
         self._drawn: dict[tuple[int, int], QPixmap] = {}
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         session.theme_changed.connect(self.update)
 
     def show_classes(self, seen: tuple[ClassSeen, ...]) -> None:
-        """Show other classes."""
         self._seen, self._drawn = seen, {}
         stated = ", ".join(f"{one.name}: {count(one.images, 'image')}" for one in seen[:SHOWN])
         self.setAccessibleName(tr("Private, not for release. Images of each class: {stated}", stated=stated))
-        self.setFixedHeight(LINE * self._lines + 4)
+        self.setFixedHeight(LINE * min(len(seen), SHOWN + 1) + 4)
         self.update()
-
-    @property
-    def _lines(self) -> int:
-        return min(len(self._seen), SHOWN) + (len(self._seen) > SHOWN)
-
-    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        return QSize(600, LINE * self._lines + 4)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         theme = self._session.theme
@@ -84,11 +72,9 @@ class ClassSheet(QWidget):
                 self._paint_pictures(painter, at, top)
             if len(self._seen) > SHOWN:
                 rest = self._seen[SHOWN:]
-                stated = tr(
-                    "{classes} with {images}",
-                    classes=count(len(rest), "more class", "more classes"),
-                    images=count(sum(r.images for r in rest), "image"),
-                )
+                images = count(sum(r.images for r in rest), "image")
+                classes = count(len(rest), "more class", "more classes")
+                stated = tr("{classes} with {images}", classes=classes, images=images)
                 painter.setPen(QColor(theme.muted))
                 painter.drawText(QRectF(0, LINE * SHOWN, self.width(), LINE), middle, stated)
 
@@ -116,29 +102,21 @@ CHANGED = tr_later(
     "⚠ The files have changed on the disk since they were opened. What is open here is what was read then."
 )
 COLOURS = tr_later("3, red, green and blue")
-FEW = 12
-"""Names of classes that are shown."""
+FEW = 12  # names of classes that are shown
 
 
 class ImagesPanel(QWidget):
-    """Facts of the images and a form of what is declared of them; below, how many each class has, and some of them.
+    """Facts of the images and a form of what is declared of them; below, how many each class has, and some of them."""
 
-    Signals:
-        read_again: (ImageOptions) read the files again by what is declared.
-    """
-
-    read_again = Signal(object)
+    read_again = Signal(object)  # (ImageOptions) read the files again by what is declared
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__()
         self._session, self._jobs = session, jobs
         self._facts = Facts()
         self._taken = label("", "warn", wrap=True, name="images_taken")
-        self._declare = button(tr("They are public knowledge"), "images_declare", "link", tip=tr(DECLARE_TIP))
-        self._declare.clicked.connect(self._declare_found)
-        self._changed = label(tr(CHANGED), "warn", wrap=True, name="images_changed")
-        self._again = button(tr("Read the files again"), "images_reload", tip=tr("Read them as they are now"))
-        self._again.clicked.connect(self._reload)
+        public = tr("They are public knowledge")
+        self._declare = button(public, "images_declare", "link", tip=tr(DECLARE_TIP), press=self._declare_found)
         self._form = Form("images", ImageOptions, titles=TITLES)
         self._read = button(tr("Read again"), "images_read", tip=tr("Read the files by what is declared here"))
         self._read.clicked.connect(lambda: self.read_again.emit(self._form.value()))
@@ -158,7 +136,10 @@ class ImagesPanel(QWidget):
         below = row(self._waits, None, self._read)
         declared = Card(label(tr("WHAT YOU DECLARE"), "caption"), self._form, None, below)
         self._read.setMinimumHeight(ROW)
-        self._stale = Card(row((self._changed, 1), self._again))
+        changed = label(tr(CHANGED), "warn", wrap=True, name="images_changed")
+        tip = tr("Read them as they are now")
+        again = button(tr("Read the files again"), "images_reload", tip=tip, press=self._reload)
+        self._stale = Card(row((changed, 1), again))
         self._stale.hide()
         upper = row((public, 1), (declared, 1), spacing=12)
         inside = Card(row(label(tr("IMAGES OF EACH CLASS"), "caption"), None, badge()), self._sheet)
@@ -170,7 +151,6 @@ class ImagesPanel(QWidget):
         self.setLayout(row(column))
 
     def show_images(self, opened: OpenImages) -> None:
-        """Show what was read, and what was declared of it."""
         self._show_facts(opened)
         self._declare.setVisible(self._as_found(opened) != opened.options)
         for key in ("image_size", "grey"):
@@ -195,9 +175,7 @@ class ImagesPanel(QWidget):
         self._sheet.show_classes(opened.seen)
 
     def retranslate(self) -> None:
-        """Say the facts in another language; what is typed stays."""
-        opened = self._session.images
-        if opened is not None:
+        if opened := self._session.images:
             self._show_facts(opened)
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
@@ -210,8 +188,7 @@ class ImagesPanel(QWidget):
             self._look()
 
     def _look(self) -> None:
-        opened = self._session.images
-        if opened is not None:
+        if opened := self._session.images:
 
             def show(changed: bool) -> None:
                 if self._session.images is opened:
@@ -235,13 +212,11 @@ class ImagesPanel(QWidget):
         return dataclasses.replace(given, classes=given.classes or images.classes, image_size=given.image_size or size)
 
     def _declare_found(self) -> None:
-        opened = self._session.images
-        if opened is not None:
+        if opened := self._session.images:
             self.read_again.emit(self._as_found(opened))
 
     def _reload(self) -> None:
-        opened = self._session.images
-        if opened is not None:
+        if opened := self._session.images:
             self.read_again.emit(opened.options)
 
 
@@ -262,10 +237,8 @@ class KeptFeatures(QWidget):
         self._session, self._jobs = session, jobs
         self._stated = label("", "muted", wrap=True, name="kept_features")
         self._stated.setToolTip(tr(KEPT_ABOUT))
-        self._clear = button(
-            tr("Remove…"), "kept_features_clear", tip=tr("Remove the kept features of all sets of rows")
-        )
-        self._clear.clicked.connect(self._ask)
+        tip = tr("Remove the kept features of all sets of rows")
+        self._clear = button(tr("Remove…"), "kept_features_clear", tip=tip, press=self._ask)
         self.setLayout(row((self._stated, 1), self._clear))
         self._clear.setEnabled(False)
 
@@ -275,7 +248,12 @@ class KeptFeatures(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        job = Job(tr("Looking at kept features"), lambda emit, cancel: _state())
+        def work(emit: Emit, cancel: CancelToken) -> CacheState:
+            from workbench.deep.feature_cache import cache_state
+
+            return cache_state()
+
+        job = Job(tr("Looking at kept features"), work)
         self._jobs.start(job, key="kept features", shown=False, on_result=self._show)
 
     def _show(self, found: CacheState) -> None:
@@ -286,15 +264,8 @@ class KeptFeatures(QWidget):
             self._stated.setText(tr("None are kept."))
             return
         sets = count(found.sets, "set of images", "sets of images")
-        self._stated.setText(
-            tr(
-                "{size} of at most {limit}, of {sets}; private, in {folder}",
-                size=memory(found.size),
-                limit=memory(LIMIT),
-                sets=sets,
-                folder=found.folder,
-            )
-        )
+        kept = {"size": memory(found.size), "limit": memory(LIMIT), "sets": sets, "folder": found.folder}
+        self._stated.setText(tr("{size} of at most {limit}, of {sets}; private, in {folder}", **kept))
 
     def _ask(self) -> None:
         if not confirm(self, tr("Remove the kept features?"), tr(QUESTION), tr("Remove them")):
@@ -310,9 +281,3 @@ class KeptFeatures(QWidget):
             self.refresh()
 
         self._jobs.start(Job(tr("Removing kept features"), work), on_result=apply)
-
-
-def _state() -> CacheState:
-    from workbench.deep.feature_cache import cache_state
-
-    return cache_state()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QGridLayout, QWidget
+from PySide6.QtWidgets import QFormLayout, QWidget
 
 from workbench.data.databases.address import title_of
 from workbench.gui.project.join_tables import Second, count_matched, join_tables, leave_second, look_at_second
@@ -27,8 +27,7 @@ ABOUT = tr_later(
     "if the file is read right: {read}."
 )
 MOST_NAMED = 8
-WHOSE = {"identifier", "person", "household", "code"}
-"""What is suspected of a column that may say whose a row is."""
+WHOSE = {"identifier", "person", "household", "code"}  # what is suspected of a column that may say whose a row is
 
 
 class JoinEntry(Entry):
@@ -47,7 +46,13 @@ class JoinEntry(Entry):
         self._columns = label("", wrap=True, name="join_columns")
         self._both = label("", wrap=True, name="join_both")
         self._problem = label("", "problem", wrap=True, name="join_problem")
-        self._arrange()
+        form = QFormLayout(self)
+        form.setContentsMargins(0, 8, 0, 8)
+        for box in (self.person, self.on):
+            form.addRow(box.accessibleName(), box)
+        form.addRow(self._columns)
+        form.addRow(row((self._both, 1), badge()))
+        form.addRow(self._problem)
         self._chosen()
         for box in (self.person, self.on):
             box.currentIndexChanged.connect(self._chosen)
@@ -58,25 +63,12 @@ class JoinEntry(Entry):
         box.give_way(18)
         return box
 
-    def _arrange(self) -> None:
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 8, 0, 8)
-        for at, box in enumerate((self.person, self.on)):
-            title = label(box.accessibleName())
-            title.setBuddy(box)
-            grid.addWidget(title, at, 0)
-            grid.addWidget(box, at, 1)
-        grid.addWidget(self._columns, 2, 0, 1, 2)
-        grid.addLayout(row((self._both, 1), badge()), 3, 0, 1, 2)
-        grid.addWidget(self._problem, 4, 0, 1, 2)
-
     @property
     def persons(self) -> tuple[str, str]:
         """The column that identifies a person, of each table."""
         return self.person.currentText(), self.on.currentText()
 
     def problem(self) -> str:
-        """Return why the two cannot be joined so; empty where they can."""
         return tr("The second table has no other column.") if len(self._second.names) < 2 else ""
 
     def _chosen(self) -> None:
@@ -93,9 +85,7 @@ class JoinEntry(Entry):
         self.changed.emit()
 
     def _show(self, both: int) -> None:
-        words = tr_n("{n} person is in both tables.", "{n} people are in both tables.", both)
-        self._both.setText(words)
-        self._both.setAccessibleName(words)
+        self._both.setText(tr_n("{n} person is in both tables.", "{n} people are in both tables.", both))
 
 
 class JoinQuestion:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QElapsedTimer, QItemSelectionModel, QModelIndex, Qt
-from PySide6.QtWidgets import QAbstractItemView, QApplication, QScrollArea, QStackedWidget, QWidget
+from PySide6.QtCore import QElapsedTimer, QItemSelectionModel, QModelIndex
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QStackedWidget, QWidget
 
 from workbench.data.databases.address import title_of
 from workbench.gui.pages.base import PageFrame
@@ -19,7 +19,7 @@ from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.stylesheet import ROW
-from workbench.gui.widgets.basic import Card, Elided, button, look, panel, row, segments, stack
+from workbench.gui.widgets.basic import Card, Elided, button, panel, reword, row, scrolled, segments, stack
 from workbench.gui.widgets.dialogs import FOLDER_OF_IMAGES, ask_for_data, ask_for_folder
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.master_detail import MasterDetail
@@ -29,15 +29,13 @@ if TYPE_CHECKING:
     from workbench.data.images.read import ImageOptions
     from workbench.gui.pages.data.find_values import FindValues
     from workbench.gui.pages.data.join import JoinQuestion
-    from workbench.gui.session.draft import DraftColumn
 
 JOIN, LEAVE = tr_later("Join a second table…"), tr_later("Leave {title} out")
 JOIN_TIP = tr_later(
     "A second table about the same persons: each row gets what one row of it says of the row’s person. ε then covers "
     "all rows of a person in both tables, and both share one account"
 )
-LEAST_TABLE = 6 * ROW
-"""Pixels of the table where text is large: the page is scrolled rather than squeezed."""
+LEAST_TABLE = 6 * ROW  # pixels of the table where text is large: the page is scrolled rather than squeezed
 
 
 class DataPage(PageFrame):
@@ -45,8 +43,8 @@ class DataPage(PageFrame):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
-        self._open_button = button(tr("Open…"), "open_another", tip=tr("Open another table or images (Ctrl+O)"))
-        self._open_button.clicked.connect(self.ask_for_table)
+        tip = tr("Open another table or images (Ctrl+O)")
+        self._open_button = button(tr("Open…"), "open_another", tip=tip, press=self.ask_for_table)
         self.header.addWidget(self._open_button)
         self._start = StartPanel(session, jobs)
         self._start.open_asked.connect(self.ask_for_table)
@@ -58,9 +56,7 @@ class DataPage(PageFrame):
         self._views.setObjectName("data_views")
         self._places: dict[str, QWidget] = {}
         self._brought_up = QElapsedTimer()
-        self._finding: FindValues | None = None
-        self._joining: JoinQuestion | None = None
-        self._add_place("start", _scrolled(self._start))
+        self._add_place("start", scrolled(stack(self._start), "data_start_area", sideways=True))
         self.body.addWidget(self._views, 1)
         session.opening_failed.connect(self._opening_failed)
         session.table_changed.connect(self._show_table)
@@ -89,7 +85,7 @@ class DataPage(PageFrame):
         self.table.filled.connect(self._fill_on)
         self.detail.drop_asked.connect(self.table.toggle_drop)
         self.detail.list_asked.connect(self._edit_values)
-        self.detail.find_asked.connect(self._find_values)
+        self.detail.find_asked.connect(lambda columns: self._finding.ask(columns))
         self.whole = WholeTable(self.session)
         self.detail.rows_asked.connect(self.whole.ask_for_rows)
         self._arrange()
@@ -119,7 +115,8 @@ class DataPage(PageFrame):
             self.dialect.read_again.connect(self._read_again)
             self.dialect.bad_lines.replace_asked.connect(self._read_replaced)
             self.dialect.left.connect(self.escape)
-            self._add_place(name, _scrolled(panel(stack(self.dialect.bad_lines, self.dialect, None, spacing=12))))
+            parts = stack(self.dialect.bad_lines, self.dialect, None, spacing=12)
+            self._add_place(name, scrolled(parts, "dialect_area", sideways=True))
         else:
             from workbench.gui.pages.data.domain_editor import DomainEditor
 
@@ -138,7 +135,6 @@ class DataPage(PageFrame):
     # -- opening --------------------------------------------------------------------------------------------------
 
     def ask_for_table(self) -> None:
-        """Ask for a file and open it."""
         path = ask_for_data(self, self.session.folder)
         if path:
             open_table(self.session, self.jobs, path)
@@ -186,7 +182,7 @@ class DataPage(PageFrame):
         self.header.insertWidget(self.header.indexOf(self._open_button), self._bar)
         attributes = MasterDetail(Card(self.table, self.whole, pad=5), self.detail)
         self._add_place("attributes", attributes)
-        self._join = button("", "join_table", "link", tip=tr(JOIN_TIP), press=self._join_table)
+        self._join = button("", "join_table", "link", tip=tr(JOIN_TIP), press=lambda: self._joining.ask())
         self.body.insertLayout(0, row((self._summary, 1), self._join, self.filter, spacing=12))
 
     def _add_place(self, name: str, place: QWidget) -> None:
@@ -231,25 +227,21 @@ class DataPage(PageFrame):
             super().run()
 
     def _edit_values(self, name: str) -> None:
-        opened = self.session.opened
-        assert opened is not None
-        profile = opened.profiles.get(name)
+        profile = self.session.profile_of(name)
         self._show_view("values")
         self.values.show_column(self.session.plan.column(name), profile.values if profile else ())
 
-    def _find_values(self, columns: Sequence[DraftColumn]) -> None:
+    @cached_property
+    def _finding(self) -> FindValues:
         from workbench.gui.pages.data.find_values import FindValues
 
-        if self._finding is None:
-            self._finding = FindValues(self, self.session, self.jobs)
-        self._finding.ask(columns)
+        return FindValues(self, self.session, self.jobs)
 
-    def _join_table(self) -> None:
+    @cached_property
+    def _joining(self) -> JoinQuestion:
         from workbench.gui.pages.data.join import JoinQuestion
 
-        if self._joining is None:
-            self._joining = JoinQuestion(self, self.session, self.jobs)
-        self._joining.ask()
+        return JoinQuestion(self, self.session, self.jobs)
 
     def _take_values(self, name: str, values: tuple[str, ...], origin: str) -> None:
         self.session.edit_column(name, tr("list the values of {name}", name=name), domain=values, bounds_origin=origin)
@@ -283,7 +275,7 @@ class DataPage(PageFrame):
 
             self.images = ImagesPanel(self.session, self.jobs)
             self.images.read_again.connect(self._read_images_again)
-            self._add_place("images", _scrolled(self.images))
+            self._add_place("images", scrolled(stack(self.images), "images_area", sideways=True))
         self.images.show_images(opened)
 
     def _first_view(self) -> str:
@@ -296,8 +288,7 @@ class DataPage(PageFrame):
         if self.session.opened is not None:
             second = title_of(self.session.opened.second) if self.session.opened.second else ""
             self._summary.set_whole(_summary(self.session.opened))
-            self._join.setText(tr(LEAVE, title=second) if second else tr(JOIN))
-            self._join.setAccessibleName(self._join.text())
+            reword(self._join, tr(LEAVE, title=second) if second else tr(JOIN))
         step = next_step(self.session, at_dialect=self._shown == "dialect")
         self._next.setVisible(step is not None and self._shown != "values")
         if step is None:
@@ -306,9 +297,7 @@ class DataPage(PageFrame):
         self.set_note(step.note)
         if step.verb == tr(CONFIRM) != self._next.text() and QApplication.mouseButtons():
             self._brought_up.start()
-        self._next.setText(step.verb)
-        self._next.setAccessibleName(step.verb)
-        self._next.setToolTip(tr(step.tip))
+        reword(self._next, step.verb, tr(step.tip))
 
     def _choose_row(self, now: QModelIndex, before: QModelIndex) -> None:
         self.table.attributes.leave(before.row())
@@ -334,10 +323,7 @@ class DataPage(PageFrame):
             if not self._brought_up.isValid() or self._brought_up.elapsed() >= QApplication.doubleClickInterval():
                 self._confirm()
         elif place.isValid():
-            self._show_view("attributes")
-            if self.table.isRowHidden(place.row()):
-                self.filter.clear()
-            self.table.scrollTo(place)
+            self._bring_up(place)
             column = self.session.plan.columns[place.row()]
             if any(f in column.needs for f in column.unfilled) or not column.unfilled:
                 self.table.edit_fact(place)
@@ -355,13 +341,10 @@ class DataPage(PageFrame):
     def _fix_values(self, name: str) -> None:
         """Go to what a release would stop at: the list of values, what a missing value means, or the kind."""
         why = FOUND.why(self.session.opened, self.session.plan, name)
-        self._show_view("attributes")
-        at = [c.name for c in self.session.plan.columns].index(name)
-        if self.table.isRowHidden(at):
-            self.filter.clear()
-        self.table.scrollTo(self.table.attributes.index(at, 0))
+        place = self._cell(name, 0)
+        self._bring_up(place)
         self.table.setFocus()
-        self.table.setCurrentIndex(self.table.attributes.index(at, 0))
+        self.table.setCurrentIndex(place)
         if why is not None and why.fact == "domain":
             self._edit_values(name)
         elif why is not None and why.fact == "missing":
@@ -379,19 +362,17 @@ class DataPage(PageFrame):
         if first.isValid():
             return first
         wrong = next((p.column for p in self.session.plan.problems() if p.column), None)
-        if wrong is None:
-            return QModelIndex()
-        at = [c.name for c in self.session.plan.columns].index(wrong)
-        return self.table.attributes.index(at, 3)
+        return QModelIndex() if wrong is None else self._cell(wrong, 3)
 
+    def _cell(self, name: str, place: int) -> QModelIndex:
+        return self.table.attributes.index([c.name for c in self.session.plan.columns].index(name), place)
 
-def _scrolled(widget: QWidget) -> QScrollArea:
-    look(widget, "clear")
-    area = QScrollArea()
-    area.setWidget(widget)
-    area.setWidgetResizable(True)
-    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its fields have the keys, and it follows them
-    return area
+    def _bring_up(self, place: QModelIndex) -> None:
+        """Show the row of a cell, whatever is filtered."""
+        self._show_view("attributes")
+        if self.table.isRowHidden(place.row()):
+            self.filter.clear()
+        self.table.scrollTo(place)
 
 
 def _summary(opened: OpenTable) -> str:

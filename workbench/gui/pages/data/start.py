@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path, PurePath
+from typing import NamedTuple
 
-from PySide6.QtCore import QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QShowEvent
-from PySide6.QtWidgets import QAbstractButton, QFrame, QGridLayout, QSizePolicy, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QFrame, QGridLayout, QPushButton, QSizePolicy, QWidget
 
 from workbench.data.databases.address import address_of
 from workbench.data.samples.sample_tables import SAMPLES, Sample
 from workbench.gui.session.blocking import FOUND, open_facts
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.draft_edits import GUESSED_FACTS
-from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.session.settings import RecentFiles
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence
-from workbench.gui.widgets.basic import Card, Elided, button, label, look, named, panel, row, stack
+from workbench.gui.widgets.basic import Card, Elided, button, label, named, panel, row, stack
 from workbench.gui.widgets.formatting import listed
 from workbench.jobs import CancelToken, Job
 
@@ -39,12 +39,10 @@ TAKEN_FACTS = {
     "names of the classes": tr_later("names of the classes"),
     "size of the images": tr_later("size of the images"),
 }
-NAMED = 3
-"""Most columns that are named for each guessed fact; of the others the number is given."""
+NAMED = 3  # most columns that are named for each guessed fact; of the others the number is given
 
 
-@dataclass(frozen=True)
-class NextStep:
+class NextStep(NamedTuple):
     """The sentence at the foot of the page, the words of its button, and its tip, which is said where it is shown."""
 
     note: str
@@ -66,20 +64,16 @@ def _of_table(opened: OpenTable, plan: DraftPlan, *, at_dialect: bool) -> NextSt
         from workbench.gui.pages.data.dialect import doubts_in_words
 
         verb = tr("That is right →") if at_dialect else tr("Confirm how it is read →")
-        return NextStep(
-            tr("How the file is written was guessed: {guesses}.", guesses=doubts_in_words(opened.table)), verb
-        )
+        said = tr("How the file is written was guessed: {guesses}.", guesses=doubts_in_words(opened.table))
+        return NextStep(said, verb)
     if open_still:
         stated = "; ".join(_of(tr(words), listed(names)) for words, names in open_still.items())
         return NextStep(tr("Still to be declared: {stated}.", stated=stated), tr("Fill the next →"))
     if wrong:
         return NextStep(f"{wrong[0].column}: {tr_sentence(wrong[0].text)}.", tr("Correct it →"))
     if plan.guesses():
-        return NextStep(
-            tr("Guessed from the rows: {guesses}.", guesses=guessed_in_words(plan)),
-            tr(CONFIRM),
-            CONFIRM_TIP,
-        )
+        said = tr("Guessed from the rows: {guesses}.", guesses=guessed_in_words(plan))
+        return NextStep(said, tr(CONFIRM), CONFIRM_TIP)
     if refused := FOUND.columns(opened, plan):
         why = FOUND.why(opened, plan, refused[0])
         said = tr("A release would stop: {column}: {why}.", column=refused[0], why=why.words if why else "")
@@ -134,17 +128,8 @@ def _images_note(opened: OpenImages) -> str:
 # -- the start --------------------------------------------------------------------------------------------------------
 
 
-RECENT_KEY = "recent"
-
-
-def look_for(paths: Sequence[str], jobs: JobCenter, apply: Callable[[dict[str, str]], None]) -> JobHandle:
-    """Find out why each of ``paths`` cannot be opened; the reason is empty where it can."""
-    job = Job(tr("Looking for recent files"), lambda emit, cancel: reasons(paths, cancel))
-    return jobs.start(job, key=RECENT_KEY, shown=False, on_result=apply)
-
-
 def reasons(paths: Sequence[str], cancel: CancelToken) -> dict[str, str]:
-    """Return why each of ``paths`` cannot be opened; runs in a worker."""
+    """Return why each of ``paths`` cannot be opened, empty where it can; runs in a worker."""
     out = {}
     for path in paths:
         cancel.check()
@@ -160,54 +145,17 @@ def reasons(paths: Sequence[str], cancel: CancelToken) -> dict[str, str]:
 SHOWN = 5
 
 
-class RecentLine(QWidget):
-    """One file: its name as a button, its folder or what is wrong with it, and a button that forgets it.
-
-    Signals:
-        chosen: open it. forgotten: leave it out of the list.
-    """
-
-    chosen = Signal()
-    forgotten = Signal()
-
-    def __init__(self, path: str, at: int) -> None:
-        super().__init__()
-        pure = PurePath(path)
-        address = address_of(path)
-        self._folder, self._name = (str(pure.parent), pure.name) if address is None else (address.place, address.title)
-        self.open = button(
-            self._name.replace("&", "&&"), f"recent_{at}", "link", accessible=tr("Open {path}", path=path), tip=path
-        )
-        self._place = Elided(self._folder, "muted", name=f"recent_place_{at}")
-        forget = button(
-            "×", f"recent_forget_{at}", "link", tip=tr("Leave it out of this list; the file stays where it is")
-        )
-        forget.setAccessibleName(tr("Forget {path}", path=path))
-        self.open.clicked.connect(self.chosen)
-        forget.clicked.connect(self.forgotten)
-        self._place.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.setLayout(row(self.open, (self._place, 1), forget, spacing=12))
-
-    def say(self, reason: str) -> None:
-        """Say why the file cannot be opened; an empty reason is none."""
-        self.open.setEnabled(not reason)
-        self._place.set_whole(f"{reason}: {self._folder}" if reason else self._folder)
-
-
 class RecentList(QWidget):
-    """The newest files; hidden while there are none.
+    """The newest files, hidden while there are none: each a button, what is wrong with it, and one to forget it."""
 
-    Signals:
-        chosen: (path)
-    """
-
-    chosen = Signal(str)
+    chosen = Signal(str)  # (path)
 
     def __init__(self, recent: RecentFiles | None, jobs: JobCenter) -> None:
         super().__init__()
         named(self, "recent_list", tr("Recent files"))
         self._recent, self._jobs = recent, jobs
-        self._lines: dict[str, RecentLine] = {}
+        self._lines: dict[str, QWidget] = {}
+        self._parts: dict[str, tuple[QPushButton, Elided, str]] = {}
         self._card = Card(pad=12, spacing=2)
         self.setLayout(stack(label(tr("RECENT"), "caption"), self._card, spacing=12, margins=(0, 8, 0, 0)))
         if recent is not None:
@@ -215,91 +163,54 @@ class RecentList(QWidget):
         self.refresh()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        """Look anew whether the files are there."""
         super().showEvent(event)
         self._look()
 
     def refresh(self) -> None:
-        """Show the list as it is."""
         paths = self._recent.paths[:SHOWN] if self._recent is not None else []
         if paths != list(self._lines):
             for former in self._lines.values():
                 self._card.body.removeWidget(former)
                 former.setParent(None)
                 former.deleteLater()
-            self._lines = {}
-            for at, path in enumerate(paths):
-                line = RecentLine(path, at)
-                line.chosen.connect(lambda path=path: self.chosen.emit(path))
-                line.forgotten.connect(lambda path=path: self._forget(path))
+            self._lines = {path: self._line(path, at) for at, path in enumerate(paths)}
+            for line in self._lines.values():
                 self._card.body.addWidget(line)
-                self._lines[path] = line
         self.setVisible(bool(paths))
         if self.isVisible():
             self._look()
 
+    def _line(self, path: str, at: int) -> QWidget:
+        pure, address = PurePath(path), address_of(path)
+        folder, name = (str(pure.parent), pure.name) if address is None else (address.place, address.title)
+        opened = button(
+            name.replace("&", "&&"), f"recent_{at}", "link", accessible=tr("Open {path}", path=path), tip=path
+        )
+        opened.clicked.connect(lambda: self.chosen.emit(path))
+        place = Elided(folder, "muted", name=f"recent_place_{at}")
+        place.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        tip = tr("Leave it out of this list; the file stays where it is")
+        forget = button("×", f"recent_forget_{at}", "link", tip=tip, accessible=tr("Forget {path}", path=path))
+        recent = self._recent
+        assert recent is not None
+        forget.clicked.connect(lambda: recent.forget(path))
+        self._parts[path] = opened, place, folder
+        return panel(row(opened, (place, 1), forget, spacing=12))
+
     def _look(self) -> None:
-        if self._lines:
-            look_for(list(self._lines), self._jobs, self._say)
+        paths = list(self._lines)
+        if paths:
+            job = Job(tr("Looking for recent files"), lambda emit, cancel: reasons(paths, cancel))
+            self._jobs.start(job, key="recent", shown=False, on_result=self._say)
 
     def _say(self, reasons: dict[str, str]) -> None:
-        for path, reason in reasons.items():
-            if path in self._lines:
-                self._lines[path].say(reason)
-
-    def _forget(self, path: str) -> None:
-        assert self._recent is not None
-        self._recent.forget(path)
+        for path in reasons.keys() & self._lines.keys():
+            (opened, place, folder), reason = self._parts[path], reasons[path]
+            opened.setEnabled(not reason)
+            place.set_whole(f"{reason}: {folder}" if reason else folder)
 
 
 WIDEST = 860
-
-
-class DropHere(QFrame):
-    """A dashed frame that says what it is for."""
-
-    def __init__(self, session: Session) -> None:
-        super().__init__()
-        self.setObjectName("drop_here")
-        self._session = session
-        session.theme_changed.connect(self.update)
-
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        theme = self._session.theme
-        with QPainter(self) as painter:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setBrush(QColor(theme.surface))
-            painter.setPen(QPen(QColor(theme.muted), 1.2, Qt.PenStyle.DashLine))
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), 8, 8)
-
-
-class SampleCard(QFrame):
-    """A sample: its name, a line about it, and the whole card is the button.
-
-    Signals:
-        chosen: (name)
-    """
-
-    chosen = Signal(str)
-
-    def __init__(self, sample: Sample) -> None:
-        super().__init__()
-        about = tr_sentence(sample.help)
-        self.press: QAbstractButton = button(
-            "",
-            f"sample_{sample.name}",
-            "sample",
-            accessible=tr("Sample {name}: {help}", name=sample.name, help=about),
-            press=lambda: self.chosen.emit(sample.name),
-        )
-        self.press.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.press.setMinimumHeight(76)
-        text = label(as_sentence(about), "muted", wrap=True)
-        title = label(tr_sentence(sample.name.replace("-", " ").capitalize()), "heading")
-        self.press.setLayout(stack(title, text, None, spacing=4, margins=(16, 12, 16, 12)))
-        for child in self.press.findChildren(QWidget):
-            child.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.setLayout(stack(self.press))
 
 
 DROP = tr_later(
@@ -309,50 +220,37 @@ SAFE = tr_later("What you open stays on this computer. Nothing is published befo
 
 
 class StartPanel(QWidget):
-    """The inviting empty state.
+    """The inviting empty state."""
 
-    Signals:
-        open_asked: the person wants to choose a file.
-        folder_asked: the person wants to choose a folder of images.
-        sample_chosen: (name)
-    """
-
-    open_asked = Signal()
-    folder_asked = Signal()
-    sample_chosen = Signal(str)
+    open_asked = Signal()  # the person wants to choose a file
+    folder_asked = Signal()  # the person wants to choose a folder of images
+    sample_chosen = Signal(str)  # (name)
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__()
         self.setObjectName("data_start")
-        drop = DropHere(session)
+        drop = named(QFrame(), "drop_here")
         title = label(tr("Open a table or images"), "heading")
         text = label(tr(DROP), "muted", wrap=True)
-        self.open_button = button(tr("Open a table…"), "open_file", "primary", tip=tr("Choose a file (Ctrl+O)"))
-        self.open_button.clicked.connect(self.open_asked)
-        first = button(
-            tr("Open sample"), "open_sample", tip=tr("Open a made-up table of 2,000 people: nobody in it exists")
-        )
+        tip = tr("Choose a file (Ctrl+O)")
+        opened = button(tr("Open a table…"), "open_file", "primary", tip=tip, press=self.open_asked)
+        tip = tr("Open a made-up table of 2,000 people: nobody in it exists")
+        first = button(tr("Open sample"), "open_sample", tip=tip)
         first.clicked.connect(lambda: self.sample_chosen.emit(SAMPLES[0].name))
         safe = label(tr(SAFE), "muted", wrap=True)
         for line in (title, text, safe):
             line.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        database = button(
-            tr("Open from a database…"), "open_database", tip=tr("A table of PostgreSQL, SQLite or another database")
-        )
-        database.clicked.connect(session.database_asked)
-        images = button(
-            tr("Open a folder of images…"),
-            "open_image_folder",
-            tip=tr("Images in one folder for each class, or the files of MNIST or CIFAR-10"),
-        )
-        images.clicked.connect(self.folder_asked)
+        tip = tr("A table of PostgreSQL, SQLite or another database")
+        database = button(tr("Open from a database…"), "open_database", tip=tip, press=session.database_asked)
+        tip = tr("Images in one folder for each class, or the files of MNIST or CIFAR-10")
+        images = button(tr("Open a folder of images…"), "open_image_folder", tip=tip, press=self.folder_asked)
         # Four in a row are cut in larger text.
-        ways = (row(None, *two, None, spacing=12) for two in ((self.open_button, first), (database, images)))
+        ways = (row(None, *two, None, spacing=12) for two in ((opened, first), (database, images)))
         drop.setLayout(stack(title, text, stack(*ways), safe, spacing=12, margins=(24, 18, 24, 14)))
         recent = RecentList(session.recent, jobs)
         recent.chosen.connect(session.open_asked)
         samples = label(tr("OR LEARN WITH A SAMPLE"), "caption"), self._samples()
-        column = look(panel(stack(drop, recent, 8, *samples, None, spacing=12)), "clear")
+        column = panel(stack(drop, recent, 8, *samples, None, spacing=12))
         column.setMaximumWidth(WIDEST)
         self.setLayout(row(column))
 
@@ -360,9 +258,22 @@ class StartPanel(QWidget):
         cards = QGridLayout()
         cards.setSpacing(12)
         for position, sample in enumerate(SAMPLES):
-            card = SampleCard(sample)
-            card.chosen.connect(self.sample_chosen)
-            cards.addWidget(card, position // 2, position % 2)
+            cards.addWidget(self._card(sample), position // 2, position % 2)
         cards.setColumnStretch(0, 1)
         cards.setColumnStretch(1, 1)
         return cards
+
+    def _card(self, sample: Sample) -> QPushButton:
+        """Return a card that is one button: the name of a sample, and a line about it."""
+        about = tr_sentence(sample.help)
+        spoken = tr("Sample {name}: {help}", name=sample.name, help=about)
+        press = button("", f"sample_{sample.name}", "sample", accessible=spoken)
+        press.clicked.connect(lambda: self.sample_chosen.emit(sample.name))
+        press.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        press.setMinimumHeight(76)
+        text = label(as_sentence(about), "muted", wrap=True)
+        title = label(tr_sentence(sample.name.replace("-", " ").capitalize()), "heading")
+        press.setLayout(stack(title, text, None, spacing=4, margins=(16, 12, 16, 12)))
+        for part in (title, text):
+            part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        return press

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QSplitter, QWidget
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QSplitter, QWidget
 
 from workbench.data.databases.address import title_of
+from workbench.gui.pages.data.facts import Edit
 from workbench.gui.session.blocking import FOUND
-from workbench.gui.session.session import Session
+from workbench.gui.session.draft import DraftPlan
+from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence, typed
-from workbench.gui.widgets.basic import hold, label, lines, mark_wrong, named, row, stack
+from workbench.gui.widgets.basic import hold, label, lines, mark_wrong, named, row, say, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import listed
 from workbench.params import ParameterError
@@ -40,8 +44,8 @@ REPLACE = tr_later(
     "missing; a blank line counts as a row without values. Otherwise the first invalid value stops the release, which "
     "reveals that all others were valid"
 )
-
-
+KEEP_ORDER, DEFUSE = tr_later("keep the order of rows"), tr_later("defuse formulas")
+REPLACE_INVALID = tr_later("replace invalid values")
 REPLACED_BY = tr_later(
     "Replaced: missing or unreadable → ‘missing’, one more value; outside the bounds → the "
     "nearest bound; not in the list → the value chosen for that, else ‘missing’."
@@ -57,13 +61,10 @@ class WholeTable(QWidget):
         self.rows = named(QLineEdit(), "rows_per_person", tr("Maximum rows per person"), tr(PERSON))
         hold(self.rows, 64)
         self.unit = named(ChoiceBox(), "unit", tr("Column that identifies a person"), tr(UNIT))
-        self.unit.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.unit.setMinimumContentsLength(7)
-        self.order = named(QCheckBox(tr("keep the order of rows")), "keep_order", tip=tr(ORDER))
-        self.formulas = named(QCheckBox(tr("defuse formulas")), "defuse_formulas", tip=tr(FORMULAS))
-        self.invalid = named(
-            QCheckBox(tr("replace invalid values")), "replace_invalid", tr("Replace invalid values"), tr(REPLACE)
-        )
+        self.unit.give_way(7)
+        self.order = self._box("keep_order", KEEP_ORDER, ORDER, self._with_order)
+        self.invalid = self._box("replace_invalid", REPLACE_INVALID, REPLACE, self._with_invalid)
+        self.formulas = self._box("defuse_formulas", DEFUSE, FORMULAS, self._with_formulas)
         self._stated = label("", "warn", wrap=True, name="whole_told")
         self._what = label(tr(REPLACED_BY), "muted", wrap=True, name="replaced_by")
         title = label(tr(TITLE), "muted")
@@ -74,12 +75,14 @@ class WholeTable(QWidget):
         self.setLayout(stack(self._line, self._stated, self._what, spacing=4, margins=(8, 0, 8, 0)))
         self.rows.editingFinished.connect(self._take_rows)
         self.unit.activated.connect(self._take_unit)
-        self.order.clicked.connect(self._take_order)
-        self.formulas.clicked.connect(self._take_formulas)
-        self.invalid.clicked.connect(self._take_invalid)
         session.table_changed.connect(self.refresh)
         session.plan_changed.connect(self.refresh)
         self.refresh()
+
+    def _box(self, name: str, words: str, tip: str, edit: Callable[[bool], Edit]) -> QCheckBox:
+        box = named(QCheckBox(tr(words)), name, tip=tr(tip))
+        box.clicked.connect(lambda ticked: self._session.edit(*edit(ticked)))
+        return box
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Keep the height that the sentences take at this width: the table above gives way, or the page is scrolled."""
@@ -108,66 +111,26 @@ class WholeTable(QWidget):
         self.refresh()
 
     def ask_for_rows(self) -> None:
-        """Go to the maximum rows per person."""
         self.rows.setFocus(Qt.FocusReason.OtherFocusReason)
         self.rows.selectAll()
 
     def refresh(self) -> None:
-        plan = self._session.plan
+        plan, opened = self._session.plan, self._session.opened
         self.rows.setText(str(plan.rows_per_person))
         mark_wrong(self.rows, wrong=False)
-        self._fill_unit()
-        opened = self._session.opened
-        second = title_of(opened.second) if opened is not None and opened.second else ""
-        self.unit.setEnabled(not second)  # the tables are joined on it
+        self.unit.offer([(tr(NO_UNIT), ""), *((c.name, c.name) for c in plan.columns)], plan.unit)
+        self.unit.setEnabled(opened is None or not opened.second)  # the tables are joined on it
         self.order.setChecked(plan.keep_order)
         self.formulas.setChecked(plan.defuses_formulas)
         self.formulas.setVisible(plan.defuses_formulas or any(c.action == "keep" for c in plan.columns))
         self.invalid.setChecked(plan.replaces_invalid)
         self.invalid.setEnabled(not plan.unit)  # rows are emptied, and an empty value is refused otherwise
-        stated = []
-        refused = FOUND.columns(self._session.opened, plan)
-        if refused:
-            stops = tr_later("⚠ Missing or invalid values in {columns}: a release stops there, unless replaced.")
-            stated.append(tr(stops, columns=listed(refused)))
-        stated += [f"✕ {as_sentence(p.text)}" for p in plan.problems() if p.field == "unit"]
-        if second:
-            stated.append(
-                tr_n(
-                    "Of each {unit} {n} row is read, beside one row of {title}; a release costs its ε for each person.",
-                    "Of each {unit} at most {n} rows are read, beside one row of {title}; a release costs {n} times "
-                    "its ε for each person.",
-                    plan.rows_per_person,
-                    unit=plan.unit,
-                    title=second,
-                )
-            )
-        elif plan.unit:
-            stated.append(
-                tr_n(
-                    "Of each {unit} {n} row is read; a release costs its ε for each person.",
-                    "Of each {unit} at most {n} rows are read; a release costs {n} times its ε for each person.",
-                    plan.rows_per_person,
-                    unit=plan.unit,
-                )
-            )
-        elif plan.rows_per_person > 1:
-            times = tr_number(plan.rows_per_person, ",")
-            stated.append(tr("⚠ A release is charged {times} times its ε.", times=times))
-        if plan.keep_order:
-            stated.append(tr("⚠ The order of rows is published as it is."))
-        blank = self._session.opened.table.blank_lines if self._session.opened and plan.replaces_invalid else ()
-        if len(blank):
-            stated.append(tr_n("{n} blank line counts as a row.", "{n} blank lines are rows.", len(blank)))
-        self._notify(" ".join(stated))
-        self._what.setVisible(bool(refused) or plan.replaces_invalid)
+        say(self._stated, " ".join(_warnings(opened, plan)))
+        self._what.setVisible(plan.replaces_invalid or bool(FOUND.columns(opened, plan)))
         self._keep_height()
         QTimer.singleShot(0, self, self._share_height)
 
-    def _notify(self, text: str) -> None:
-        self._stated.setText(text)
-        self._stated.setAccessibleName(text)
-        self._stated.setVisible(bool(text))
+    # -- edits --------------------------------------------------------------------------------------------------------
 
     def _take_rows(self) -> None:
         from workbench.sanitize.plan import Plan
@@ -176,36 +139,56 @@ class WholeTable(QWidget):
             value = Plan.declared()["rows_per_person"].parse(typed(self.rows.text()), tr("maximum rows per person"))
         except ParameterError as error:
             mark_wrong(self.rows, wrong=True)
-            self._notify(f"✕ {as_sentence(tr_sentence(error.what))}")
+            say(self._stated, f"✕ {as_sentence(tr_sentence(error.what))}")
             return
-        plan = self._session.plan
         words = tr_n("count {n} row for a person", "count {n} rows for a person", value)
-        self._session.edit(words, plan.with_(rows_per_person=value))
+        self._session.edit(words, self._session.plan.with_(rows_per_person=value))
         self.refresh()
 
-    def _fill_unit(self) -> None:
-        plan = self._session.plan
-        names = ["", *(column.name for column in plan.columns)]
-        shown = [tr(NO_UNIT), *names[1:]]
-        if [self.unit.itemText(k) for k in range(self.unit.count())] != shown:
-            self.unit.clear()
-            self.unit.addItems(shown)
-        self.unit.setCurrentIndex(names.index(plan.unit) if plan.unit in names else 0)
-
-    def _take_unit(self, at: int) -> None:
-        name = self.unit.itemText(at) if at else ""
+    def _take_unit(self) -> None:
+        name = self.unit.currentData()
         words = tr("read so many rows of each {unit}", unit=name) if name else tr("name no column of persons")
         self._session.edit(words, self._session.plan.with_unit(name))
 
-    def _take_invalid(self, replaced: bool) -> None:
-        words = tr("replace invalid values") if replaced else tr("stop at invalid values")
-        way = "replace" if replaced else "refuse"
-        self._session.edit(words, self._session.plan.with_(invalid=way))
+    def _with_invalid(self, replaced: bool) -> Edit:
+        words = tr(REPLACE_INVALID) if replaced else tr("stop at invalid values")
+        return words, self._session.plan.with_(invalid="replace" if replaced else "refuse")
 
-    def _take_formulas(self, defused: bool) -> None:
-        words = tr("defuse formulas") if defused else tr("leave formulas as they are")
-        self._session.edit(words, self._session.plan.with_formulas(defused=defused))
+    def _with_formulas(self, defused: bool) -> Edit:
+        words = tr(DEFUSE) if defused else tr("leave formulas as they are")
+        return words, self._session.plan.with_formulas(defused=defused)
 
-    def _take_order(self, kept: bool) -> None:
-        words = tr("keep the order of rows") if kept else tr("shuffle the rows")
-        self._session.edit(words, self._session.plan.with_(keep_order=kept))
+    def _with_order(self, kept: bool) -> Edit:
+        return tr(KEEP_ORDER) if kept else tr("shuffle the rows"), self._session.plan.with_(keep_order=kept)
+
+
+def _warnings(opened: OpenTable | None, plan: DraftPlan) -> Iterator[str]:
+    """Return what a release does with the rows that is to be known before it, a sentence each."""
+    refused = FOUND.columns(opened, plan)
+    if refused:
+        columns = listed(refused)
+        yield tr("⚠ Missing or invalid values in {columns}: a release stops there, unless replaced.", columns=columns)
+    yield from (f"✕ {as_sentence(p.text)}" for p in plan.problems() if p.field == "unit")
+    if opened is not None and opened.second:
+        yield tr_n(
+            "Of each {unit} {n} row is read, beside one row of {title}; a release costs its ε for each person.",
+            "Of each {unit} at most {n} rows are read, beside one row of {title}; a release costs {n} times "
+            "its ε for each person.",
+            plan.rows_per_person,
+            unit=plan.unit,
+            title=title_of(opened.second),
+        )
+    elif plan.unit:
+        yield tr_n(
+            "Of each {unit} {n} row is read; a release costs its ε for each person.",
+            "Of each {unit} at most {n} rows are read; a release costs {n} times its ε for each person.",
+            plan.rows_per_person,
+            unit=plan.unit,
+        )
+    elif plan.rows_per_person > 1:
+        yield tr("⚠ A release is charged {times} times its ε.", times=tr_number(plan.rows_per_person, ","))
+    if plan.keep_order:
+        yield tr("⚠ The order of rows is published as it is.")
+    blank = len(opened.table.blank_lines) if opened is not None and plan.replaces_invalid else 0
+    if blank:
+        yield tr_n("{n} blank line counts as a row.", "{n} blank lines are rows.", blank)

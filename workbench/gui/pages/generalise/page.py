@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QLineEdit, QStackedWidget, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from workbench.data.schema import QUASI, SENSITIVE
 from workbench.gui.pages.generalise import PAGE, tasks
@@ -42,6 +42,7 @@ from workbench.gui.widgets.basic import (
     scrolled,
     segments,
     stack,
+    views,
 )
 from workbench.gui.widgets.dialogs import HIERARCHY_FILES, ask_where_to_save, confirm
 from workbench.gui.widgets.empty_state import NothingYet
@@ -100,9 +101,8 @@ class GeneralisePage(RunPage):
         self._published_as: Path | None = None
         self._searched: object = None
         self._refusal = ""
-        self._nothing = NothingYet(
-            session, "generalise_nothing", tr("Nothing to generalise yet"), "data", tr("Go to Data")
-        )
+        nothing = tr("Nothing to generalise yet")
+        self._nothing = NothingYet(session, "generalise_nothing", nothing, "data", tr("Go to Data"))
         titles = {"suppression": tr_later("left out at the most"), "l": "ℓ", "loss": tr_later("loss")}
         self.form = Form("generalise_form", Wanted, titles=titles, across=3)
         self.form.changed.connect(lambda: self._set(self.form))
@@ -113,9 +113,8 @@ class GeneralisePage(RunPage):
         self._problem = label("", "problem", wrap=True, name="generalise_problem")
         self._said = label("", wrap=True, name="generalise_said")
         self._badge = badge()
-        self.columns = LinesTable(
-            session, "generalise_columns", tr("The columns that an outsider may know"), OF_COLUMNS
-        )
+        spoken = tr("The columns that an outsider may know")
+        self.columns = LinesTable(session, "generalise_columns", spoken, OF_COLUMNS)
         self.columns.selectionModel().currentRowChanged.connect(lambda _now, _former: self._show_column())
         self.editor = HierarchyEditor(session)
         self.editor.wanted.connect(self._make)
@@ -125,7 +124,6 @@ class GeneralisePage(RunPage):
         self.before = TextTable(session, "generalise_before", tr(AS_THEY_ARE))
         self.after = TextTable(session, "generalise_after", tr(AS_PUBLISHED))
         self._failures = stack(spacing=4)
-        self._views = QStackedWidget()
         asked = Card(self.form, row(self._fold, None), self.more, self._problem, pad=12)
         self._whole = panel(stack(asked, self._card(), spacing=12))
         self.body.addWidget(self._nothing, 1)
@@ -150,13 +148,11 @@ class GeneralisePage(RunPage):
             self.foot.addWidget(part)
 
     def _card(self) -> Card:
-        hierarchies, lattice, table = QWidget(), QWidget(), QWidget()
-        for place, left, right in (
-            (hierarchies, self.columns, self.editor),
-            (lattice, self.nodes, self.chart),
-            (table, _under(AS_THEY_ARE, self.before), _under(AS_PUBLISHED, self.after)),
-        ):
-            place.setLayout(lines((left, 1), (right, 1), spacing=16))
+        pairs = (
+            (self.columns, self.editor),
+            (self.nodes, self.chart),
+            (_under(AS_THEY_ARE, self.before), _under(AS_PUBLISHED, self.after)),
+        )
         for listed in (self.columns, self.nodes):
             hold_most(listed, LIST_WIDTH)  # large text takes from the list before the page is scrolled sideways
         read = panel(self._failures)
@@ -169,9 +165,7 @@ class GeneralisePage(RunPage):
             (FAILURES, tr("What it reveals"), tr("What is certain all the same, and what ε would allow")),
         )
         self._segments = segments(self, "generalise_view_", titles, lambda _key: self._show_view())
-        self._places = dict(zip(self._segments, (hierarchies, lattice, table, failures), strict=True))
-        for view in self._places.values():
-            self._views.addWidget(view)
+        self._views = views(*(panel(lines((left, 1), (right, 1), spacing=16)) for left, right in pairs), failures)
         self._segments[HIERARCHIES].setChecked(True)
         return Card(self._said, row(*self._segments.values(), None, self._badge, spacing=4), (self._views, 1), pad=12)
 
@@ -190,7 +184,6 @@ class GeneralisePage(RunPage):
         return Asked(quasi, tuple(dict.fromkeys((*self._names(SENSITIVE), *more))), target)
 
     def missing(self) -> str:
-        """Return what prevents a search and is corrected in the room Data."""
         if self.session.opened is None:
             return tr("Open a table in Data first.")
         return "" if self._names(QUASI) else tr(NO_QUASI)
@@ -204,14 +197,11 @@ class GeneralisePage(RunPage):
                 models = chosen_models(self._models())
                 needs = {model.needs: tr_sentence(model.title) for model in reversed(models)}
                 if "sensitive" in needs and not self.asked.sensitive:
-                    stated = tr(
-                        "{condition} is about a sensitive column: give one that role in Data.",
-                        condition=needs["sensitive"],
-                    )
+                    one = needs["sensitive"]
+                    stated = tr("{condition} is about a sensitive column: give one that role in Data.", condition=one)
                 elif "population" in needs and self._people is None:
-                    stated = tr(
-                        "{condition} needs a table of the population: choose one.", condition=needs["population"]
-                    )
+                    one = needs["population"]
+                    stated = tr("{condition} needs a table of the population: choose one.", condition=one)
                 elif bare := self._without_hierarchy(models):
                     stated = tr("The distance hierarchical needs a hierarchy of {column}: make one below.", column=bare)
                 elif wanted.loss == "classification" and self.session.target is None:
@@ -256,7 +246,6 @@ class GeneralisePage(RunPage):
 
     @property
     def _people(self) -> str | None:
-        """The file of the population."""
         chosen: str | None = getattr(self._draft.more, POPULATION)
         return chosen
 
@@ -278,11 +267,10 @@ class GeneralisePage(RunPage):
         return {name: chosen.get(name) for name in wanted if name not in made}
 
     def _follow(self) -> None:
-        """Make the hierarchies that are missing."""
         new = self._to_make()
         if new and self.session.opened is not None:
             refuse = None if self._people is None else self.editor.refuse_error
-            tasks.make(self.session, self.jobs, new, self._people, self._take_levels, refuse, kept=True)
+            tasks.make(self.session, self.jobs, new, self._people, self._take_levels, kept=True, on_failure=refuse)
         self.refresh()
 
     def _take_levels(self, levels: dict[str, Levels]) -> None:
@@ -342,8 +330,8 @@ class GeneralisePage(RunPage):
             left = {n: one for n, one in self._draft.hierarchies.items() if n != name}
             self._keep(tr("change the hierarchy of {name}", name=name), hierarchies=left)
         else:
-            given = {name: way}, self._people, self._take_chosen, self.editor.refuse_error
-            tasks.make(self.session, self.jobs, *given)
+            refuse = self.editor.refuse_error
+            tasks.make(self.session, self.jobs, {name: way}, self._people, self._take_chosen, on_failure=refuse)
 
     def _write(self, path: Path) -> None:
         text, said = self._in_use[self._selected()].hierarchy.to_text, tr("The hierarchy is in {path}.", path=str(path))
@@ -362,14 +350,13 @@ class GeneralisePage(RunPage):
     # -- search and release -------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Search for the levels."""
         wanted = self.value()
         if wanted is None or not figures_first.may_show(self, self.session):
             return
         self._searched, self._refusal = self._present(), ""
         levels = {name: one.hierarchy for name, one in self._in_use.items()}
         wish = tasks.Wish(self.asked, levels, self._models(), wanted.how, self._people)
-        self.follow(tasks.search(self.session, self.jobs, wish, self._take, self._refused))
+        self.follow(tasks.search(self.session, self.jobs, wish, on_result=self._take, on_failure=self._refused))
 
     def _take(self, found: Found) -> None:
         self._found, self._published_as = found, None
@@ -396,13 +383,11 @@ class GeneralisePage(RunPage):
         path = ask_where_to_save(self, tr("Publish the table as"), str(beside(opened, "generalised", ".csv")), TABLES)
         if path:
             remember_folder(Path(path).parent)
-            tasks.publish(self.session, self.jobs, self._found.made, Path(path), self._published, self.session.report)
+            tasks.publish(self.session, self.jobs, self._found.made, Path(path), self._published)
 
     def _published(self, done: Published) -> None:
-        stated = tr(
-            "The generalised table is in {path}, its certificate beside it; no ε was charged.", path=str(done.output)
-        )
-        self.session.notify("info", stated)
+        said = tr("The generalised table is in {path}, its certificate beside it; no ε was charged.", path=done.output)
+        self.session.notify("info", said)
         self._published_as = done.output
         self.session.to_attack.make(done.output)  # the ledger lists no release of it that the page could offer
         self.refresh()
@@ -415,7 +400,6 @@ class GeneralisePage(RunPage):
     # -- what is shown ------------------------------------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Show what can be pressed, and why."""
         missing = self.missing()
         self._nothing.setVisible(bool(missing))
         self._nothing.say(missing)
@@ -443,13 +427,9 @@ class GeneralisePage(RunPage):
         for name in (*quasi, *self.asked.sensitive):
             levels, known = self._in_use.get(name), name in quasi
             waits = known or name in self._draft.hierarchies
-            by = (
-                (tr("a file") if levels.way is None else tr_sentence(levels.way.title))
-                if levels is not None
-                else "…"
-                if waits
-                else tr(NO_HIERARCHY)
-            )
+            by = "…" if waits else tr(NO_HIERARCHY)
+            if levels is not None:
+                by = tr("a file") if levels.way is None else tr_sentence(levels.way.title)
             level = None if found is None else found.made.levels.get(name)
             stated = "" if level is None else str(level) if isinstance(level, int) else f"{level[0]}–{level[1]}"
             height = "" if levels is None else str(levels.hierarchy.height)
@@ -464,8 +444,7 @@ class GeneralisePage(RunPage):
         self._show_column()
 
     def _show_view(self) -> None:
-        shown = next(key for key, segment in self._segments.items() if segment.isChecked())
-        self._views.setCurrentWidget(self._places[shown])
+        self._views.setCurrentIndex([segment.isChecked() for segment in self._segments.values()].index(True))
 
     def _show(self) -> None:
         found = self._found
@@ -486,7 +465,6 @@ class GeneralisePage(RunPage):
         self._failures.addStretch(1)
 
     def retranslate(self) -> None:
-        """Say everything in the language that is shown now."""
         self._show()
         self.refresh()
 
@@ -521,18 +499,13 @@ def _said(found: Found) -> str:
         gone=count(made.outcome.suppressed, "row"),
         share=percent(made.outcome.suppressed / made.problem.rows),
     )
-    score = found.accuracy
-    right = (
-        ""
-        if score is None
-        else tr(
-            "A classifier is right for {after} of them, {before} from the original, {guess} by a guess.",
-            after=percent(score.after),
-            before=percent(score.before),
-            guess=percent(score.guess),
+    said = [stated, tr("Loss: {losses}.", losses=losses)]
+    if (score := found.accuracy) is not None:
+        right = {"after": percent(score.after), "before": percent(score.before), "guess": percent(score.guess)}
+        said.append(
+            tr("A classifier is right for {after} of them, {before} from the original, {guess} by a guess.", **right)
         )
-    )
-    return " ".join(filter(None, (stated, tr("Loss: {losses}.", losses=losses), right)))
+    return " ".join(said)
 
 
 def _failure_lines(found: Found | None) -> list[tuple[str, str]]:

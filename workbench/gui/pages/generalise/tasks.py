@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.job_center import JobCenter, JobHandle
@@ -25,26 +25,18 @@ if TYPE_CHECKING:  # these load numpy, which the first paint does not wait for
     from workbench.risk.hierarchies.hierarchy import Hierarchy
 
 KEY = "generalise"
-MOST_ROWS = 500
-"""Rows that are shown before and after."""
+MOST_ROWS = 500  # rows that are shown before and after
 
 
 @dataclass(frozen=True)
 class Levels:
-    """The hierarchy of a column.
+    """The hierarchy of a column."""
 
-    Attributes:
-        way: in which it was made; ``None`` where it was read from a file.
-        chosen: the way or file that a person chose; ``None`` where it is as the values suggest.
-        people: the file of the population, whose values it has as well.
-        refused: why it is not made in the way that was kept.
-    """
-
-    way: Builder | None
+    way: Builder | None  # in which it was made; ``None`` where it was read from a file
     hierarchy: Hierarchy
-    chosen: Builder | Path | None = None
-    people: str | None = None
-    refused: WorkbenchError | None = None
+    chosen: Builder | Path | None = None  # what a person chose; ``None`` where it is as the values suggest
+    people: str | None = None  # the file of the population, whose values it has as well
+    refused: WorkbenchError | None = None  # why it is not made in the way that was kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +68,9 @@ def make(
     ways: Mapping[str, Builder | Path | None],
     people: str | None,
     show: Callable[[dict[str, Levels]], None],
-    refuse: Callable[[BaseException], None] | None = None,
     *,
     kept: bool = False,
+    **then: Any,
 ) -> JobHandle:
     """Make the hierarchies of columns, each in its way or, where that is ``None``, as the values suggest.
 
@@ -115,7 +107,7 @@ def make(
             show(found)
 
     key = f"{KEY}-levels" if kept else f"{KEY}-chosen"
-    return jobs.start(Job(tr("Making hierarchies"), work), key=key, on_result=take, on_failure=refuse)
+    return jobs.start(Job(tr("Making hierarchies"), work), key=key, on_result=take, **then)
 
 
 def _levels(name: str, way: Builder | Path, values: list[str], own: list[str]) -> Levels:
@@ -140,13 +132,7 @@ def write(session: Session, jobs: JobCenter, path: Path, text: Callable[[], str]
     return jobs.start(Job(title, work), on_result=lambda _done: session.notify("info", said))
 
 
-def search(
-    session: Session,
-    jobs: JobCenter,
-    wish: Wish,
-    show: Callable[[Found], None],
-    refuse: Callable[[BaseException], None],
-) -> JobHandle:
+def search(session: Session, jobs: JobCenter, wish: Wish, **then: Any) -> JobHandle:
     """Search for the levels; the ledger notes first that private figures are shown, of the population's table, too."""
     opened = session.opened
     assert opened is not None
@@ -172,16 +158,11 @@ def search(
         return Found(made, tuple(failures(made, epsilon)), accuracy(made), lines[0], lines[1], tuple(after.columns))
 
     title = tr("Generalising {table}", table=opened.title)
-    return follow_note(session, jobs, jobs.start(Job(title, work), key=KEY, on_result=show, on_failure=refuse))
+    return follow_note(session, jobs, jobs.start(Job(title, work), key=KEY, **then))
 
 
 def publish(
-    session: Session,
-    jobs: JobCenter,
-    made: Generalised,
-    path: Path,
-    show: Callable[[Published], None],
-    refuse: Callable[[BaseException], None],
+    session: Session, jobs: JobCenter, made: Generalised, path: Path, show: Callable[[Published], None]
 ) -> JobHandle:
     """Write the table and its certificate; the ledger notes first that it is published."""
     account = session.plan.account or None
@@ -201,4 +182,4 @@ def publish(
         show(published)
 
     title = tr("Publishing {file}", file=path.name)
-    return jobs.start(Job(title, work), key=f"{KEY}-publish", on_result=done, on_failure=refuse)
+    return jobs.start(Job(title, work), key=f"{KEY}-publish", on_result=done)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMarginsF, QPointF, QSize, Qt, QTimer, Signal
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from workbench.gui.pages.generalise.tasks import Levels
 from workbench.gui.session.error_text import sentence
@@ -32,16 +32,14 @@ if TYPE_CHECKING:
     from workbench.risk.generalise.search import Tried
 
 
-MOST_DRAWN, MOST_LISTED, MOST_EDGES = 1500, 50, 3000
-"""Nodes that are drawn and listed, the best first, and lines between nodes."""
+MOST_DRAWN, MOST_LISTED, MOST_EDGES = 1500, 50, 3000  # nodes drawn and listed, the best first, and lines between
 
 OF_NODES = (
     Column(tr_later("Levels"), help=tr_later("The level of each column, in their order"), width=120),
     Column(tr_later("Loss"), help=tr_later("What it loses: less is better"), width=80, right=True),
     Column(tr_later("Left out"), help=tr_later("Rows that are left out"), width=72, right=True),
 )
-REACH = 10.0
-"""Pixels around a node at which its words are shown."""
+REACH = 10.0  # pixels around a node at which its words are shown
 
 
 @dataclass(frozen=True)
@@ -69,17 +67,14 @@ def best_nodes(made: Generalised) -> list[Tried]:
 
 def node_lines(made: Generalised) -> list[tuple[Cell, ...]]:
     """Return the best nodes as lines of a table."""
-    lines: list[tuple[Cell, ...]] = []
-    for tried in best_nodes(made)[:MOST_LISTED]:
-        assert tried.loss is not None
-        lines.append(
-            (
-                Cell(levels_words(tried.node)),
-                Cell(loss_words(tried.loss), exact=repr(tried.loss), key=tried.loss),
-                Cell(tr_number(tried.suppressed or 0, ","), key=tried.suppressed),
-            )
+    return [
+        (
+            Cell(levels_words(tried.node)),
+            Cell(loss_words(tried.loss or 0.0), exact=repr(tried.loss), key=tried.loss),
+            Cell(tr_number(tried.suppressed or 0, ","), key=tried.suppressed),
         )
-    return lines
+        for tried in best_nodes(made)[:MOST_LISTED]
+    ]
 
 
 class LatticeChart(Chart):
@@ -96,7 +91,6 @@ class LatticeChart(Chart):
         self._names: tuple[str, ...] = ()
 
     def show_made(self, made: Generalised | None) -> None:
-        """Draw the nodes of a search, or nothing."""
         self._places, self._names = ([], ()) if made is None else (_places(made), made.asked.quasi)
         if made is None or not self._places:
             self.show_drawing(None if made is None else Drawing(empty=tr("This method has no lattice.")))
@@ -129,7 +123,6 @@ class LatticeChart(Chart):
         )
 
     def words_under(self, point: QPointF) -> str:
-        """Return the levels of the node under the pointer, and what it loses."""
         drawing = self.drawing()
         if drawing is None or not self._places:
             return ""
@@ -201,8 +194,7 @@ TYPING_MS = 300
 NONE = "none"
 NO_HIERARCHY = tr_later("none")
 WHY_ONE = tr_later("Of a sensitive column, t with the distance hierarchical alone takes a hierarchy.")
-MOST_VALUES = 2000
-"""Lines of a hierarchy that are shown."""
+MOST_VALUES = 2000  # lines of a hierarchy that are shown
 
 
 class TextTable(LinesTable):
@@ -212,21 +204,15 @@ class TextTable(LinesTable):
         super().__init__(session, name, accessible, (Column(""),), private=True)
 
     def show_rows(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Show rows of text; without a heading nothing at all."""
         lines = [tuple(Cell(text, tip=text) for text in line) for line in rows]
         self.show_columns([Column(title, whole=True) for title in header or ("",)], lines)
 
 
 class HierarchyEditor(QWidget):
-    """Edits the hierarchy of one column: how it is made, its levels, import and export.
+    """Edits the hierarchy of one column: how it is made, its levels, import and export."""
 
-    Signals:
-        wanted: (way, path or None) the column's hierarchy is to be made so, read from this file, or taken away.
-        saved: (path) it is to be written there.
-    """
-
-    wanted = Signal(object)
-    saved = Signal(object)
+    wanted = Signal(object)  # (way, path or None) make it so, read it from this file, or take it away
+    saved = Signal(object)  # (path) it is to be written there
 
     def __init__(self, session: Session) -> None:
         super().__init__()
@@ -235,34 +221,20 @@ class HierarchyEditor(QWidget):
         self._form: Form | None = None
         self._levels: Levels | None = None
         self.heading = Elided(kind="heading", name="generalise_column", least=48)
-        self.builder = named(
-            ChoiceBox(), "generalise_builder", tr("How the hierarchy is made"), tr("How the hierarchy is made")
-        )
-        for one in BUILDERS:
-            self.builder.addItem(tr_sentence(one.title), one.name)
-        self._from_file = tr("a file")
-        self.builder.addItem(self._from_file, "")
+        tip = tr("How the hierarchy is made")
+        self.builder = named(ChoiceBox(), "generalise_builder", tip, tip)
         self.builder.activated.connect(self._choose)
-        bring = button(
-            tr("Import…"), "generalise_import", tip=tr("Read a hierarchy, one line per value: value;level 1;…;*")
-        )
-        bring.clicked.connect(self._import)
-        self._export = button(tr("Export…"), "generalise_export", tip=tr("Write this hierarchy as such a file"))
-        self._export.clicked.connect(self._save)
+        tip = tr("Read a hierarchy, one line per value: value;level 1;…;*")
+        bring = button(tr("Import…"), "generalise_import", tip=tip, press=self._import)
+        tip = tr("Write this hierarchy as such a file")
+        self._export = button(tr("Export…"), "generalise_export", tip=tip, press=self._save)
         self._why = label(tr(WHY_ONE), "muted", wrap=True, name="generalise_why_one")
         self._why.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.problem = label("", "problem", wrap=True, name="generalise_hierarchy_problem")
         self._forms = stack(spacing=0)
         self.levels = TextTable(session, "generalise_levels", tr("What each value becomes, level by level"))
-        head = QWidget()
-        line = row((self.heading, 1), self.builder, bring, self._export)
-        head.setLayout(line)
-        holder = panel(self._forms)
-        self.setLayout(stack(head, holder, self._why, self.problem, self.levels, spacing=6))
-        layout = self.layout()
-        assert isinstance(layout, QVBoxLayout)
-        layout.setStretch(2, 1)
-        layout.setStretch(4, 1)
+        head = panel(row((self.heading, 1), self.builder, bring, self._export))
+        self.setLayout(stack(head, panel(self._forms), (self._why, 1), self.problem, (self.levels, 1), spacing=6))
         self._typing = QTimer(self, singleShot=True, interval=TYPING_MS)
         self._typing.timeout.connect(self._make)
         self.show_column("", None)
@@ -272,22 +244,19 @@ class HierarchyEditor(QWidget):
         bare = optional and levels is None
         self._why.setVisible(bare)
         self.levels.setVisible(not bare)
-        none = self.builder.findData(NONE)
-        if optional and none < 0:
-            self.builder.insertItem(0, tr(NO_HIERARCHY), NONE)
-        elif none >= 0 and not optional:
-            self.builder.removeItem(none)
+        ways = [*([(tr(NO_HIERARCHY), NONE)] if optional else []), *((tr_sentence(b.title), b.name) for b in BUILDERS)]
+        self.builder.offer([*ways, (tr("a file"), "")], self._way(levels))
         anew = name != self._column or self._way(levels) != self._way(self._levels)
         self._column, self._levels = name, levels
         self.heading.set_whole(name)
         self.refuse("")
         self._export.setEnabled(levels is not None)
         if levels is None:
+            if not optional:  # it is being made
+                self.builder.setCurrentIndex(-1)
             self._show_form(None)
-            self.builder.setCurrentIndex(self.builder.findData(NONE))
             self.levels.show_rows((), ())
             return
-        self.builder.setCurrentIndex(max(self.builder.findData(self._way(levels)), 0))
         if anew:
             self._show_form(levels)
         elif self._form is not None and levels.way is not None and self._form.value() != levels.way:
@@ -301,7 +270,6 @@ class HierarchyEditor(QWidget):
         say(self.problem, text)
 
     def refuse_error(self, error: BaseException) -> None:
-        """Say why the hierarchy cannot be made or read."""
         if not isinstance(error, WorkbenchError):
             raise error
         self.refuse(sentence(error))

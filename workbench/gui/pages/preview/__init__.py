@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 from workbench.gui.pages.base import Page
-from workbench.gui.session.session import Session, State
 from workbench.gui.style.language import tr_later
-
-
-def _state(session: Session) -> State:
-    if session.opened is None or not session.plan.ready:
-        return "empty"
-    return "ready" if session.plan.protected else "empty"
-
 
 PAGE = Page(
     name="preview",
@@ -21,7 +13,7 @@ PAGE = Page(
     make="workbench.gui.pages.preview.page:PreviewPage",
     topic="release",
     known_as="preview",
-    state=_state,
+    state=lambda session: "ready" if session.opened and session.plan.ready and session.plan.protected else "empty",
     about=tr_later(
         "See one draw of the plan beside the original, the distribution of each attribute, and what is left of the "
         "correlations. Previews spend no budget and are never released; a release always draws new noise."

@@ -11,8 +11,18 @@ from PySide6.QtWidgets import QAbstractItemView, QBoxLayout, QComboBox, QSizePol
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.preview import PAGE
-from workbench.gui.pages.preview.tasks import PreviewRows
-from workbench.gui.session.job_center import JobCenter
+from workbench.gui.pages.preview.tasks import (
+    PreviewColumn,
+    PreviewRows,
+    Source,
+    draw_column,
+    draw_pairs,
+    draw_rows,
+    recovered,
+    takes_long,
+)
+from workbench.gui.pages.run_page import first_problem
+from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.style.stylesheet import ROW
@@ -32,6 +42,9 @@ from workbench.gui.widgets.basic import (
     views,
 )
 from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.correlation_matrix import Correlations
+from workbench.gui.widgets.distribution import Distribution
+from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.fast_table import LOOKED_AT, RowsTable, tint
 from workbench.gui.widgets.fast_table_model import RowsModel
 from workbench.gui.widgets.formatting import count, first_rows
@@ -39,6 +52,7 @@ from workbench.gui.widgets.master_detail import WIDE
 from workbench.gui.widgets.table_model import Index
 from workbench.gui.widgets.table_view import TableFilter
 from workbench.gui.widgets.way_bar import WayBar
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.release.ledger.study_note import BEFORE
 
 if TYPE_CHECKING:
@@ -46,7 +60,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from workbench.gui.pages.preview.tasks import PreviewColumn, PreviewRows, Source
     from workbench.gui.widgets.distribution import Recovered
     from workbench.studies.spreads_and_pairs import Pairs
 
@@ -61,7 +74,6 @@ class DrawModel(RowsModel):
         self._bold.setWeight(QFont.Weight.DemiBold)
 
     def show_draw(self, frame: pl.DataFrame | None, changed: dict[str, NDArray[np.bool_]] | None = None) -> None:
-        """Show the rows of a draw and mark what it has changed."""
         self._changed = changed or {}
         self.show_frame(frame)
 
@@ -75,11 +87,9 @@ class DrawModel(RowsModel):
         return None if name in self._changed else super().decimal_of(name)
 
     def is_changed(self, row: int, column: int) -> bool:
-        """Whether a cell became another one in the draw."""
         return self.changes(range(row, row + 1), column)[0]
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return what Qt asks for about a cell."""
         roles = Qt.ItemDataRole
         if role == roles.AccessibleTextRole:
             cell = str(index.data())
@@ -95,13 +105,9 @@ NOT_COPIED = tr_later("A preview is private and never leaves this page: release 
 
 
 class PreviewTable(RowsTable):
-    """One side. Copying is refused with its reason.
+    """One side. Copying is refused with its reason."""
 
-    Signals:
-        copy_refused: somebody asked for a copy.
-    """
-
-    copy_refused = Signal()
+    copy_refused = Signal()  # somebody asked for a copy
 
     def __init__(self, session: Session, jobs: JobCenter, model: DrawModel, name: str, accessible: str) -> None:
         super().__init__(session, jobs, model, name, accessible, row_height=ROW - 6, private=True)
@@ -119,13 +125,9 @@ class PreviewTable(RowsTable):
 
 
 class Sides(QWidget):
-    """Both sides.
+    """Both sides."""
 
-    Signals:
-        column_chosen: (name) the current cell, or a click on a head, is in another column.
-    """
-
-    column_chosen = Signal(str)
+    column_chosen = Signal(str)  # (name) the current cell, or a click on a head, is in another column
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__()
@@ -164,7 +166,6 @@ class Sides(QWidget):
             view.copy_refused.connect(lambda: session.notify("warning", tr(NOT_COPIED)))
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        """Put the rows of both sides on one level."""
         super().showEvent(event)
         self._level()
 
@@ -172,7 +173,6 @@ class Sides(QWidget):
         self._sanitised.setMinimumHeight(self.filter.sizeHint().height())
 
     def show_rows(self, rows: PreviewRows | None) -> None:
-        """Show one draw, or nothing."""
         self._left_model.show_draw(rows.original if rows else None)
         self._right_model.show_draw(rows.sanitised if rows else None, rows.changed if rows else None)
 
@@ -203,7 +203,7 @@ WITHOUT = tr_later(
     "Made-up rows also show what the noise does. Decide and Columns forecast the errors without any rows."
 )
 MADE_UP = tr_later("Made-up rows, which contain no real data; the ledger notes nothing.")
-WAITING = tr_later("Drawing the preview…")
+WAITING, DRAWING = tr_later("Drawing the preview…"), tr_later("Drawing a preview")
 DETAIL = 236
 WIDEST_CHOICE = 220
 SPREAD, PAIRS = "spread", "relations"
@@ -214,15 +214,10 @@ class PreviewPage(PageFrame):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
-        # These know the engines, which the descriptor of the page does not wait for.
-        from workbench.gui.widgets.correlation_matrix import Correlations
-        from workbench.gui.widgets.distribution import Distribution
-        from workbench.gui.widgets.empty_state import NothingYet
-
         self._again = button(tr("Another draw"), "another_draw", tip=tr(AGAIN), press=self.draw_again)
         self.header.insertWidget(0, WayBar(session, PAGE.name, "rows", only=("rows", "synthetic")))
         self._real = button(tr("Your rows…"), "preview_real", tip=tr("Preview the rows of the open table"))
-        self._real.clicked.connect(self._leave_made_up)
+        self._real.clicked.connect(lambda: self._make_up(made_up=False))
         self._made_up = False
         self._badge = badge()  # one of the whole page: everything on it is private
         self.header.addWidget(self._badge)
@@ -248,12 +243,8 @@ class PreviewPage(PageFrame):
         self._nothing = NothingYet(session, "preview_nothing", tr("Nothing to preview yet"), "protect", tr("← Columns"))
         self._first = self._ask_first()
         self._arrange()
-        self._next = self.set_primary(
-            tr("Decide →"),
-            "to_decide",
-            lambda: session.go("ways"),
-            tr("What recipients will see of it, and the release"),
-        )
+        tip = tr("What recipients will see of it, and the release")
+        self._next = self.set_primary(tr("Decide →"), "to_decide", lambda: session.go("ways"), tip)
         session.plan_changed.connect(self.refresh)
         session.table_changed.connect(self._start_over)
         session.account_changed.connect(self._see_account)
@@ -286,14 +277,11 @@ class PreviewPage(PageFrame):
         stated.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         other = label(tr(WITHOUT), "muted", wrap=True, name="preview_without")
         other.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        show = button(
-            tr("Show a preview"), "preview_show", tip=tr("Draw once, and note in the ledger that it was shown")
-        )
-        show.clicked.connect(self._agree)
-        instead = button(
-            tr("Show made-up rows"), "preview_made_up", tip=tr("Draw rows that follow from the plan alone")
-        )
-        instead.clicked.connect(self._make_up)
+        tip = tr("Draw once, and note in the ledger that it was shown")
+        show = button(tr("Show a preview"), "preview_show", tip=tip, press=self._agree)
+        tip = tr("Draw rows that follow from the plan alone")
+        instead = button(tr("Show made-up rows"), "preview_made_up", tip=tip)
+        instead.clicked.connect(lambda: self._make_up(made_up=True))
         return panel(stack(None, stated, other, row(None, instead, show, None), None, spacing=12))
 
     def _see_account(self) -> None:
@@ -306,13 +294,8 @@ class PreviewPage(PageFrame):
         self.refresh()
         self.take_keys()
 
-    def _make_up(self) -> None:
-        self._made_up = True
-        self.refresh()
-        self.take_keys()
-
-    def _leave_made_up(self) -> None:
-        self._made_up = False
+    def _make_up(self, *, made_up: bool) -> None:
+        self._made_up = made_up
         self.refresh()
         self.take_keys()
 
@@ -358,7 +341,6 @@ class PreviewPage(PageFrame):
         self.refresh()
 
     def _clear(self) -> None:
-        """Show nothing of any draw."""
         self._waiting.setText(tr(WAITING))
         self._draws.setCurrentIndex(0)
         self._show_recovered(None)
@@ -392,14 +374,8 @@ class PreviewPage(PageFrame):
         self.set_note(self._free if can and not first else "")
         if not can:
             self._clear()
-            problems = session.plan.problems()
-            self._nothing.say(
-                tr("Open a table first.")
-                if session.opened is None
-                else f"{problems[0].column}: {tr_sentence(problems[0].text)}."
-                if problems
-                else tr("No column is protected.")
-            )
+            wrong = first_problem(session) or tr("No column is protected.")
+            self._nothing.say(tr("Open a table first.") if session.opened is None else wrong)
             return
         names = [c.name for c in session.plan.protected]
         self._choice.offer([(name, name) for name in names], self._column)
@@ -424,7 +400,6 @@ class PreviewPage(PageFrame):
             self._ask_column()
 
     def draw_again(self) -> None:
-        """Draw once more."""
         self.draw += 1
         self._outdate()
         self._ask()
@@ -445,46 +420,41 @@ class PreviewPage(PageFrame):
         return show_if_present
 
     def _ask(self) -> None:
-        from workbench.gui.pages.preview.tasks import preview_pairs, preview_rows
-
-        due = self._stale.intersection(self._seen)
+        due, number, opened = self._stale.intersection(self._seen), self.draw, self.session.opened
+        assert opened is not None
         self._stale -= due
-        what = self._source(), self.session.plan, self.draw, self.jobs
         handles = []
         if SPREAD in due:
             self.sides.drawn.setText(tr("drawing…"))
-            handles.append(preview_rows(*what, self._present(self._show_rows), on_failure=self._present(self._failed)))
+            rows = self._look(lambda table, plan, emit, cancel: draw_rows(table, plan, number, cancel))
+            handles.append(self._start("rows", Job(tr(DRAWING), rows), self._show_rows))
         if PAIRS in due:
             self._say(PAIRS, tr("comparing…"))
-            handles.append(
-                preview_pairs(*what, self._present(self._show_pairs), on_failure=self._present(self._failed))
-            )
+            pairs = self._look(lambda table, plan, emit, cancel: draw_pairs(table, plan, number, emit, cancel))
+            long = takes_long(opened.table, self.session.plan.plan())
+            handles.append(self._start("pairs", Job(tr("Comparing correlations"), pairs), self._show_pairs, shown=long))
         for handle in handles if not self._made_up else ():
             figures_first.follow_note(self.session, self.jobs, handle)
 
-    def _source(self) -> Source:
-        from workbench.gui.pages.preview.tasks import Source
-
+    def _look(self, draw: Callable[..., Any]) -> Callable[[Emit, CancelToken], Any]:
+        """Return the work that looks at a draw of the plan as it is."""
         opened = self.session.opened
         assert opened is not None
-        return Source(opened.table, self._made_up)
+        return Source(opened.table, self._made_up).look(self.session.plan.plan(), draw)
+
+    def _start(self, what: str, job: Job[Any], show: Callable[[Any], None], *, shown: bool = False) -> JobHandle:
+        """Start a look, of whose kind only the newest counts; nothing of it is shown once it is out of date."""
+        results = {"on_result": self._present(show), "on_failure": self._present(self._failed)}
+        return self.jobs.start(job, key=f"preview-{what}", shown=shown, **results)
 
     @property
     def _free(self) -> str:
         return tr(MADE_UP) if self._made_up else tr(FREE)
 
     def _ask_column(self) -> None:
-        from workbench.gui.pages.preview.tasks import preview_column
-
-        preview_column(
-            self._source(),
-            self.session.plan,
-            self._column,
-            self.draw,
-            self.jobs,
-            self._present(self._show_column),
-            on_failure=self._present(self._failed),
-        )
+        name, number = self._column, self.draw
+        column = self._look(lambda table, plan, emit, cancel: draw_column(table, plan, name, number, cancel))
+        self._start("column", Job(tr(DRAWING), column), self._show_column)
 
     def _show_rows(self, rows: PreviewRows) -> None:
         self.sides.show_rows(rows)
@@ -517,24 +487,15 @@ class PreviewPage(PageFrame):
         self._say(PAIRS, tr("draw {draw}, {pairs}", draw=self.draw, pairs=self.correlations.show_pairs(pairs)))
 
     def _show_column(self, column: PreviewColumn) -> None:
-        from workbench.gui.pages.preview.tasks import preview_recovered
-
         self.distribution.show_column(column)
         part = 100 * column.changed / column.rows if column.rows else 0.0
         share = tr("{x} %", x=tr_number(part, ".3g"))
-        self._say(
-            SPREAD,
-            tr("{share} changed", share=share),
-            tr("{share} of {rows} changed in this draw", share=share, rows=count(column.rows, "row")),
-        )
+        stated = tr("{share} of {rows} changed in this draw", share=share, rows=count(column.rows, "row"))
+        self._say(SPREAD, tr("{share} changed", share=share), stated)
         self._show_recovered(None)
-        preview_recovered(
-            self.session.plan,
-            column,
-            self.jobs,
-            self._present(self._show_recovered),
-            on_failure=self._present(self._failed),
-        )
+        plan = self.session.plan.plan()
+        job = Job(tr("Estimating from the preview"), lambda emit, cancel: recovered(plan, column, cancel))
+        self._start("recovered", job, self._show_recovered)
 
     def _show_recovered(self, found: Recovered | None) -> None:
         self.distribution.show_recovered(found)

@@ -1,11 +1,8 @@
 """Draw a preview: what a release could look like. From a key of this run, never released, and not to be copied.
 
-Rows, spread and correlations of one draw are looks at one realisation (:mod:`workbench.sanitize.realisation`).
-
-What a recipient can recover from a noisy column: the estimate of its mean or shares from one draw, with intervals.
-
-It is made from the drawn cells and the public mechanism alone, as a recipient makes it from a release. The original
-is beside it, so the whole is private.
+Rows, spread and correlations of one draw are looks at one realisation (:mod:`workbench.sanitize.realisation`). What is
+recovered of a noisy column is made from the drawn cells and the public mechanism alone, as a recipient makes it from a
+release; the original is beside it, so the whole is private.
 """
 
 from __future__ import annotations
@@ -14,14 +11,12 @@ import dataclasses
 import datetime
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from workbench.gui.session.draft import DraftPlan
-from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.style.language import day, tr
+from workbench.gui.style.language import day, tr, tr_later
 from workbench.gui.widgets.distribution import Recovered
 from workbench.gui.widgets.formatting import plain, rounded
-from workbench.jobs import CancelToken, Emit, Job
+from workbench.jobs import CancelToken, Emit
 from workbench.params import InputError
 from workbench.studies.spreads_and_pairs import PAIR_COLUMNS, Pairs, Spread, bar_width, spread_of
 
@@ -40,43 +35,25 @@ LONG_COLUMNS = 20
 
 Drawn = TypeVar("Drawn")
 
-KEY_ROWS = "preview-rows"
-KEY_COLUMN = "preview-column"
-KEY_PAIRS = "preview-pairs"
-
 
 @dataclass(frozen=True, eq=False)
 class PreviewRows:
-    """The first rows before and after one draw. Private.
+    """The first rows before and after one draw. Private."""
 
-    Attributes:
-        original: the columns that would leave, as they are, shape (rows, columns).
-        sanitised: the same rows after the draw.
-        changed: (rows,) by protected column: whether the cell became another one.
-        rows: how many rows the table has in all.
-    """
-
-    original: pl.DataFrame
-    sanitised: pl.DataFrame
-    changed: dict[str, NDArray[np.bool_]]
-    rows: int
+    original: pl.DataFrame  # the columns that would leave, as they are, shape (rows, columns)
+    sanitised: pl.DataFrame  # the same rows after the draw
+    changed: dict[str, NDArray[np.bool_]]  # (rows,) by protected column: whether the cell became another one
+    rows: int  # how many rows the table has in all
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PreviewColumn(Spread):
-    """How one column is spread before and after one draw over all rows. Private.
+    """How one column is spread before and after one draw over all rows. Private."""
 
-    Attributes:
-        changed: rows whose cell became another one.
-        rows: number of rows.
-        original_cells: rows in each public cell, the missing one last where there is one.
-        drawn_cells: the same after the draw: what a recipient sees.
-    """
-
-    changed: int
-    rows: int
-    original_cells: NDArray[np.int64]
-    drawn_cells: NDArray[np.int64]
+    changed: int  # rows whose cell became another one
+    rows: int  # number of rows
+    original_cells: NDArray[np.int64]  # rows in each public cell, the missing one last where there is one
+    drawn_cells: NDArray[np.int64]  # the same after the draw: what a recipient sees
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,41 +81,11 @@ class Source:
         return work
 
 
-def preview_rows(
-    source: Source, draft: DraftPlan, number: int, jobs: JobCenter, apply: Callable[[PreviewRows], None], **stated: Any
-) -> JobHandle:
-    """Draw the first rows; only the newest request counts."""
-    look = source.look(draft.plan(), lambda table, plan, emit, cancel: draw_rows(table, plan, number, cancel))
-    job = Job(tr("Drawing a preview"), look)
-    return jobs.start(job, key=KEY_ROWS, shown=False, on_result=apply, **stated)
-
-
-def preview_column(
-    source: Source,
-    draft: DraftPlan,
-    name: str,
-    number: int,
-    jobs: JobCenter,
-    apply: Callable[[PreviewColumn], None],
-    **stated: Any,
-) -> JobHandle:
-    """Draw one protected column over all rows; only the newest request counts."""
-    look = source.look(draft.plan(), lambda table, plan, emit, cancel: draw_column(table, plan, name, number, cancel))
-    job = Job(tr("Drawing a preview"), look)
-    return jobs.start(job, key=KEY_COLUMN, shown=False, on_result=apply, **stated)
-
-
-def preview_pairs(
-    source: Source, draft: DraftPlan, number: int, jobs: JobCenter, apply: Callable[[Pairs], None], **stated: Any
-) -> JobHandle:
-    """Draw all columns and compare how they go together; only the newest request counts."""
+def takes_long(table: Table, plan: Plan) -> bool:
+    """Return whether it takes a while to compare all columns."""
     from workbench.sanitize.realisation import SPACED_ROWS
 
-    plan = draft.plan()
-    look = source.look(plan, lambda table, plan, emit, cancel: draw_pairs(table, plan, number, emit, cancel))
-    job = Job(tr("Comparing correlations"), look)
-    long = len(plan.columns) > LONG_COLUMNS and source.table.rows > SPACED_ROWS // 10
-    return jobs.start(job, key=KEY_PAIRS, shown=long, on_result=apply, **stated)
+    return len(plan.columns) > LONG_COLUMNS and table.rows > SPACED_ROWS // 10
 
 
 def draw_rows(table: Table, plan: Plan, number: int, cancel: CancelToken) -> PreviewRows:
@@ -218,22 +165,7 @@ def _kept_variable(table: Table, column: Column) -> Variable:
     return Variable(column.name, codes.to_numpy(), numeric=False)
 
 
-KEY_RECOVERED = "preview-recovered"
 CONFIDENCE = 0.95
-
-
-def preview_recovered(
-    draft: DraftPlan, column: PreviewColumn, jobs: JobCenter, apply: Callable[[Recovered], None], **stated: Any
-) -> JobHandle:
-    """Estimate the original of a drawn column; only the newest request counts."""
-    plan = draft.plan()
-
-    def work(emit: Emit, cancel: CancelToken) -> Recovered:
-        return recovered(plan, column, cancel)
-
-    return jobs.start(
-        Job(tr("Estimating from the preview"), work), key=KEY_RECOVERED, shown=False, on_result=apply, **stated
-    )
 
 
 def recovered(plan: Plan, column: PreviewColumn, cancel: CancelToken) -> Recovered:
@@ -259,21 +191,13 @@ def recovered(plan: Plan, column: PreviewColumn, cancel: CancelToken) -> Recover
     low, high = (min(max(end, values[0]), values[-1]) for end in (found.mean.low, found.mean.high))
     stated = _date if plan.column(column.name).kind == "date" else _number
     figures = {"mean": stated(found.mean.consistent), "low": stated(low), "high": stated(high)}
-    words = (
-        tr("Recovered from this draw: mean {mean} (95 %: {low} to {high}).", **figures)
-        if truth is None
-        else tr(
-            "Recovered from this draw: mean {mean} (95 %: {low} to {high}); the original's is {truth}.",
-            truth=stated(truth),
-            **figures,
-        )
-    )
-    return Recovered(
-        column.name,
-        words,
-        mean=(place(low), place(found.mean.consistent), place(high)),
-        truth=None if truth is None else place(truth),
-    )
+    words = tr("Recovered from this draw: mean {mean} (95 %: {low} to {high}).", **figures)
+    if truth is not None:
+        figures["truth"] = stated(truth)
+        beside = tr_later("Recovered from this draw: mean {mean} (95 %: {low} to {high}); the original's is {truth}.")
+        words = tr(beside, **figures)
+    mean = place(low), place(found.mean.consistent), place(high)
+    return Recovered(column.name, words, mean=mean, truth=None if truth is None else place(truth))
 
 
 def _of_names(column: PreviewColumn, found: dict[str, Interval]) -> Recovered:
@@ -284,20 +208,12 @@ def _of_names(column: PreviewColumn, found: dict[str, Interval]) -> Recovered:
     shown = [label for label in column.labels if label in found]
     widest = max(((found[label].high - found[label].low) / 2 for label in shown), default=0.0)
     before = dict(zip(column.labels, column.original, strict=True))
-    stated = ", ".join(
-        tr(
-            "{value} {share} (original {before})",
-            value=label,
-            share=_percent(found[label].consistent),
-            before=_percent(before[label] / rows),
-        )
-        for label in sorted(shown, key=lambda label: -before[label])[:2]
-    )
-    return Recovered(
-        column.name,
-        tr("Recovered from this draw, to about ± {widest}: {stated}.", widest=_percent(widest), stated=stated),
-        shares=shares,
-    )
+    most = sorted(shown, key=lambda label: -before[label])[:2]
+    parts = [(label, _percent(found[label].consistent), _percent(before[label] / rows)) for label in most]
+    said = [tr("{value} {share} (original {before})", value=v, share=now, before=then) for v, now, then in parts]
+    figures = {"widest": _percent(widest), "stated": ", ".join(said)}
+    words = tr("Recovered from this draw, to about ± {widest}: {stated}.", **figures)
+    return Recovered(column.name, words, shares=shares)
 
 
 def _percent(share: float) -> str:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from PySide6.QtCore import QEvent, QItemSelectionModel, QMarginsF, QSignalBlocker, QSize, Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QSizePolicy, QSlider, QWidget
+from PySide6.QtWidgets import QSizePolicy, QSlider
 
 from workbench.gui.gauges.budget import HIGH
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.protect import PAGE
 from workbench.gui.pages.protect.share_model import ShareModel, evenly, warning, why, with_share
 from workbench.gui.pages.protect.share_model import note as warned
-from workbench.gui.pages.protect.tasks import Example, Outlook, forecast_columns
-from workbench.gui.session.draft import DraftColumn
+from workbench.gui.pages.protect.tasks import PAINTED, Example, Outlook, outlooks
+from workbench.gui.pages.run_page import first_problem
 from workbench.gui.session.draft_edits import of_all
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
@@ -27,28 +26,19 @@ from workbench.gui.widgets.chart import Below, Chart, Drawing, range_below
 from workbench.gui.widgets.chart_marks import BarLine, Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.empty_state import NothingYet
-from workbench.gui.widgets.epsilon_entry import PrivacyEntry
+from workbench.gui.widgets.epsilon_entry import plan_entry
 from workbench.gui.widgets.explain import Explainable, explain_button, of_one_row
 from workbench.gui.widgets.formatting import at_most, count, entered
 from workbench.gui.widgets.master_detail import DetailCard, MasterDetail, scrolled_words
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_view import TableFilter
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import ParameterError
 from workbench.render.fonts import scaled
 
-if TYPE_CHECKING:
-    from workbench.gui.pages.protect.tasks import Outlook
-
-
-FEW, MANY = 4, 12
-"""Candidates shown in a low card, and in a tall one."""
-
-NARROW = 300
-"""Pixels from which a line has both errors; the tooltip always does."""
-
-LINE = 40
-CLOSE = 25
-"""Pixels of a mechanism's name and its bar: where there is room, and at least."""
+FEW, MANY = 4, 12  # candidates shown in a low card, and in a tall one
+NARROW = 300  # pixels from which a line has both errors; the tooltip always does
+LINE, CLOSE = 40, 25  # pixels of a mechanism's name and its bar: where there is room, and at least
 
 
 class _Line(NamedTuple):
@@ -78,7 +68,6 @@ class CandidateBars(Chart):
         self._most = FEW
 
     def show_outlook(self, outlook: Outlook | None) -> None:
-        """Show the candidates of one attribute, or none."""
         self._all = ()
         if outlook is not None:
             best = outlook.candidates[0].name
@@ -153,10 +142,7 @@ class CandidateBars(Chart):
 
 
 STEPS = 1000
-HEIGHT = 256
-PICTURE = 420
-"""Pixels in height: of the card below the table, and of both pictures beside it."""
-
+HEIGHT, PICTURE = 256, 420  # pixels in height: of the card below the table, and of both pictures beside it
 VALUES, STATISTICS = "values", "statistics"
 CHOICES = ((VALUES, tr_later("each value near the truth")), (STATISTICS, tr_later("means and counts")))
 SHORTEST = 12  # letters of an answer that stay in sight
@@ -166,9 +152,7 @@ HELP = tr_later(
     "from the true one. Means and counts: the least noise in an unbiased mean or share, which shrinks with more rows"
 )
 
-LEAST_SHARE = 92
-"""Height in pixels below which the bars cannot be read."""
-
+LEAST_SHARE = 92  # height in pixels below which the bars cannot be read
 FAINT = 0.45
 BECOMES = tr_later("{given} becomes {answer} in {chance} % of all draws")
 BECOMES_EACH = tr_later("{given} becomes each of {answer} in {chance} % of all draws")
@@ -182,6 +166,7 @@ def becoming(example: Example) -> Drawing:
         below = tuple(Below(end.at, end.text, "accent" if end.text == example.given else "muted") for end in below)
     else:
         below = (*below, Below(own + 0.5, example.given, "accent"))
+    chance = tr_number(100 * chances[own], ".3g")
     return Drawing(
         (mark.bars({at: c for at, c in chances.items() if at != own}, alpha=FAINT), mark.bars({own: chances[own]})),
         x=Scale(0, len(chances)),
@@ -189,54 +174,14 @@ def becoming(example: Example) -> Drawing:
         below=below,
         title=tr("What {given} can become", given=example.given),
         words=lambda x: _words(example, int(x)),
-        spoken=tr(
-            "What {given} can become: itself in {chance} % of all draws",
-            given=example.given,
-            chance=tr_number(100 * chances[own], ".3g"),
-        ),
+        spoken=tr("What {given} can become: itself in {chance} % of all draws", given=example.given, chance=chance),
         margins=QMarginsF(0, 28, 0, 20),
     )
 
 
 def _words(example: Example, bar: int) -> str:
-    several = " – " in example.answers[bar]
-    return tr(
-        BECOMES_EACH if several else BECOMES,
-        given=example.given,
-        answer=example.answers[bar],
-        chance=tr_number(100 * example.chances[bar], ".3g"),
-    )
-
-
-class PurposeChoice(QWidget):
-    """The question with its two answers; an answer is an edit of the plan."""
-
-    def __init__(self, session: Session) -> None:
-        super().__init__()
-        self._session = session
-        self._columns: tuple[DraftColumn, ...] = ()
-        self.field = named(ChoiceBox(), "share_purpose", tr("What this column is for"), tr(HELP))
-        self.field.offer((tr(words), purpose) for purpose, words in CHOICES)
-        self.field.activated.connect(self._choose)
-        self.field.give_way(SHORTEST)
-        self.field.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.field.setMaximumWidth(MOST_WIDTH)
-        caption = label(tr("What is it for?"), "muted")
-        caption.setToolTip(tr(HELP))
-        caption.setBuddy(self.field)
-        self.setLayout(row(caption, (self.field, 1)))
-
-    def show_column(self, column: DraftColumn, edited: Sequence[DraftColumn] = ()) -> None:
-        """Show the answer for one column; one that is not protected has none. An answer is for each of ``edited``."""
-        self._columns = tuple(c for c in edited if c.protected) or (column,)
-        self.setVisible(column.protected)
-        self.field.setCurrentIndex([purpose for purpose, _ in CHOICES].index(column.purpose))
-
-    def _choose(self, at: int) -> None:
-        made = {c.name: {"purpose": CHOICES[at][0]} for c in self._columns if c.purpose != CHOICES[at][0]}
-        self._session.edit(
-            tr("say what {columns} is for", columns=of_all(self._columns)), self._session.plan.with_columns(made)
-        )
+    answer, chance = example.answers[bar], tr_number(100 * example.chances[bar], ".3g")
+    return tr(BECOMES_EACH if " – " in answer else BECOMES, given=example.given, answer=answer, chance=chance)
 
 
 class ShareDetail(DetailCard):
@@ -250,12 +195,9 @@ class ShareDetail(DetailCard):
         self._why = label("", wrap=True, name="share_why")
         self._warning = label("", "warn", wrap=True, name="share_warning")
         self._problem = label("", "problem", wrap=True, name="share_problem")
-        self.slider = named(
-            QSlider(Qt.Orientation.Horizontal),
-            "share_slider",
-            tr("Share of ε of the chosen attribute"),
-            tr("Moves the share of this attribute; the free ones among the others make room"),
-        )
+        tip = tr("Moves the share of this attribute; the free ones among the others make room")
+        spoken = tr("Share of ε of the chosen attribute")
+        self.slider = named(QSlider(Qt.Orientation.Horizontal), "share_slider", spoken, tip)
         self.slider.setRange(1, STEPS - 1)
         self.slider.setPageStep(STEPS // 20)
         self.slider.valueChanged.connect(self._moved)
@@ -265,8 +207,16 @@ class ShareDetail(DetailCard):
         line = label(tr("share of ε"), "muted"), (self.slider, 1), self._share, ask
         self._slider_line = panel(row(*line, spacing=12))
         stated = scrolled_words(self._why, self._warning, self._problem)
-        self._purpose = PurposeChoice(session)
-        left = stack(self._name, (stated, 1), self._purpose, self._slider_line, spacing=6)
+        self._purpose = named(ChoiceBox(), "share_purpose", tr("What this column is for"), tr(HELP))
+        self._purpose.activated.connect(self._choose_purpose)
+        self._purpose.give_way(SHORTEST)
+        self._purpose.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._purpose.setMaximumWidth(MOST_WIDTH)
+        caption = label(tr("What is it for?"), "muted")
+        caption.setToolTip(tr(HELP))
+        caption.setBuddy(self._purpose)
+        self._purpose_line = panel(row(caption, (self._purpose, 1)))
+        left = stack(self._name, (stated, 1), self._purpose_line, self._slider_line, spacing=6)
         self._bars = CandidateBars(session)
         self._becoming = Chart(session, "share_becoming", usual=QSize(360, 220), least=QSize(0, LEAST_SHARE))
         self._drawn = stack(self._bars, self._becoming, spacing=10)
@@ -281,7 +231,6 @@ class ShareDetail(DetailCard):
         self._bars.show_all(whole=beside)
 
     def show_attribute(self, at: int) -> None:
-        """Show the attribute in row ``at``."""
         self._at = at
         self._begin_drag()
         self.say_refused("")
@@ -299,16 +248,11 @@ class ShareDetail(DetailCard):
         share = shares.get(column.name)
         edited = self._model.edited_with(self._at)
         others = len(edited) - 1
-        self._name.set_whole(
-            tr(
-                "{name} and {others} more: edits apply to all selected columns",
-                name=column.name,
-                others=tr_number(others, ","),
-            )
-            if others
-            else column.name
-        )
-        self._purpose.show_column(column, edited)
+        more = {"name": column.name, "others": tr_number(others, ",")}
+        several = tr("{name} and {others} more: edits apply to all selected columns", **more)
+        self._name.set_whole(several if others else column.name)
+        self._purpose_line.setVisible(column.protected)
+        self._purpose.offer(((tr(words), purpose) for purpose, words in CHOICES), column.purpose)
         self._why.setText(why(column, outlook if self._model.current(self._at) else None, share))
         stated = warning(column, outlook, high=self._session.plan.epsilon > HIGH)
         say(self._warning, f"⚠ {stated}" if stated else "")
@@ -324,6 +268,12 @@ class ShareDetail(DetailCard):
             if not self.slider.isSliderDown():
                 with QSignalBlocker(self.slider):
                     self.slider.setValue(round(STEPS * float(share / self._session.plan.epsilon)))
+
+    def _choose_purpose(self) -> None:
+        purpose, columns = self._purpose.currentData(), [c for c in self._model.edited_with(self._at) if c.protected]
+        made = {c.name: {"purpose": purpose} for c in columns if c.purpose != purpose}
+        words = tr("say what {columns} is for", columns=of_all(columns))
+        self._session.edit(words, self._session.plan.with_columns(made))
 
     def _begin_drag(self) -> None:
         self._drag += 1  # steps of one drag are one step of undo; the next drag is another
@@ -344,8 +294,6 @@ class ShareDetail(DetailCard):
 # -- the page ---------------------------------------------------------------------------------------------------------
 
 
-LEAST, MOST = Decimal("1e-6"), Decimal("1e6")
-SLIDER = Decimal("0.05"), Decimal(50)
 EPSILON_HELP = tr_later(
     "The privacy loss of one row's whole record: how far anybody's belief about one person can "
     "move. Smaller is more private; at 0.5, a belief of 10 % can rise to at most 15.5 %"
@@ -358,13 +306,9 @@ class ProtectPage(PageFrame):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
 
-        self._even = button(
-            tr("Split evenly"), "split_evenly", tip=tr("Free every lock and give each column the same share")
-        )
-        self._even.clicked.connect(self._split_evenly)
-        about, now = tr(EPSILON_HELP), session.plan.epsilon
-        self.entry = PrivacyEntry("plan_epsilon", LEAST, MOST, now, help_text=about, slider=SLIDER)
-        self.entry.value_changed.connect(session.set_epsilon)
+        tip = tr("Free every lock and give each column the same share")
+        self._even = button(tr("Split evenly"), "split_evenly", tip=tip, press=self._split_evenly)
+        self.entry = plan_entry(session, "plan_epsilon", tr(EPSILON_HELP))
         Explainable(self.entry.field, session, lambda: of_one_row(session, session.plan.epsilon))
         self.shares = ShareModel(session)
         accessible = tr("Attributes: action, mechanism, share of ε and expected error of each")
@@ -380,9 +324,8 @@ class ProtectPage(PageFrame):
         self._nothing = NothingYet(session, "protect_nothing", tr("Nothing to protect yet"), "data", tr("← Data"))
         self._nothing.say(tr("Open a table first: then each of its attributes is listed here with its share of ε."))
         self._arrange()
-        self._next = self.set_primary(
-            tr("Rows →"), "to_preview", self._go_on, tr("See what the plan does to the table")
-        )
+        tip = tr("See what the plan does to the table")
+        self._next = self.set_primary(tr("Rows →"), "to_preview", lambda: session.go("preview"), tip)
         self._stale = True
         session.plan_changed.connect(self.in_sight(self.refresh))
         session.table_changed.connect(self._show_table)
@@ -402,9 +345,8 @@ class ProtectPage(PageFrame):
     def _show_table(self) -> None:
         opened = self.session.opened is not None
         self._views.setCurrentWidget(self._whole if opened else self._nothing)
-        self._even.setVisible(opened)
-        self.filter.setVisible(opened)
-        self._next.setVisible(opened)
+        for part in (self._even, self.filter, self._next):
+            part.setVisible(opened)
         self.refresh()
         self.table.show_all()
         if opened and self.shares.rowCount():
@@ -431,12 +373,18 @@ class ProtectPage(PageFrame):
         self._ask()
 
     def _ask(self) -> None:
-        if self._stale and self.shares.shares():
+        opened = self.session.opened
+        if self._stale and self.shares.shares() and opened is not None:
             self._stale = False
             # Also where nothing is outdated: what is computed for a former plan is not to be shown.
-            opened = self.session.opened
-            rows = opened.table.rows if opened is not None else 1
-            forecast_columns(self.shares.outdated(), rows, self.jobs, self._take_outlooks)
+            wanted, rows = self.shares.outdated(), opened.table.rows
+
+            def work(emit: Emit, cancel: CancelToken) -> tuple[Outlook, ...]:
+                cancel.rest(PAINTED)
+                return outlooks(wanted, cancel, rows)
+
+            job = Job(tr("Forecasting the errors"), work)
+            self.jobs.start(job, key="forecast", shown=False, on_result=self._take_outlooks)
 
     def _take_outlooks(self, outlooks: tuple[Outlook, ...]) -> None:
         self.shares.take_outlooks(outlooks)
@@ -452,34 +400,27 @@ class ProtectPage(PageFrame):
         total = sum(shares.values(), Decimal(0))
         # What is called exact is not rounded, nor is a sum that would then read like the ε it falls short of.
         written = entered if at_most(total) == at_most(plan.epsilon) else at_most
-        whole = total == plan.epsilon
-        stated = {"shares": count(len(shares), "share"), "total": written(total)}
-        self._sum.setText(
-            tr("{shares}, together ε = {total} exactly", **stated)
-            if whole
-            else tr(
-                "{shares}, together ε = {total}, less than ε = {epsilon}: free a lock to use the rest",
-                epsilon=written(plan.epsilon),
-                **stated,
-            )
-        )
+        stated = {"shares": count(len(shares), "share"), "total": written(total), "epsilon": written(plan.epsilon)}
+        less = tr("{shares}, together ε = {total}, less than ε = {epsilon}: free a lock to use the rest", **stated)
+        self._sum.setText(less if total != plan.epsilon else tr("{shares}, together ε = {total} exactly", **stated))
 
     def _say_note(self) -> None:
         plan = self.session.plan
-        problems = plan.problems()
+        problem = first_problem(self.session)
         kept = [c.name for c in plan.columns if c.action == "keep"]
+        taken = [c.name for c in plan.protected if c.bounds_origin == "data"]
         if self.session.opened is None:
             note = ""
-        elif problems:
-            where = f"{problems[0].column}: " if problems[0].column else ""
-            note = f"✕ {where}{tr_sentence(problems[0].text)}."
+        elif problem:
+            note = f"✕ {problem}"
         elif kept:
             note = tr("⚠ Published as it is, covered by no ε: {kept}.", kept=", ".join(kept))
         elif stated := warned(self.shares.useless(), plan.epsilon, high=plan.epsilon > HIGH):
             note = stated
-        elif any(c.bounds_origin == "data" for c in plan.protected):
-            taken = ", ".join(c.name for c in plan.protected if c.bounds_origin == "data")
-            note = tr("⚠ Bounds or values were read off the data, which publishes them: {taken}.", taken=taken)
+        elif taken:
+            note = tr(
+                "⚠ Bounds or values were read off the data, which publishes them: {taken}.", taken=", ".join(taken)
+            )
         else:
             note = tr("Nothing on this page has read the rows: the errors follow from the mechanisms alone.")
         self.set_note(note)
@@ -489,6 +430,3 @@ class ProtectPage(PageFrame):
 
     def _split_evenly(self) -> None:
         self.session.edit(tr("split ε evenly"), evenly(self.session.plan))
-
-    def _go_on(self) -> None:
-        self.session.go("preview")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -19,8 +19,7 @@ from workbench.gui.widgets.table_model import Cell, Column, PlanModel
 from workbench.params import ParameterError
 from workbench.privacy.local.mechanisms import mechanism
 
-OTHER_WAY = tr_later("release synthetic rows or a private model")
-"""What serves where noisy rows do not."""
+OTHER_WAY = tr_later("release synthetic rows or a private model")  # what serves where noisy rows do not
 
 OF_ROWS = tr_later("one value {one}, {statistic} over the {rows}")
 OF_CLAMPED = tr_later("one value {one}, {statistic} over the {rows} (of clamped values)")
@@ -42,28 +41,18 @@ def why(column: DraftColumn, outlook: Outlook | None, share: Decimal | None) -> 
     used, best = outlook.used, outlook.candidates[0]
     both = _both_errors(outlook, used)
     title = capital(tr_sentence(used.title))
+    said = {"title": title, "share": at_most(share), "errors": both}
     if outlook.advised:
         aim = tr("the least noise in statistics") if outlook.for_statistics else tr("the least error")
-        fit = (
-            tr("the only mechanism that fits")
-            if len(outlook.candidates) == 1
-            else tr("{aim} of those that fit", aim=aim)
-        )
-        stated = tr(
-            "{title} ★ at a share of {share}: {errors}; {fit}.",
-            title=title,
-            share=at_most(share),
-            errors=both,
-            fit=fit,
-        )
+        alone = len(outlook.candidates) == 1
+        fit = tr("the only mechanism that fits") if alone else tr("{aim} of those that fit", aim=aim)
+        stated = tr("{title} ★ at a share of {share}: {errors}; {fit}.", fit=fit, **said)
     else:
         stated = tr(
             "{title}, chosen by you, at a share of {share}: {errors}. The advisor would take the {advised} ★: {best}.",
-            title=title,
-            share=at_most(share),
-            errors=both,
             advised=tr_sentence(best.title),
             best=outlook.relevant(best),
+            **said,
         )
     return f"{stated} {tr(TWO_ANSWERS)}" if outlook.two_answers else stated
 
@@ -115,9 +104,8 @@ def warning(column: DraftColumn, outlook: Outlook | None, *, high: bool) -> str:
 
 def _ways(outlook: Outlook, *, high: bool) -> str:
     """Return the ways out of a column that is mostly noise or faded; more ε is none where ε is high already."""
-    statistics = (
-        [] if outlook.for_statistics or not outlook.statistics_help else [tr("choose “means and counts” below")]
-    )
+    helps = outlook.statistics_help and not outlook.for_statistics
+    statistics = [tr("choose “means and counts” below")] if helps else []
     more = [] if high else [tr("raise ε")]
     steps = [tr("round it to fewer steps")] if outlook.for_statistics and outlook.column.numeric else []
     return f"{_either([tr('Drop columns'), *statistics, *steps, *more, tr(OTHER_WAY)])}."
@@ -144,8 +132,7 @@ def _either(ways: Sequence[str]) -> str:
 # -- the words --------------------------------------------------------------------------------------------------------
 
 
-LEAST = Decimal("1e-6")
-"""The least share a table can be built for."""
+LEAST = Decimal("1e-6")  # the least share a table can be built for
 
 
 def split(draft: DraftPlan) -> dict[str, Decimal]:
@@ -162,11 +149,7 @@ def split(draft: DraftPlan) -> dict[str, Decimal]:
 def with_share(draft: DraftPlan, name: str, share: Decimal, *, lock: bool) -> DraftPlan:
     """Return the draft in which ``name`` has ``share`` and the other free columns split the rest as before.
 
-    Args:
-        draft: the plan.
-        name: a protected column.
-        share: its new share of ε.
-        lock: whether the share is written into the plan, exactly; else it follows further moves of the others.
+    With ``lock`` the share is written into the plan, exactly; else it follows further moves of the others.
 
     Raises:
         ParameterError: no other column is free, or the share does not fit into ε.
@@ -186,10 +169,9 @@ def with_share(draft: DraftPlan, name: str, share: Decimal, *, lock: bool) -> Dr
             f"column {name}",
             tr("write less, raise ε, or free a lock"),
         )
-    if lock:
-        made = draft.with_column(name, epsilon=share)
-    else:
-        made = _weighted(draft.with_column(name, epsilon=None), name, float(share / room))
+    made = draft.with_column(name, epsilon=share if lock else None)
+    if not lock:
+        made = _weighted(made, name, float(share / room))
     split(made)  # refuses what would starve a column
     return made
 
@@ -212,21 +194,14 @@ def with_lock(draft: DraftPlan, name: str, locked: bool) -> DraftPlan:
     return draft.with_column(name, epsilon=None, weight=1.0)
 
 
-def with_action(draft: DraftPlan, columns: Sequence[DraftColumn], action: str, kinds: Mapping[str, str]) -> DraftPlan:
-    """Return the draft with another action for columns; their locks go, and one column stays free.
-
-    Args:
-        draft: the plan.
-        columns: the columns.
-        action: what is done with them.
-        kinds: the kind that each column of the table seems to have, for those that were dropped unseen.
-    """
+def with_action(session: Session, columns: Sequence[DraftColumn], action: str) -> DraftPlan:
+    """Return the plan with another action for columns; their locks go, and one column stays free."""
     made: dict[str, dict[str, Any]] = {}
     for column in (c for c in columns if c.action != action):
         protected = action == "protect"
-        changes = protect_changes(column, kinds.get(column.name, "category")) if protected else {"action": action}
+        changes = protect_changes(column, session.kind_of(column.name)) if protected else {"action": action}
         made[column.name] = {**changes, "epsilon": None}
-    return settled(draft.with_columns(made))
+    return settled(session.plan.with_columns(made))
 
 
 def fits(column: DraftColumn, mechanism: str) -> bool:
@@ -245,12 +220,8 @@ def settled(draft: DraftPlan) -> DraftPlan:
 
 def evenly(draft: DraftPlan) -> DraftPlan:
     """Return the draft with every lock freed and all weights equal."""
-    return draft.with_(
-        columns=tuple(
-            dataclasses.replace(c, epsilon=None, weight=1.0) if (c.epsilon, c.weight) != (None, 1.0) else c
-            for c in draft.columns
-        )
-    )
+    moved = [c.name for c in draft.columns if (c.epsilon, c.weight) != (None, 1.0)]
+    return draft.with_columns({name: {"epsilon": None, "weight": 1.0} for name in moved})
 
 
 def _weighted(draft: DraftPlan, name: str, part: float) -> DraftPlan:
@@ -261,9 +232,7 @@ def _weighted(draft: DraftPlan, name: str, part: float) -> DraftPlan:
     def weight(column: DraftColumn) -> float:
         return part * len(free) if column.name == name else column.weight / others * (1 - part) * len(free)
 
-    names = {c.name for c in free}
-    columns = tuple(dataclasses.replace(c, weight=weight(c)) if c.name in names else c for c in draft.columns)
-    return draft.with_(columns=columns)
+    return draft.with_columns({c.name: {"weight": weight(c)} for c in free})
 
 
 def _nothing_free(draft: DraftPlan, name: str) -> tuple[str, str, str]:
@@ -351,7 +320,6 @@ class ShareModel(PlanModel):
     # -- what the rows are ----------------------------------------------------------------------------------------
 
     def order(self) -> list[int]:
-        """Return the rows as they are shown unsorted: what is released comes first."""
         return needed_first(self.session.plan) if self.height() else []
 
     def needs_at(self, at: int) -> bool:
@@ -391,18 +359,13 @@ class ShareModel(PlanModel):
         """Return (words, name in a plan) of every mechanism that can be chosen for an attribute."""
         outlook, column = self.outlook_at(at), self.column_at(at)
         if outlook is None:
-            usual = tr("auto"), AUTO
-            return (
-                (usual,)
-                if column.mechanism == AUTO
-                else (usual, (tr_sentence(mechanism(column.mechanism).title), column.mechanism))
-            )
+            named = [] if column.mechanism == AUTO else [column.mechanism]
+            return (tr("auto"), AUTO), *((tr_sentence(mechanism(name).title), name) for name in named)
         made = [(tr("advisor's choice ★  {error}", error=outlook.relevant(outlook.candidates[0])), AUTO)]
         made += [(f"{tr_sentence(c.title)}  {outlook.relevant(c)}", c.name) for c in outlook.candidates]
         return tuple(made)
 
     def follow_plan(self) -> None:
-        """Take the plan as it is now."""
         plan = self.session.plan
         try:
             self._split, self.problem = split(plan), ""
@@ -411,17 +374,14 @@ class ShareModel(PlanModel):
         self.refresh()
 
     def start_over(self) -> None:
-        """Show another table: the outlooks belong to the former one."""
         self._outlooks.clear()
         super().start_over()
 
     def take_outlooks(self, outlooks: tuple[Outlook, ...]) -> None:
-        """Show what a job has computed."""
         self._outlooks |= {o.column.name: o for o in outlooks}
         self.refresh()
 
     def useless(self) -> list[Outlook]:
-        """Return the outlooks of the columns that are mostly noise at their share."""
         shown = [self.outlook_at(at) for at in range(self.height())]
         return [outlook for outlook in shown if outlook is not None and outlook.useless]
 
@@ -435,10 +395,8 @@ class ShareModel(PlanModel):
         self.session.edit(tr(LOCKED if locked else FREED, columns=of_all(columns)), plan)
 
     def _act(self, at: int, action: str) -> None:
-        session, columns = self.session, self.edited_with(at)
-        profiles = session.opened.profiles if session.opened else {}
-        kinds = {name: profile.kind for name, profile in profiles.items()}
-        session.edit(tr(EDITS[action], columns=of_all(columns)), with_action(session.plan, columns, action, kinds))
+        columns = self.edited_with(at)
+        self.session.edit(tr(EDITS[action], columns=of_all(columns)), with_action(self.session, columns, action))
 
     def _give(self, at: int, text: str) -> None:
         columns, plan = [c for c in self.edited_with(at) if c.protected], self.session.plan
@@ -457,14 +415,8 @@ class ShareModel(PlanModel):
         self.session.edit(tr("choose the mechanism of {columns}", columns=of_all(fitting)), made)
         others = [c.name for c in columns if c not in fitting]
         if others:
-            self.session.notify(
-                "info",
-                tr(
-                    "Chosen for {fitting}; it does not fit {others}.",
-                    fitting=count(len(fitting), "column"),
-                    others=listed(others),
-                ),
-            )
+            chosen = {"fitting": count(len(fitting), "column"), "others": listed(others)}
+            self.session.notify("info", tr("Chosen for {fitting}; it does not fit {others}.", **chosen))
 
     # -- cells ----------------------------------------------------------------------------------------------------
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from workbench.gui.session.draft import DraftColumn
-from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.style.language import tr, tr_sentence
 from workbench.gui.widgets.formatting import half_width, plain
-from workbench.jobs import CancelToken, Emit, Job
+from workbench.jobs import CancelToken
 from workbench.sanitize.recipient import (
     EVENLY,
     NORMAL_95,
@@ -25,82 +23,51 @@ from workbench.sanitize.recipient import (
 if TYPE_CHECKING:
     from workbench.data.columns.grid import Grid
 
-KEY = "forecast"
 PAINTED = 0.05
 """Seconds after which an edit is painted: each call of the paint would wait for the interpreter while hundreds of
 columns are forecast, and the next step of a drag makes this forecast needless."""
 
-BARE = 0.05
-"""Part of a constant answer's error below which nearly every value leaves as it is."""
-
-BARS = 41
-"""Most bars of an example."""
+BARE = 0.05  # part of a constant answer's error below which nearly every value leaves as it is
+BARS = 41  # most bars of an example
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One mechanism that fits an attribute.
+    """One mechanism that fits an attribute."""
 
-    Attributes:
-        name: its name in a plan.
-        title: its name in the literature.
-        error: expected absolute error in the attribute's unit; for names the probability of a change.
-        statistic: standard error of the unbiased mean (of names: of a share) over the table's rows; ``None`` where
-            there is no unbiased one.
-        kept: the part of a correlation with another column that is left, if the values are spread evenly.
-    """
-
-    name: str
-    title: str
-    error: float
+    name: str  # in a plan
+    title: str  # in the literature
+    error: float  # expected absolute error in the attribute's unit; for names the probability of a change
+    # Standard error of the unbiased mean (of names: of a share) over the table's rows; ``None`` where there is none.
     statistic: float | None = None
-    kept: float = 1.0
+    kept: float = 1.0  # the part of a correlation with another column that is left, of evenly spread values
 
 
 @dataclass(frozen=True)
 class Example:
-    """What one possible value can become under the mechanism in use; no row was read for it.
+    """What one possible value can become under the mechanism in use; no row was read for it."""
 
-    Attributes:
-        given: the value, as text: one a third along the range, or the first name.
-        answers: what each bar shows: an answer, or the least and the greatest of several.
-        chances: the chance of one answer, on average over those of the bar.
-        at: the bar in which the value itself lies.
-    """
-
-    given: str
-    answers: tuple[str, ...]
-    chances: tuple[float, ...]
-    at: int
+    given: str  # the value, as text: one a third along the range, or the first name
+    answers: tuple[str, ...]  # what each bar shows: an answer, or the least and the greatest of several
+    chances: tuple[float, ...]  # the chance of one answer, on average over those of the bar
+    at: int  # the bar in which the value itself lies
 
 
 @dataclass(frozen=True)
 class Outlook:
-    """What a protected column's share buys; nothing of it was read from the rows.
+    """What a protected column's share buys; nothing of it was read from the rows."""
 
-    Attributes:
-        column: the draft it is about.
-        share: the share of ε it is about.
-        candidates: every mechanism that fits, the advisor's choice first.
-        constant_error: the expected error of always giving the same answer.
-        constant: that answer, as text.
-        rows: number of rows that a mean or a share is over.
-        served: ε of the largest table, where the share exceeds it; else ``None``.
-        example: what one value can become; ``None`` of names too many to draw.
-    """
-
-    column: DraftColumn
-    share: Decimal
-    candidates: tuple[Candidate, ...]
-    constant_error: float
-    constant: str
-    rows: int
-    served: float | None
-    example: Example | None = None
+    column: DraftColumn  # the draft it is about
+    share: Decimal  # the share of ε it is about
+    candidates: tuple[Candidate, ...]  # every mechanism that fits, the advisor's choice first
+    constant_error: float  # the expected error of always giving the same answer
+    constant: str  # that answer, as text
+    rows: int  # number of rows that a mean or a share is over
+    served: float | None  # ε of the largest table, where the share exceeds it; else ``None``
+    example: Example | None = None  # what one value can become; ``None`` of names too many to draw
 
     @property
     def used(self) -> Candidate:
-        """The mechanism the plan uses."""
         chosen = (c for c in self.candidates if c.name == self.column.mechanism)
         return next(chosen, self.candidates[0])
 
@@ -128,7 +95,6 @@ class Outlook:
 
     @property
     def faded_words(self) -> str:
-        """What becomes of its relations with other columns."""
         kept = tr_sentence(kept_words(self.used.kept))
         return f"{tr('Its relations with other columns shrink to {kept}.', kept=kept)} {tr_sentence(EVENLY)}"
 
@@ -151,12 +117,10 @@ class Outlook:
 
     @property
     def useless_words(self) -> str:
-        """How near that answer is."""
         if self.used.error > self.constant_error:
             return tr("closer to the truth")
-        return (
-            tr("as close to the truth") if self.used.error == self.constant_error else tr("about as close to the truth")
-        )
+        same = self.used.error == self.constant_error
+        return tr("as close to the truth") if same else tr("about as close to the truth")
 
     @property
     def bare(self) -> bool:
@@ -189,22 +153,6 @@ class Outlook:
     def relevant(self, candidate: Candidate) -> str:
         """Return the error that the column's purpose asks about, in words."""
         return self.statistic_in_words(candidate.statistic) if self.for_statistics else self.in_words(candidate.error)
-
-
-def forecast_columns(
-    wanted: tuple[tuple[DraftColumn, Decimal], ...],
-    rows: int,
-    jobs: JobCenter,
-    apply: Callable[[tuple[Outlook, ...]], None],
-) -> JobHandle:
-    """Compute the outlook of each column at its share; only the newest request counts."""
-
-    def work(emit: Emit, cancel: CancelToken) -> tuple[Outlook, ...]:
-        cancel.rest(PAINTED)
-        return outlooks(wanted, cancel, rows)
-
-    job = Job(tr("Forecasting the errors"), work)
-    return jobs.start(job, key=KEY, shown=False, on_result=apply)
 
 
 def outlooks(

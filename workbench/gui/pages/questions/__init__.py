@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 from workbench.gui.pages.base import Page
-from workbench.gui.session.session import Session, State
 from workbench.gui.style.language import tr_later
-
-
-def _state(session: Session) -> State:
-    return "ready" if session.opened is not None and session.questions.needed else "empty"
-
 
 PAGE = Page(
     name="questions",
@@ -18,7 +12,7 @@ PAGE = Page(
     help=tr_later("Say who gets the release, which columns they need and what they will ask of it: the plan follows"),
     make="workbench.gui.pages.questions.page:QuestionsPage",
     topic="plan",
-    state=_state,
+    state=lambda session: "ready" if session.opened is not None and session.questions.needed else "empty",
     about=tr_later(
         "Three answers make the plan. Who gets the release sets the range of ε. Columns that they do not need are not "
         "released and cost nothing. What they will ask decides the way to release. Each answer is first suggested from "

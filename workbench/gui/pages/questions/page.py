@@ -6,15 +6,7 @@ from collections.abc import Collection
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import (
-    QBoxLayout,
-    QCheckBox,
-    QGridLayout,
-    QHBoxLayout,
-    QLayout,
-    QLineEdit,
-    QWidget,
-)
+from PySide6.QtWidgets import QBoxLayout, QCheckBox, QHBoxLayout, QLineEdit, QWidget
 
 from workbench.data.schema import KINDS
 from workbench.gui.pages.base import PageFrame
@@ -24,10 +16,23 @@ from workbench.gui.session.draft_edits import agreed
 from workbench.gui.session.error_text import without_place
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
-from workbench.gui.style.stylesheet import MARGIN, PAD, ROW
-from workbench.gui.widgets.basic import Card, Elided, button, label, mark_wrong, named, panel, row, segments, stack
-from workbench.gui.widgets.cell_delegates import CHEVRON, PADDING
+from workbench.gui.style.language import capital, tr, tr_later, tr_n, tr_number, tr_sentence
+from workbench.gui.style.stylesheet import ROW
+from workbench.gui.widgets.basic import (
+    Card,
+    Elided,
+    button,
+    label,
+    lines,
+    mark_wrong,
+    named,
+    panel,
+    reword,
+    row,
+    say,
+    segments,
+    stack,
+)
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.fast_table import PrivateRows
@@ -51,7 +56,7 @@ from workbench.sanitize.questions import (
 )
 from workbench.sanitize.wishes import FORMS, Wish
 
-NAME, TICK, KIND, WHY = range(4)
+TICK = 1
 NEVER_MIND = tr_later("not suggested: {why}")
 
 
@@ -68,8 +73,8 @@ class ColumnModel(PlanModel):
                 width=96,
                 tick=self._take,
             ),
-            Column(tr("Kind"), self._kind, tr("What kind of values the column seems to have"), width=96),
-            Column("", self._why, tr("Why a column is not suggested"), width=240, grows=0.6),
+            Column(tr("Kind"), self._kind, tr("What kind of values the column seems to have"), width=96, choices=KINDS),
+            Column("", self._why, tr("Why a column is not suggested"), width=230, grows=0.6),
         )
         super().__init__(session, columns)
         session.plan_changed.connect(self.refresh)
@@ -79,7 +84,6 @@ class ColumnModel(PlanModel):
         return self.column_at(at).action != "drop"
 
     def take(self, names: Collection[str], *, ticked: bool) -> None:
-        """Tick columns, or free them."""
         before = self.session.questions
         wanted = {*before.needed, *names} if ticked else {*before.needed}.difference(names)
         needed = tuple(c.name for c in self.session.plan.columns if c.name in wanted)
@@ -102,8 +106,7 @@ class ColumnModel(PlanModel):
 
     def _kind(self, at: int) -> Cell:
         column = self.column_at(at)
-        opened = self.session.opened
-        profile = opened.profiles.get(column.name) if opened else None
+        profile = self.session.profile_of(column.name)
         kind = column.kind or (profile.kind if profile else "")
         return Cell(tr_sentence(kind), "" if self.needs_at(at) else "muted", key=kind)
 
@@ -118,38 +121,12 @@ class ColumnModel(PlanModel):
         return Cell("" if self.needs_at(at) else stated, "muted", key=why or None)
 
 
-class ColumnList(SettingsTable):
-    """A list that is ticked by the mouse or by Space; a box that is clicked with Shift ticks the range."""
-
-    ticked = TICK
-
-    def __init__(self, session: Session) -> None:
-        self.listed = ColumnModel(session)
-        accessible = tr("Columns: ticked if they are needed")
-        super().__init__(session, self.listed, "question_columns", accessible, private=True)
-        self.verticalHeader().setDefaultSectionSize(ROW - 4)
-        heads = self.horizontalHeader()
-        heads.moveSection(heads.visualIndex(TICK), 0)
-
-    def take_in_sight(self, *, ticked: bool) -> None:
-        """Tick or free every row that is not filtered out."""
-        self.listed.take([self.listed.name_at(row) for row in self.in_sight()], ticked=ticked)
-
-    def _widest_choice(self, column: int) -> int:
-        """Return the width in which every kind is read whole, however large its letters are."""
-        advance, words = self.fontMetrics().horizontalAdvance, KINDS if column == KIND else ()
-        return max((advance(tr_sentence(kind)) + PADDING + CHEVRON for kind in words), default=0)
-
-
 FOLLOWS = tr_later("{columns}, ε up to {most}. Decide compares all ways to release them.")
 WISHES = tr_later("Figures that must be close to the truth, and how close; separate several by semicolons")
 SKIP = tr_later("Use the suggested answer")
 NO_TARGET = tr_later("choose a column")
 SOME, EVERY = tr_later("{needed} of {whole}: the rest are not released"), tr_later("{whole}: all are needed")
-BAR = 16
-"""Pixels that a scroll bar may take."""
-HIGH = 1100
-"""Points of a page that has room for the rows below the questions."""
+HIGH = 1100  # points of a page that has room for the rows below the questions
 
 
 class QuestionsPage(PageFrame):
@@ -159,7 +136,12 @@ class QuestionsPage(PageFrame):
         super().__init__(session, jobs, PAGE)
         self._nothing = NothingYet(session, "questions_nothing", tr("No table yet"), "data", tr("Open a table →"))
         self._nothing.say(tr("Open a table first: the questions are about its columns."))
-        self.columns = ColumnList(session)
+        self.listed = ColumnModel(session)
+        accessible = tr("Columns: ticked if they are needed")
+        self.columns = SettingsTable(session, self.listed, "question_columns", accessible, private=True)
+        self.columns.ticked = TICK
+        self.columns.verticalHeader().setDefaultSectionSize(ROW - 4)
+        self.columns.horizontalHeader().moveSection(TICK, 0)
         self.filter = TableFilter(self.columns, tip=tr("Show only the columns whose name contains these letters"))
         self.columns.setMinimumHeight(6 * ROW)
         self.filter.needs.setText(tr("ticked"))
@@ -183,10 +165,9 @@ class QuestionsPage(PageFrame):
     # -- arrangement --------------------------------------------------------------------------------------------------
 
     def _question(self, number: int, words: str) -> QHBoxLayout:
-        skip = button(
-            tr("Skip"), f"questions_skip_{number}", "link", tip=tr(SKIP), accessible=tr("Skip: {words}", words=words)
-        )
-        skip.clicked.connect(lambda: self._skip(number))
+        spoken, skip_it = tr("Skip: {words}", words=words), lambda: self._skip(number)
+        name = f"questions_skip_{number}"
+        skip = button(tr("Skip"), name, "link", tip=tr(SKIP), accessible=spoken, press=skip_it)
         return row(label(tr("{number}   {question}", number=number, question=words), "heading"), None, skip)
 
     def _show_rows(self) -> None:
@@ -198,33 +179,28 @@ class QuestionsPage(PageFrame):
         known = ((each.name, tr_sentence(each.title), tr_sentence(each.why)) for each in RECIPIENTS)
         self._recipients = segments(self, "who_", known, self._take_recipient)
         self._why = label("", "muted", wrap=True, name="who_why")
-        return _part(self._question(1, tr("Who gets it?")), row(*self._recipients.values(), None, spacing=4), self._why)
+        who = row(*self._recipients.values(), None, spacing=4)
+        return panel(stack(self._question(1, tr("Who gets it?")), who, self._why, None))
 
     def _which(self) -> QWidget:
         self._count = Elided("", "muted", name="questions_count")
-        ticks = [
-            button(text, f"questions_{name}", "link", tip=tip)
-            for name, text, tip in (
-                ("all", tr("All"), tr("Tick every column shown")),
-                ("none", tr("None"), tr("Untick every column shown")),
-            )
-        ]
-        ticks[0].clicked.connect(lambda: self.columns.take_in_sight(ticked=True))
-        ticks[1].clicked.connect(lambda: self.columns.take_in_sight(ticked=False))
-        line = row(self._count, self.filter, *ticks, spacing=12)  # the filter's count grows to the left of all
-        line.setStretch(0, 1)
-        return _part(self._question(2, tr("Which columns do they need?")), line, self.columns)
+        every = button(tr("All"), "questions_all", "link", tip=tr("Tick every column shown"))
+        every.clicked.connect(lambda: self._take_in_sight(ticked=True))
+        none = button(tr("None"), "questions_none", "link", tip=tr("Untick every column shown"))
+        none.clicked.connect(lambda: self._take_in_sight(ticked=False))
+        line = row(
+            (self._count, 1), self.filter, every, none, spacing=12
+        )  # the filter's count grows to the left of all
+        return panel(stack(self._question(2, tr("Which columns do they need?")), line, (self.columns, 1)))
 
     def _what(self) -> QWidget:
-        self._asks = {
-            ask.name: named(QCheckBox(tr_sentence(ask.title)), f"ask_{ask.name}", tip=tr_sentence(ask.help))
-            for ask in ASKS
-        }
-        for name, box in self._asks.items():
-            box.clicked.connect(lambda ticked, name=name: self._take_ask(name, ticked=ticked))
-        self._target = named(
-            ChoiceBox(), "ask_target", tr("The column that a model predicts"), tr("The column to predict")
-        )
+        self._asks: dict[str, QCheckBox] = {}
+        for ask in ASKS:
+            box = named(QCheckBox(tr_sentence(ask.title)), f"ask_{ask.name}", tip=tr_sentence(ask.help))
+            box.clicked.connect(lambda ticked, name=ask.name: self._take_ask(name, ticked=ticked))
+            self._asks[ask.name] = box
+        spoken = tr("The column that a model predicts")
+        self._target = named(ChoiceBox(), "ask_target", spoken, tr("The column to predict"))
         self._target.activated.connect(self._take_target)
         self._target.setMinimumWidth(170)
         self._wishes = named(QLineEdit(), "wishes", tr("Wishes"), tr(WISHES))
@@ -232,15 +208,12 @@ class QuestionsPage(PageFrame):
         self._wishes.editingFinished.connect(self._take_wishes)
         self._wrong = label("", "problem", wrap=True, name="wishes_problem")
         model = panel(row(self._asks[MODEL], self._target))
-        self._boxes = [*(self._asks[name] for name in (AVERAGES, PAIRS, FIGURES, ROWS)), model]
-        self._grid = QGridLayout()
-        self._grid.setVerticalSpacing(4)
-        self._grid.setHorizontalSpacing(20)
+        boxes = lines(*(self._asks[name] for name in (AVERAGES, PAIRS, FIGURES, ROWS)), model, spacing=12)
         wishes = label(tr("Wishes"), "muted")
         wishes.setBuddy(self._wishes)
         wishes.setToolTip(tr(WISHES))
         line = row(wishes, (self._wishes, 1))
-        return _part(self._question(3, tr("What will they ask of it?")), self._grid, line, self._wrong)
+        return panel(stack(self._question(3, tr("What will they ask of it?")), boxes, line, self._wrong, None))
 
     def _arrange(self, *, beside: bool) -> None:
         """Put the questions side by side where the page is wide, so that the list has all of its height."""
@@ -250,22 +223,9 @@ class QuestionsPage(PageFrame):
         for at, stretch in enumerate((2, 4, 3) if beside else (0, 1, 0)):
             self._parts.setStretch(at, stretch)
 
-    def _place_boxes(self, *, beside: bool) -> None:
-        """Put what they may ask into as many columns as have room."""
-        widths = [box.sizeHint().width() for box in self._boxes]
-        room = self.width() - 2 * (MARGIN + PAD) - BAR
-        columns = 1 if beside else 3 if 3 * max(widths[:3]) + 2 * self._grid.horizontalSpacing() <= room else 2
-        for at, box in enumerate(self._boxes):
-            span = min(columns, 2) if box is self._boxes[-1] else 1
-            self._grid.addWidget(box, at // columns, at % columns, 1, span, Qt.AlignmentFlag.AlignLeft)
-        for at in range(1, 4):
-            self._grid.setColumnStretch(at, int(at == columns))
-
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         super().resizeEvent(event)
-        beside = event.size().width() >= WIDE
-        self._arrange(beside=beside)
-        self._place_boxes(beside=beside)
+        self._arrange(beside=event.size().width() >= WIDE)
         self._show_rows()
 
     # -- what is shown ------------------------------------------------------------------------------------------------
@@ -277,7 +237,7 @@ class QuestionsPage(PageFrame):
         self._show_rows()
         self.refresh()
         if opened is not None:
-            self.columns.setCurrentIndex(self.columns.listed.index(0, 0))
+            self.columns.setCurrentIndex(self.listed.index(0, 0))
 
     def refresh(self) -> None:
         """Show the answers of the plan, what follows from them, and what blocks a release."""
@@ -315,8 +275,7 @@ class QuestionsPage(PageFrame):
         self._say(unanswered if gone else "")
 
     def _say(self, text: str) -> None:
-        self._wrong.setText(f"✕ {text[:1].upper()}{text[1:]}" if text else "")
-        self._wrong.setVisible(bool(text))
+        say(self._wrong, f"✕ {capital(text)}" if text else "")
         mark_wrong(self._wishes, bool(text))
 
     def _next(self, asked: Questions) -> str:
@@ -325,9 +284,7 @@ class QuestionsPage(PageFrame):
         assert opened is not None
         self._to = "data" if blocks(opened, agreed(plan)) else "ways"
         self._onward.setEnabled(bool(asked.needed))
-        title = tr("Columns →") if self._to == "data" else tr("Decide →")
-        self._onward.setText(title)
-        self._onward.setAccessibleName(title)
+        reword(self._onward, tr("Columns →") if self._to == "data" else tr("Decide →"))
         if not asked.needed:
             return tr("Tick the columns they need.")
         follows = tr(FOLLOWS, columns=count(len(asked.needed), "column"), most=entered(asked.most))
@@ -337,12 +294,15 @@ class QuestionsPage(PageFrame):
         return f"{follows} {tr('Still to declare: {facts}.', facts=', '.join(first))}" if first else follows
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        """Give the list the keys: it is what most people change."""
         super().showEvent(event)
         if self.session.opened is not None:
             self.columns.setFocus(Qt.FocusReason.OtherFocusReason)
 
     # -- answers ------------------------------------------------------------------------------------------------------
+
+    def _take_in_sight(self, *, ticked: bool) -> None:
+        """Tick or free every column that is not filtered out."""
+        self.listed.take([self.listed.name_at(row) for row in self.columns.in_sight()], ticked=ticked)
 
     def _take_recipient(self, name: str) -> None:
         title = tr_sentence(recipient(name).title)
@@ -414,17 +374,3 @@ class QuestionsPage(PageFrame):
             self._target.showPopup()
         else:
             self.session.go(self._to)
-
-
-def _part(*lines: QLayout | QWidget) -> QWidget:
-    part = QWidget()
-    inside = stack(spacing=8)
-    for line in lines:
-        if isinstance(line, QLayout):
-            inside.addLayout(line)
-        else:
-            inside.addWidget(line, int(isinstance(line, ColumnList)))
-    if not any(isinstance(line, ColumnList) for line in lines):
-        inside.addStretch(1)
-    part.setLayout(inside)
-    return part

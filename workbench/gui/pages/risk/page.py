@@ -11,7 +11,7 @@ from typing import Any
 
 from PySide6.QtCore import QMarginsF, QSize, Qt, Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QLineEdit, QStackedWidget, QWidget
+from PySide6.QtWidgets import QLineEdit
 
 from workbench.data.read import SAMPLE_PREFIX
 from workbench.data.schema import QUASI, SENSITIVE
@@ -36,10 +36,12 @@ from workbench.gui.widgets.basic import (
     mark_wrong,
     named,
     panel,
+    reword,
     row,
     say,
     segments,
     stack,
+    views,
 )
 from workbench.gui.widgets.chart import SCALE, Chart, Drawing, range_below, row_ticks
 from workbench.gui.widgets.chart_marks import Scale
@@ -56,9 +58,7 @@ from workbench.release.ledger.study_note import BEFORE
 from workbench.risk.distances import HIERARCHICAL
 from workbench.risk.measures import RiskOptions
 
-KNOWN_AT, FIGURE = 1, 72
-LONGEST, PAD = "99.9 %", 24
-"""The longest figure, and the points around it."""
+KNOWN_AT, FIGURE, LONGEST = 1, 72, ("99.9 %",)
 
 HIPAA = {
     **{"A": tr_later("names"), "B": tr_later("places"), "C": tr_later("dates"), "D": tr_later("phone")},
@@ -69,6 +69,10 @@ HIPAA = {
 }
 """The eighteen identifiers in a word each; the tip has them whole."""
 
+SPOKEN = {
+    QUASI: (tr_later("known"), tr_later("not known")),
+    SENSITIVE: (tr_later("sensitive"), tr_later("not sensitive")),
+}
 Part = dict[str, Any]
 
 
@@ -76,43 +80,38 @@ class RiskColumns(PlanModel):
     """The columns. A tick is the column's role in the plan, one step that can be undone.
 
     A target or an identifier keeps its role: that it is known or sensitive is kept here, until another table is opened.
-
-    Signals:
-        ticked: something else is asked.
     """
 
-    ticked = Signal()
+    ticked = Signal()  # something else is asked
 
     def __init__(self, session: Session) -> None:
-        needed = tr("Part of the unique rows that are not unique without it")
         special = tr("Part of the score of special uniques (SUDA): how often few columns suffice, with this one")
-        separated = tr("Part of the pairs of rows in which it differs")
+        figures = (
+            (tr("Adds"), "needed", tr("Part of the unique rows that are not unique without it")),
+            (tr("Special"), "special", special),
+            (tr("Distinct"), "distinct", tr("Different values, of all rows")),
+            (tr("Separated"), "separated", tr("Part of the pairs of rows in which it differs")),
+        )
         columns = (
             Column(tr("Column"), self._name, tr("The column of the table"), width=120, grows=0.3),
             Column(
                 tr("Known"),
-                self._known,
+                partial(self._box, QUASI),
                 tr("Whether an outsider may know it of a person (a quasi-identifier): Space ticks what is selected"),
                 width=68,
                 tick=lambda at, ticked: self._take(at, QUASI, ticked=ticked),
             ),
             Column(
                 tr("Sensitive"),
-                self._sensitive,
+                partial(self._box, SENSITIVE),
                 tr("Whether nobody must learn it of a person"),
                 width=84,
                 tick=lambda at, ticked: self._take(at, SENSITIVE, ticked=ticked),
             ),
-            Column(tr("Adds"), partial(self._share, "needed"), needed, width=FIGURE, right=True),
-            Column(tr("Special"), partial(self._share, "special"), special, width=FIGURE, right=True),
-            Column(
-                tr("Distinct"),
-                partial(self._share, "distinct"),
-                tr("Different values, of all rows"),
-                width=FIGURE,
-                right=True,
+            *(
+                Column(title, partial(self._share, key), tip, width=FIGURE, right=True, choices=LONGEST)
+                for title, key, tip in figures
             ),
-            Column(tr("Separated"), partial(self._share, "separated"), separated, width=FIGURE, right=True),
             Column(
                 tr("HIPAA"),
                 self._hipaa,
@@ -127,11 +126,9 @@ class RiskColumns(PlanModel):
         session.plan_changed.connect(self.refresh)
 
     def names(self, role: str) -> tuple[str, ...]:
-        """Return the columns that are ticked for ``role``."""
         return tuple(c.name for at, c in enumerate(self.session.plan.columns) if self._role(at) == role)
 
     def show_parts(self, figures: dict[str, Any]) -> None:
-        """Show each column's part in what was measured."""
         parts: dict[str, Part] = {c.name: {} for c in self.session.plan.columns}
         for hint in figures.get("hipaa", ()):
             parts[hint["column"]]["hipaa"] = hint
@@ -158,10 +155,8 @@ class RiskColumns(PlanModel):
                     if ticked:
                         self._own[column.name] = role
                 elif ticked or column.role == role:
-                    name = column.name
-                    self.session.edit_column(
-                        name, tr("change the role of {name}", name=name), role=role if ticked else None
-                    )
+                    words = tr("change the role of {name}", name=column.name)
+                    self.session.edit_column(column.name, words, role=role if ticked else None)
         self.refresh()
         self.ticked.emit()
 
@@ -172,7 +167,6 @@ class RiskColumns(PlanModel):
         return tr("call {one} known", one=one) if role == QUASI else tr("call {one} sensitive", one=one)
 
     def start_over(self) -> None:
-        """Show another table: its columns have their own roles."""
         self._own, self._parts = {}, {}
         super().start_over()
 
@@ -182,15 +176,9 @@ class RiskColumns(PlanModel):
         name = self.column_at(at).name
         return Cell(name, "" if self._role(at) in (QUASI, SENSITIVE) else "muted", name, key=name.casefold())
 
-    def _box(self, at: int, role: str, yes: str, no: str) -> Cell:
-        on, name = self._role(at) == role, self.column_at(at).name
-        return Cell(ticked=on, key=not on, spoken=f"{name}: {yes if on else no}")
-
-    def _known(self, at: int) -> Cell:
-        return self._box(at, QUASI, tr("known"), tr("not known"))
-
-    def _sensitive(self, at: int) -> Cell:
-        return self._box(at, SENSITIVE, tr("sensitive"), tr("not sensitive"))
+    def _box(self, role: str, at: int) -> Cell:
+        on, name, (yes, no) = self._role(at) == role, self.column_at(at).name, SPOKEN[role]
+        return Cell(ticked=on, key=not on, spoken=f"{name}: {tr(yes if on else no)}")
 
     def _share(self, key: str, at: int) -> Cell:
         part = self._parts.get(self.column_at(at).name, {}).get(key)
@@ -204,24 +192,6 @@ class RiskColumns(PlanModel):
             return Cell("")
         whole = f"({hint['letter']}) {tr_sentence(hint['identifier'])}"
         return Cell(f"({hint['letter']}) {tr(HIPAA[hint['letter']])}", "warn", whole, whole, key=hint["letter"])
-
-
-class RiskColumnsTable(SettingsTable):
-    """The list; Space ticks a column as known."""
-
-    ticked = KNOWN_AT
-
-    def __init__(self, session: Session) -> None:
-        self.listed = RiskColumns(session)
-        super().__init__(
-            session, self.listed, "risk_columns", tr("Columns: ticked if an outsider knows them"), private=True
-        )
-        self.verticalHeader().setDefaultSectionSize(ROW - 4)
-
-    def _widest_choice(self, column: int) -> int:
-        figure = self.fontMetrics().horizontalAdvance(LONGEST) + PAD if self.listed.columns[column].right else 0
-        head = self.fontMetrics().horizontalAdvance(self.listed.columns[column].title) + PAD  # of ticks, too
-        return max(super()._widest_choice(column), figure, head)
 
 
 # -- the page ---------------------------------------------------------------------------------------------------------
@@ -299,7 +269,6 @@ class ClassChart(Chart):
     """Pixels: a higher bar says no more."""
 
     def show_found(self, found: Found | None) -> None:
-        """Show the bars, or nothing."""
         if found is None:
             self.show_drawing(None)
             return
@@ -335,19 +304,17 @@ class RiskPage(PageFrame):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
         self._found: Found | None = None
-        self._handle: JobHandle | None = None
         self._asked: Asked | None = None
-        self._released = False
-        self._unfolded = False
+        self._released = self._unfolded = False
         self._nothing = NothingYet(session, "risk_nothing", tr("No table yet"), "data", tr("Open a table →"))
         self._nothing.say(tr("Open a table first: the figures are about its rows."))
-        self.columns = RiskColumnsTable(session)
-        self.fraction = named(
-            QLineEdit(),
-            "risk_fraction",
-            tr("Sample of the population, in percent"),
-            tr("Which part of the population the table has; empty where the table is the whole population"),
-        )
+        self.known = RiskColumns(session)
+        spoken = tr("Columns: ticked if an outsider knows them")
+        self.columns = SettingsTable(session, self.known, "risk_columns", spoken, private=True)
+        self.columns.ticked = KNOWN_AT
+        self.columns.verticalHeader().setDefaultSectionSize(ROW - 4)
+        tip = tr("Which part of the population the table has; empty where the table is the whole population")
+        self.fraction = named(QLineEdit(), "risk_fraction", tr("Sample of the population, in percent"), tip)
         self.fraction.setPlaceholderText("100")
         hold(self.fraction, 72)
         self.header.addWidget(label(tr("Sample of the population, %"), "muted"))
@@ -366,18 +333,14 @@ class RiskPage(PageFrame):
             table.verticalHeader().setDefaultSectionSize(ROW - 8)
         self.chart = ClassChart(session)
         self.listed = label("", "muted", name="risk_listed")
-        self._views = QStackedWidget()
         self._parts = MasterDetail(Card(self.columns, pad=8), self._card(), heights=(2, 3), widths=(2, 3))
         self.body.addWidget(self._nothing, 1)
         self.body.addWidget(self._folded)
         self.body.addWidget(self._parts, 1)
         self._report = report_button(session, jobs, "risk_report", self._reported)
         self.foot.insertWidget(1, self._report)
-        self._generalise = button(
-            tr("Generalise →"),
-            "risk_generalise",
-            tip=tr("Release, Generalise: make the table k-anonymous, and see it fail"),
-        )
+        tip = tr("Release, Generalise: make the table k-anonymous, and see it fail")
+        self._generalise = button(tr("Generalise →"), "risk_generalise", tip=tip)
         self._generalise.clicked.connect(lambda: session.go("generalise"))
         self.foot.addWidget(self._generalise)
         self._run = self.set_primary(tr("Show the figures"), "risk_run", self._press)
@@ -385,7 +348,7 @@ class RiskPage(PageFrame):
         self._forget()
 
     def _listen(self) -> None:
-        self.columns.listed.ticked.connect(self._ticked)
+        self.known.ticked.connect(self._ticked)
         self._steps = FormSteps(
             self.session.undo_stack,
             "risk",
@@ -403,11 +366,9 @@ class RiskPage(PageFrame):
         self.session.account_changed.connect(self.in_sight(self.refresh))
 
     def _card(self) -> Standing:
-        figures = QWidget()
         self.chart.setMaximumHeight(ClassChart.highest)
         at_the_top = panel(stack((self.chart, 100), None))  # what is below it has what is beyond its greatest height
-        beside = row((self.figures, 3), (at_the_top, 2), spacing=16)
-        figures.setLayout(beside)
+        figures = panel(row((self.figures, 3), (at_the_top, 2), spacing=16))
         alone = panel(stack(self.listed, self.rows, spacing=4))
         titles = (
             (FIGURES, tr("Figures"), tr("What the columns that are ticked give away")),
@@ -418,23 +379,15 @@ class RiskPage(PageFrame):
         self._segments[FIGURES].setChecked(True)
         blank = label(tr(WHAT), "muted", wrap=True, name="risk_what")
         blank.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self._blank = blank
-        self._places = {FIGURES: figures, ROWS: alone, SETS: self.sets}
-        for place in (*self._places.values(), self._blank):
-            self._views.addWidget(place)
-        card = Standing(pad=12)
-        card.body.addWidget(self.said)
-        card.body.addWidget(self._problem)
-        card.body.addLayout(row(*self._segments.values(), None, self._badge, spacing=4))
-        card.body.addWidget(self._views, 1)
-        return card
+        self._views = views(blank, figures, alone, self.sets)
+        head = row(*self._segments.values(), None, self._badge, spacing=4)
+        return Standing(self.said, self._problem, head, (self._views, 1), pad=12)
 
     def _show_view(self) -> None:
-        chosen = next(self._places[key] for key, segment in self._segments.items() if segment.isChecked())
-        self._views.setCurrentWidget(self._blank if self._found is None else chosen)
+        chosen = [segment.isChecked() for segment in self._segments.values()].index(True)
+        self._views.setCurrentIndex(0 if self._found is None else 1 + chosen)
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        """Give the columns the keys: they are what is ticked."""
         super().showEvent(event)
         if self.session.opened is not None:
             self.columns.setFocus(Qt.FocusReason.OtherFocusReason)
@@ -443,8 +396,8 @@ class RiskPage(PageFrame):
 
     def value(self) -> Asked | None:
         """Return what is asked; ``None`` where nothing is ticked or a field is refused, with the reason."""
-        quasi, more = self.columns.listed.names(QUASI), self.more.value()
-        sensitive = tuple(n for n in self.columns.listed.names(SENSITIVE) if n not in quasi)
+        quasi, more = self.known.names(QUASI), self.more.value()
+        sensitive = tuple(n for n in self.known.names(SENSITIVE) if n not in quasi)
         chosen = (self.session.generalised or GeneraliseDraft()).hierarchies
         levels = {name: chosen[name] for name in sensitive if name in chosen}
         typed_in, stated, fraction = self.fraction.text().strip(), "", None
@@ -515,18 +468,15 @@ class RiskPage(PageFrame):
 
     def _measure(self) -> None:
         asked = self.value()
-        if asked is None or asked == self._asked:
-            if asked is None:
-                self._stop()
-                self._take(None)
-            return
-        self._asked = asked
-        self._handle = measure(self.session, self.jobs, asked, self._take, self._refused)
-        self._handle.ended.connect(self.refresh)
-        self.refresh()
+        if asked is None:
+            self._stop()
+            self._take(None)
+        elif asked != self._asked:
+            self._asked = asked
+            self.follow(measure(self.session, self.jobs, asked, on_result=self._take, on_failure=self._refused))
 
     def _stop(self) -> None:
-        if self._handle is not None and self._handle.running:
+        if self._handle is not None:
             self._handle.cancel()
         self._asked = None
 
@@ -554,42 +504,35 @@ class RiskPage(PageFrame):
         self._found = found
         self._show()
         if found is not None and not found.whole:
-            self._handle = search(self.jobs, found, self._take, self._refused)
-            self._handle.ended.connect(self.refresh)
+            self.follow(search(self.jobs, found, on_result=self._take, on_failure=self._refused))
         self.refresh()
 
     def _refused(self, error: BaseException) -> None:
         self._asked = None
         self._take(None)
         if isinstance(error, WorkbenchError):
-            self._problem.setText(sentence(error))
-            self._problem.show()
+            say(self._problem, sentence(error))
         else:
             self.session.report(error)
 
     def refresh(self) -> None:
-        """Show what can be pressed, and what goes on."""
         opened = self.session.opened is not None
         shown = opened and (self._unfolded or self.more.value() is None)
         self._fold.setText(f"{tr('More')} {'▾' if shown else '▸'}")
         self._fold.setVisible(opened)
         self._folded.setVisible(shown)
-        ready = opened and bool(self.columns.listed.names(QUASI))
+        ready = opened and bool(self.known.names(QUASI))
         self._run.setVisible(opened)
-        self._report.setVisible(self._found is not None)
-        self._generalise.setVisible(self._found is not None)
+        for part in (self._report, self._generalise):
+            part.setVisible(self._found is not None)
         self._run.setEnabled(self._found is not None or ready)
-        self._run.setText(tr("Show the figures") if self._found is None else tr("Decide →"))
-        self._run.setToolTip(
-            tr("Measure the rows (Ctrl+Return)")
-            if self._found is None
-            else tr("Release, Decide: choose a way to release with ε")
-        )
-        self._run.setAccessibleName(self._run.text())
-        running = self._handle is not None and self._handle.running
+        if self._found is None:
+            reword(self._run, tr("Show the figures"), tr("Measure the rows (Ctrl+Return)"))
+        else:
+            reword(self._run, tr("Decide →"), tr("Release, Decide: choose a way to release with ε"))
         if not opened:
             self.set_note("")
-        elif running:
+        elif self.running:
             self.set_note(tr("Measuring…") if self._found is None else tr("Searching for what makes rows unique…"))
         elif self._found is None:
             self.set_note("" if not ready or self._agreed else tr_sentence(BEFORE))
@@ -597,7 +540,6 @@ class RiskPage(PageFrame):
             self.set_note(tr(NO_GUARANTEE))
 
     def retranslate(self) -> None:
-        """Say the figures in the language that is shown now."""
         self._show()
         self.refresh()
 
@@ -611,7 +553,7 @@ class RiskPage(PageFrame):
         more = found is not None and found.figures["unique"] > len(found.rows) > 0
         self.listed.setVisible(more)
         self.listed.setText(tr(LISTED, most=tr_number(MOST_ROWS, ",")))
-        self.columns.listed.show_parts({} if found is None else found.figures)
+        self.known.show_parts({} if found is None else found.figures)
         self.chart.show_found(found)
         self.figures.lines.show_lines([] if found is None else _figure_lines(found))
         self.rows.lines.show_lines([_row_cells(one) for one in found.rows] if found is not None else [])
@@ -619,7 +561,7 @@ class RiskPage(PageFrame):
         self.sets.lines.show_lines([_set_cells(one["columns"], one["rows"], one["unique"]) for one in sets])
 
     def _invitation(self) -> str:
-        names = self.columns.listed.names(QUASI) if self.session.opened is not None else ()
+        names = self.known.names(QUASI) if self.session.opened is not None else ()
         return tr(READY, names=listed(names, 4)) if names else tr(EMPTY)
 
     @property
@@ -628,8 +570,7 @@ class RiskPage(PageFrame):
         return None
 
     def escape(self) -> bool:
-        """Stop a search that runs."""
-        if self._handle is None or not self._handle.running:
+        if not self.running:
             return False
         self._stop()
         self.refresh()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,22 +18,16 @@ if TYPE_CHECKING:
     from workbench.risk.measures import Line, RiskOptions, Subject
 
 KEY = "risk"
-MOST_ROWS = 500
-"""How many unique rows are listed, the highest scores first."""
+MOST_ROWS = 500  # how many unique rows are listed, the highest scores first
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked.
-
-    Attributes:
-        population: the file of the whole population.
-        chosen: of sensitive columns, how their hierarchy is made, or its file, as was chosen on Generalise.
-    """
+    """What is asked."""
 
     options: RiskOptions
-    population: str | None
-    chosen: Mapping[str, Builder | Path]
+    population: str | None  # its file
+    chosen: Mapping[str, Builder | Path]  # of sensitive columns, the way or file that was chosen on Generalise
 
 
 @dataclass(frozen=True)
@@ -48,21 +42,15 @@ class UniqueRow:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What was measured. Private, unless the table is a release.
-
-    Attributes:
-        figures: as ``workbench risk --json`` prints them.
-        rows: the unique rows, once they were searched.
-        whole: whether nothing is left to measure.
-    """
+    """What was measured. Private, unless the table is a release."""
 
     asked: Asked
     subject: Subject
-    figures: dict[str, Any]
+    figures: dict[str, Any]  # as ``workbench risk --json`` prints them
     lines: tuple[tuple[str, Line], ...]
-    rows: tuple[UniqueRow, ...]
+    rows: tuple[UniqueRow, ...]  # the unique rows, once they were searched
     released: bool
-    whole: bool
+    whole: bool  # whether nothing is left to measure
 
 
 def look(jobs: JobCenter, opened: OpenTable, show: Callable[[bool], None]) -> JobHandle:
@@ -76,13 +64,7 @@ def look(jobs: JobCenter, opened: OpenTable, show: Callable[[bool], None]) -> Jo
     return jobs.start(Job(tr("Looking for a certificate"), work), key=f"{KEY}-look", shown=False, on_result=show)
 
 
-def measure(
-    session: Session,
-    jobs: JobCenter,
-    asked: Asked,
-    show: Callable[[Found], None],
-    refuse: Callable[[BaseException], None],
-) -> JobHandle:
+def measure(session: Session, jobs: JobCenter, asked: Asked, **then: Any) -> JobHandle:
     """Measure what is quick; only the newest request counts."""
     opened = session.opened
     assert opened is not None
@@ -102,23 +84,18 @@ def measure(
             note_unless_released(people, "risk", None, emit)
         return _measured(asked, subject, slow=False, released=released and people is None)
 
-    title = tr("Measuring the risk of {table}", table=opened.title)
-    handle = jobs.start(Job(title, work), key=KEY, on_result=show, on_failure=refuse)
-    return follow_note(session, jobs, handle)
+    job = Job(tr("Measuring the risk of {table}", table=opened.title), work)
+    return follow_note(session, jobs, jobs.start(job, key=KEY, **then))
 
 
-def search(
-    jobs: JobCenter, found: Found, show: Callable[[Found], None], refuse: Callable[[BaseException], None]
-) -> JobHandle:
+def search(jobs: JobCenter, found: Found, **then: Any) -> JobHandle:
     """Search which sets of columns make which rows unique."""
 
     def work(emit: Emit, cancel: CancelToken) -> Found:
-        from dataclasses import replace
-
         subject = replace(found.subject, cancel=cancel, emit=emit)
         return _measured(found.asked, subject, slow=True, released=found.released)
 
-    return jobs.start(Job(tr("Searching for what makes rows unique"), work), key=KEY, on_result=show, on_failure=refuse)
+    return jobs.start(Job(tr("Searching for what makes rows unique"), work), key=KEY, **then)
 
 
 def _levels(opened: OpenTable, asked: Asked) -> dict[str, Hierarchy]:

@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 from workbench.gui.pages.base import Page
-from workbench.gui.session.session import Session, State
 from workbench.gui.style.language import tr_later
-
-
-def _state(session: Session) -> State:
-    return "ready" if session.opened is not None and session.plan.ready else "empty"
-
 
 PAGE = Page(
     name="ways",
@@ -19,7 +13,7 @@ PAGE = Page(
     make="workbench.gui.pages.ways.page:WaysPage",
     topic="ways",
     known_as="what to release ways",
-    state=_state,
+    state=lambda session: "ready" if session.opened is not None and session.plan.ready else "empty",
     about=tr_later(
         "Each row is a question that recipients will ask, each column a way to release. A cell shows "
         "how close to the truth the answer will be at the chosen ε, with ✓ where that is close "

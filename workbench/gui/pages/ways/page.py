@@ -24,6 +24,7 @@ from workbench.gui.pages.ways.table import (
     outside_of,
     questions_of,
     solve_wishes,
+    way_in,
     with_another,
 )
 from workbench.gui.session.error_text import sentence
@@ -32,10 +33,10 @@ from workbench.gui.session.open_images import FOR_TABLES
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import localised, tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, badge, button, label, look, named, panel, row, say, stack
+from workbench.gui.widgets.basic import Card, badge, button, label, look, named, panel, reword, row, say, stack
 from workbench.gui.widgets.declared import ColumnsCard
 from workbench.gui.widgets.empty_state import NothingYet
-from workbench.gui.widgets.epsilon_entry import PrivacyEntry
+from workbench.gui.widgets.epsilon_entry import plan_entry
 from workbench.gui.widgets.explain import Explainable, Meaning, of_plan
 from workbench.gui.widgets.formatting import entered, together
 from workbench.gui.widgets.master_detail import WIDE
@@ -59,11 +60,7 @@ WORKING = tr_later("Working out what recipients will see…")
 ROUGH = tr_later("Working out the marks more exactly…")
 NOTHING_ANSWERED = tr_later("At this ε no question is answered well: raise ε, or ask for less.")
 MORE = tr_later("A figure that recipients will ask for, and how near it must be: {forms}. Return adds it")
-WITH_FIGURES = ("synthetic", "statistics", "rows")
-"""Ways whose answers are figures with a margin, the first of which is tried first."""
-
-LEAST, MOST = Decimal("1e-6"), Decimal("1e6")
-SLIDER = Decimal("0.05"), Decimal(50)
+WITH_FIGURES = ("synthetic", "statistics", "rows")  # ways whose answers have a margin; the first is tried first
 
 
 class WaysPage(PageFrame):
@@ -94,41 +91,26 @@ class WaysPage(PageFrame):
         follow = self.in_sight(self._follow)
         session.plan_changed.connect(follow)
         session.questions_changed.connect(follow)
-        session.way_changed.connect(self.in_sight(self.refresh))
-        session.account_changed.connect(self.in_sight(self.refresh))
-        session.released_changed.connect(self.in_sight(self.refresh))
+        for changed in (session.way_changed, session.account_changed, session.released_changed):
+            changed.connect(self.in_sight(self.refresh))
         self._forget()
 
     # -- its parts ------------------------------------------------------------------------------------------------
 
     def _make_head(self) -> None:
         session = self.session
-        self.entry = PrivacyEntry(
-            "ways_epsilon",
-            LEAST,
-            MOST,
-            session.plan.epsilon,
-            help_text=tr("Privacy loss of one row's whole record, whichever way it is released"),
-            slider=SLIDER,
-        )
-        self.entry.value_changed.connect(session.set_epsilon)
+        about = tr("Privacy loss of one row's whole record, whichever way it is released")
+        self.entry = plan_entry(session, "ways_epsilon", about)
         Explainable(self.entry.field, session, lambda: of_plan(session))
-        line, asked = row(label("ε", "muted")), QWidget()
-        line.addWidget(self.entry, 1)
-        asked.setLayout(line)
         self._at: dict[Decimal, QPushButton] = {}
-        counts = row(spacing=4)
         for epsilon in BESIDE:
-            pressed = button("", f"ways_at_{entered(epsilon).replace('.', '_')}", "link", tip=tr("Use this ε"))
-            pressed.clicked.connect(partial(session.set_epsilon, epsilon))
-            self._at[epsilon] = pressed
-            counts.addWidget(pressed)
+            name, press = f"ways_at_{entered(epsilon).replace('.', '_')}", partial(session.set_epsilon, epsilon)
+            self._at[epsilon] = button("", name, "link", tip=tr("Use this ε"), press=press)
         self._count = label("", name="ways_count")
-        counts.addStretch(1)
-        counts.addWidget(self._count)
-        marks = look(panel(counts), "clear")
+        marks = row(*self._at.values(), None, self._count, spacing=4)
         self._reason = label("", wrap=True, name="ways_reason")
         self._offered = label("", "warn", wrap=True, name="ways_offered")
+        asked = row(label("ε", "muted"), (self.entry, 1))
         self._top = Card(asked, marks, self._reason, self._offered, pad=12, spacing=6)
 
     def _make_table(self) -> None:
@@ -137,45 +119,32 @@ class WaysPage(PageFrame):
         self._table.chosen_way.connect(self.session.choose_way)
         self._table.drop_asked.connect(self._drop)
         self._table.least_asked.connect(self._ask_least)
-        self._refused = label("", "problem", wrap=True, name="ways_refused")
-        self._refused.hide()
-        self._model.refused.connect(self._say_refused)
+        self._refused = label("", "problem", wrap=True, name="ways_refused", hidden=True)
+        self._model.refused.connect(lambda why: say(self._refused, why))
         self._more = named(QLineEdit(), "ways_more", tr("Ask one more"), tr(MORE, forms=tr_sentence(FORMS)))
         self._more.setPlaceholderText(tr("Ask one more: {example}", example=FORMS.rpartition(" or ")[2]))
         self._more.returnPressed.connect(self._ask_more)
         self._found = label("", wrap=True, name="ways_least")
-        self._take = button("", "ways_take_least", "link", tip=tr("Use this ε for the whole release"))
-        self._take.clicked.connect(self._take_least)
-        line = row((self._found, 1), self._take)
-        self._least_line = look(panel(line), "clear")
-        self._solved_line = label("", "muted", wrap=True, name="ways_solved")
-        self._solved_line.hide()
+        tip = tr("Use this ε for the whole release")
+        self._take = button("", "ways_take_least", "link", tip=tip, press=self._take_least)
+        self._least_line = panel(row((self._found, 1), self._take))
+        self._solved_line = label("", "muted", wrap=True, name="ways_solved", hidden=True)
         self._badge = badge()
-        self._truth = button(
-            tr("Show the truth"), "ways_truth", tip=tr("Draw once from the rows in each way: private, costs no ε")
-        )
-        self._truth.clicked.connect(self._show_truth)
-        legend = label(tr(LEGEND), "muted", wrap=True)
-        head = row((legend, 1), self._badge, self._truth)
-        above = look(panel(head), "clear")
+        tip = tr("Draw once from the rows in each way: private, costs no ε")
+        self._truth = button(tr("Show the truth"), "ways_truth", tip=tip, press=self._show_truth)
+        above = row((label(tr(LEGEND), "muted", wrap=True), 1), self._badge, self._truth)
         self._outside = label("", "warn", wrap=True, name="ways_outside")
-        self._sheet = look(QWidget(), "clear")
-        layout = stack(above, (self._table, 1), spacing=8)
-        for part in (self._more, self._refused, self._least_line, self._solved_line, self._outside):
-            layout.addWidget(part)
-        self._sheet.setLayout(layout)
+        below = self._more, self._refused, self._least_line, self._solved_line, self._outside
+        self._sheet = panel(stack(above, (self._table, 1), *below))
 
     def _make_wide_pane(self) -> QWidget:
         """Return what a wide page has room for beside the questions: what ε means, and which columns leave."""
         self._meaning, self._columns = Meaning(self.session, "ways_meaning"), ColumnsCard(self.session, "ways_columns")
-        self._wide_pane = look(QWidget(), "clear")
         meaning = Card(label(tr("WHAT THIS ε MEANS"), "caption"), self._meaning, pad=12)
-        panes = stack(meaning, (self._columns, 1), spacing=12)
-        self._wide_pane.setLayout(panes)
+        self._wide_pane = panel(stack(meaning, (self._columns, 1), spacing=12))
         return self._wide_pane
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Use the width that there is."""
         super().resizeEvent(event)
         self._show_wide_pane()
 
@@ -189,12 +158,10 @@ class WaysPage(PageFrame):
     def _make_foot(self) -> None:
         self.add_cancel(button(tr("Cancel"), "ways_cancel", tip=tr("Stop the private draw (Esc)")))
         self._better = button("", "ways_better", tip=tr("Choose the advised way"), press=self._choose_advised)
-        self._settings = button(tr("Settings →"), "ways_settings", tip=tr("See exactly what is released, and where to"))
-        self._settings.clicked.connect(lambda: self.session.go("release"))
-        self._release = button(
-            tr("Release…"), "ways_release", "primary", tip=tr("Asks once, then charges and publishes")
-        )
-        self._release.clicked.connect(self._press)
+        tip, go = tr("See exactly what is released, and where to"), lambda: self.session.go("release")
+        self._settings = button(tr("Settings →"), "ways_settings", tip=tip, press=go)
+        tip = tr("Asks once, then charges and publishes")
+        self._release = button(tr("Release…"), "ways_release", "primary", tip=tip, press=self._press)
         for part in (self._settings, self._better, self._release):
             self.foot.addWidget(part)
         self.primary = self._release
@@ -202,7 +169,6 @@ class WaysPage(PageFrame):
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def missing(self) -> str:
-        """Return what prevents it; empty where nothing does."""
         session = self.session
         if session.opened is None:
             return tr(FOR_TABLES) if session.images is not None else tr(NO_TABLE)
@@ -213,7 +179,7 @@ class WaysPage(PageFrame):
     def _follow(self) -> None:
         """Follow another plan or other questions: nothing of the former ones stays."""
         self.entry.set_value(self.session.plan.epsilon)
-        self._say_refused("")
+        say(self._refused, "")
         former = self._least_of
         if self._least is not None and former != self.session.plan.with_(epsilon=former.epsilon):
             self._least = self._looked = None  # found for other columns or questions
@@ -255,22 +221,18 @@ class WaysPage(PageFrame):
         self._look_for_unanswered()
         self._show_least()
         self._show_solved()
-        outside = outside_of(session)
-        self._outside.setText("\n".join(f"⚠ {one}" for one in outside))
-        self._outside.setVisible(bool(outside))
+        say(self._outside, "\n".join(f"⚠ {one}" for one in outside_of(session)))
         self._show_release()
 
     def _show_counts(self) -> None:
         """Show how many questions the chosen way answers at each ε; grey where that is not known."""
         for epsilon, pressed in self._at.items():
-            pressed.setText(tr("ε = {epsilon}: {count}", epsilon=entered(epsilon), count=self._count_at(epsilon)))
-            pressed.setAccessibleName(pressed.text())
+            reword(pressed, tr("ε = {epsilon}: {count}", epsilon=entered(epsilon), count=self._count_at(epsilon)))
         self._count.setText(tr("here {count}", count=self._count_at(self.session.plan.epsilon)))
         self._show_reason()
 
     def _way_at(self, epsilon: Decimal) -> Way | None:
-        found = self._marks.at(epsilon)
-        return None if found is None else next((w for w in found.ways if w.name == self.session.way), None)
+        return way_in(self._marks.at(epsilon), self.session.way)
 
     def _enough(self) -> str:
         """Return that a smaller ε answers as much, as a further sentence; empty where none of those beside does."""
@@ -323,8 +285,7 @@ class WaysPage(PageFrame):
         self._settings.setVisible(way != MODEL)
         self._better.setVisible(better is not None and better.useful > 0)
         if better is not None:
-            self._better.setText(tr("{title} instead", title=tr_sentence(better.title)))
-            self._better.setAccessibleName(self._better.text())
+            reword(self._better, tr("{title} instead", title=tr_sentence(better.title)))
         lead = self._better if better is not None and better.useful > 0 else None if poor else self._release
         self.primary = lead
         for part in (self._release, self._better):
@@ -343,26 +304,21 @@ class WaysPage(PageFrame):
         return tr(ROUGH) if self._marks.working else ""
 
     def _chosen(self) -> Way | None:
-        found = self._marks.ways
-        return None if found is None else next((way for way in found.ways if way.name == self.session.way), None)
+        return way_in(self._marks.ways, self.session.way)
 
     # -- a wish, and what is not needed ---------------------------------------------------------------------------
-
-    def _say_refused(self, text: str) -> None:
-        say(self._refused, text)
 
     def _ask_more(self) -> None:
         """Add the question that was typed; what is none stays in the field, with the reason below it."""
         try:
             plan = with_another(self.session, self._more.text())
         except ParameterError as error:
-            self._say_refused(sentence(error))
+            say(self._refused, sentence(error))
             return
         self._more.clear()
         self.session.edit(tr("ask one more"), plan)
 
     def _look_for_new_wish(self) -> None:
-        """Look for the least ε of a wish that was just typed."""
         wishes = frozenset(self.session.questions.asked.wishes)
         new, self._wished = wishes - self._wished, wishes
         asked = questions_of(self.session)
@@ -423,20 +379,10 @@ class WaysPage(PageFrame):
         if epsilon is None:
             self._found.setText(tr("{question}: no ε up to 50 is enough for {way}.", question=what, way=inside(way)))
         else:
-            self._found.setText(
-                tr(
-                    "{question}: at least ε = {epsilon} for {way}.",
-                    question=what,
-                    epsilon=entered(epsilon),
-                    way=inside(way),
-                )
-            )
-            self._take.setText(
-                tr("Use ε = {epsilon}", epsilon=entered(epsilon))
-                if way == self.session.way
-                else tr("Use ε = {epsilon} and {way}", epsilon=entered(epsilon), way=inside(way))
-            )
-            self._take.setAccessibleName(self._take.text())
+            least = {"epsilon": entered(epsilon), "way": inside(way)}
+            self._found.setText(tr("{question}: at least ε = {epsilon} for {way}.", question=what, **least))
+            both = tr("Use ε = {epsilon} and {way}", **least)
+            reword(self._take, tr("Use ε = {epsilon}", **least) if way == self.session.way else both)
         taken = (epsilon, way) == (self.session.plan.epsilon, self.session.way)
         self._take.setVisible(epsilon is not None and not taken)
 
@@ -450,8 +396,7 @@ class WaysPage(PageFrame):
 
         def done(found: Solution | None) -> None:
             self._solved = plan, way, found
-            self._solved_line.setText("" if found is None else solved_words(found))
-            self._solved_line.setVisible(found is not None)
+            say(self._solved_line, "" if found is None else solved_words(found))
 
         self._solved = plan, way, None
         self._solved_line.hide()
@@ -488,7 +433,6 @@ class WaysPage(PageFrame):
 
     @property
     def refused(self) -> WorkbenchError | None:
-        """Why it cannot be released."""
         return draft_refusal(self.session) or self._marks.problem
 
     def _choose_advised(self) -> None:
@@ -510,19 +454,12 @@ def solved_words(found: Solution) -> str:
     if found.epsilon is None:
         reasons = "; ".join(tr_sentence(one.reason) for one in found.impossible)
         return tr("Not possible by {way}: {reasons}.", way=way, reasons=reasons)
+    epsilon = entered(found.epsilon)
     if len(found.split) < 2:
-        return tr(
-            "A release of nothing but your wishes by {way} needs ε = {epsilon}.",
-            way=way,
-            epsilon=entered(found.epsilon),
-        )
+        return tr("A release of nothing but your wishes by {way} needs ε = {epsilon}.", way=way, epsilon=epsilon)
     split = ", ".join(f"{name} {tr_number(float(amount), '.3g')}" for name, amount in found.split.items())
-    return tr(
-        "A release of nothing but your wishes by {way} needs ε = {epsilon}, split as {split}.",
-        way=way,
-        epsilon=entered(found.epsilon),
-        split=split,
-    )
+    stated = tr_later("A release of nothing but your wishes by {way} needs ε = {epsilon}, split as {split}.")
+    return tr(stated, way=way, epsilon=epsilon, split=split)
 
 
 def _count(way: Way) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QAction, QKeyEvent, QResizeEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QStyleOptionViewItem
 
 from workbench.gui.pages.release_tasks import asked_plan
@@ -30,6 +30,7 @@ from workbench.params import ParameterError, WorkbenchError
 from workbench.sanitize.wishes import Wish
 
 if TYPE_CHECKING:
+    from workbench.sanitize.plan import Plan
     from workbench.studies.solve import Solution
     from workbench.studies.ways import Answer, Way, Ways
     from workbench.studies.ways_asked import Question
@@ -37,9 +38,7 @@ if TYPE_CHECKING:
 
 
 FORESEE, DRAW, LEAST, SOLVE = "ways", "ways-draw", "ways-least", "ways-solve"
-BESIDE = (Decimal("0.5"), Decimal(1), Decimal(3))
-"""ε at which the marks are counted beside the chosen one."""
-
+BESIDE = (Decimal("0.5"), Decimal(1), Decimal(3))  # ε at which the marks are counted beside the chosen one
 MOST_KEPT = 128
 SEEN = tr_later("Private figures of these rows were shown before: the certificate will say so.")
 
@@ -47,15 +46,10 @@ _Key = tuple[DraftPlan, int]
 
 
 class Marks(QObject):
-    """The ways at the chosen ε and at those beside it, for the plan and the questions of the session.
+    """The ways at the chosen ε and at those beside it, for the plan and the questions of the session."""
 
-    Signals:
-        changed: more is known at the chosen ε, all is known, or nothing of what was.
-        beside: more is known at another ε.
-    """
-
-    changed = Signal()
-    beside = Signal()
+    changed = Signal()  # more is known at the chosen ε, all is known, or nothing of what was
+    beside = Signal()  # more is known at another ε
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__()
@@ -160,6 +154,11 @@ def _compared(draft: DraftPlan, rows: int, cancel: CancelToken, *, fine: bool) -
     return compare_ways(plan, rows, found, cancel, drawn=plan.unrounded(), coarse=not fine, train=fine)
 
 
+def way_in(found: Ways | None, name: str) -> Way | None:
+    """Return the way that is called so; ``None`` where nothing is known of it."""
+    return None if found is None else next((way for way in found.ways if way.name == name), None)
+
+
 def questions_of(session: Session) -> tuple[Question, ...]:
     """Return what will be asked, from the plan alone; none while there is no plan."""
     if session.opened is None or not session.plan.ready:
@@ -173,33 +172,46 @@ def look_for_epsilon(
     session: Session, jobs: JobCenter, question: Question, way: str, done: Callable[[Decimal | None], None]
 ) -> JobHandle:
     """Find the least ε at which ``way`` answers ``question`` well enough; no row is read."""
-    opened, draft = session.opened, session.plan
-    assert opened is not None
-    plan, rows = asked_plan(draft, draft.plan()), opened.rows_under(draft)
 
-    def work(emit: Emit, cancel: CancelToken) -> Decimal | None:
+    def work(plan: Plan, rows: int, cancel: CancelToken) -> Decimal | None:
         from workbench.studies.solve import least_epsilon
 
         return least_epsilon(plan, rows, question, way, cancel)
 
-    def apply(found: Decimal | None) -> None:
+    title = tr("Looking for the least ε for {question}", question=tr_sentence(question.words))
+    return _of_plan(session, jobs, title, LEAST, work, done)
+
+
+def _of_plan(
+    session: Session,
+    jobs: JobCenter,
+    title: str,
+    key: str,
+    work: Callable[[Plan, int, CancelToken], Any],
+    done: Callable[[Any], None],
+) -> JobHandle:
+    """Find something out of the plan and the number of rows; ``done`` has it if only ε is another one by then."""
+    opened, draft = session.opened, session.plan
+    assert opened is not None
+    plan, rows = asked_plan(draft, draft.plan()), opened.rows_under(draft)
+
+    def apply(found: Any) -> None:
         if session.opened is opened and session.plan.with_(epsilon=draft.epsilon) == draft:
             done(found)
 
-    job = Job(tr("Looking for the least ε for {question}", question=tr_sentence(question.words)), work)
-    return jobs.start(job, key=LEAST, shown=False, on_result=apply)
+    job = Job(title, lambda emit, cancel: work(plan, rows, cancel))
+    return jobs.start(job, key=key, shown=False, on_result=apply)
 
 
 def solve_wishes(
     session: Session, jobs: JobCenter, way: str, done: Callable[[Solution | None], None]
 ) -> JobHandle | None:
     """Find the least ε, and its split, of a release by ``way`` of nothing but what was typed; no row is read."""
-    opened, draft = session.opened, session.plan
-    if opened is None or not draft.ready or draft.problems() or not session.questions.asked.wishes:
+    draft = session.plan
+    if session.opened is None or not draft.ready or draft.problems() or not session.questions.asked.wishes:
         return None
-    plan, rows = asked_plan(draft, draft.plan()), opened.rows_under(draft)
 
-    def work(emit: Emit, cancel: CancelToken) -> Solution | None:
+    def work(plan: Plan, rows: int, cancel: CancelToken) -> Solution | None:
         from workbench.studies.solve import solve
         from workbench.studies.ways_asked import answered_by
 
@@ -208,11 +220,7 @@ def solve_wishes(
         except ParameterError:
             return None  # a wish is of a column that has another kind now, or the way cannot be gone with this plan
 
-    def apply(found: Solution | None) -> None:
-        if session.opened is opened and session.plan.with_(epsilon=draft.epsilon) == draft:
-            done(found)
-
-    return jobs.start(Job(tr("Looking for the least ε of all wishes"), work), key=SOLVE, shown=False, on_result=apply)
+    return _of_plan(session, jobs, tr("Looking for the least ε of all wishes"), SOLVE, work, done)
 
 
 def draw_privately(session: Session, jobs: JobCenter, number: int) -> JobHandle:
@@ -291,33 +299,22 @@ WITHIN_HELP = tr_later(
 )
 TRUTH_HELP = tr_later("The true figure in your rows: private, shown only after you agree")
 DELETE = "Del"  # not translated
-SIGN = 8
+SIGN = 8  # pixels that the sign before a heading needs beyond what the font of the heading says
 MOST_SPACE, ROOM = 170, 120
 """Pixels that a wide table adds to each column of figures at most, and that the longest question keeps behind it."""
-"""Pixels that the sign before a heading needs beyond what the font of the heading says."""
 
-LEAST_QUESTION = 150
-"""Pixels of a question before the table is scrolled sideways."""
-
-TRUTH, FIRST_WAY = 2, 3
-"""The column of the first way: questions, margins and the truth are before it."""
+LEAST_QUESTION = 150  # pixels of a question before the table is scrolled sideways
+TRUTH, FIRST_WAY = 2, 3  # the column of the first way: questions, margins and the truth are before it
 
 
 class DecideModel(EditedModel):
-    """One row for each question.
+    """One row for each question."""
 
-    Attributes:
-        names: of the ways, in the order of their columns.
-
-    Signals:
-        widths_changed: the cells may be wider or narrower.
-    """
-
-    widths_changed = Signal()
+    widths_changed = Signal()  # the cells may be wider or narrower
 
     def __init__(self, session: Session, marks: Marks) -> None:
         known = ways()
-        self.names = tuple(name for name, _, _ in known)
+        self.names = tuple(name for name, _, _ in known)  # of the ways, in the order of their columns
         columns = (
             Column(tr("Question"), self._asked, tr("What recipients will ask of the release"), 164, 1.0, sorts=False),
             Column(
@@ -339,28 +336,22 @@ class DecideModel(EditedModel):
         )
         super().__init__(session, columns)
         self._marks = marks
-        self._questions: tuple[Question, ...] = ()
+        self.questions: tuple[Question, ...] = ()
         self._drawn: DrawnWays | None = None
         self._found: Ways | None = None
 
-    @property
-    def questions(self) -> tuple[Question, ...]:
-        """What is asked, a row each."""
-        return self._questions
-
     def height(self) -> int:
-        """Return the number of questions."""
-        return len(self._questions)
+        return len(self.questions)
 
     def show_questions(self, questions: tuple[Question, ...], drawn: DrawnWays | None) -> None:
         """Show what is known of the questions, with the private draw where there is one of this plan."""
         self._drawn, self._found = drawn, self._marks.ways
-        if [q.key for q in questions] != [q.key for q in self._questions]:
+        if [q.key for q in questions] != [q.key for q in self.questions]:
             self.beginResetModel()
-            self._questions = questions
+            self.questions = questions
             self.endResetModel()
         else:
-            self._questions = questions
+            self.questions = questions
             self.refresh()
         self._title()
         if self._found is not None:  # what is not known yet moves no column
@@ -377,7 +368,7 @@ class DecideModel(EditedModel):
         for place, (name, long, tip) in enumerate(ways()):
             chosen = "●" if name == self.session.way else "○"
             star = "★" if found is not None and name == found.advised else ""
-            way = None if found is None or name not in _names(found.ways) else found.way(name)
+            way = way_in(found, name)
             words = tr(SHORT[name]) if name in SHORT else long
             signs = f"{chosen} {star}".strip() if self._stacked else chosen
             title = f"{signs}{between}{words}" + (f" {star}" if star and not self._stacked else "")
@@ -386,11 +377,11 @@ class DecideModel(EditedModel):
     # -- cells ----------------------------------------------------------------------------------------------------
 
     def _asked(self, at: int) -> Cell:
-        words = asked_words(self._questions[at])
+        words = asked_words(self.questions[at])
         return Cell(words, tip=words)
 
     def _within(self, at: int) -> Cell:
-        question = self._questions[at]
+        question = self.questions[at]
         wish = question.wish
         if wish is None:
             return Cell("", tip=tr("This question has no margin."))
@@ -401,26 +392,26 @@ class DecideModel(EditedModel):
         return Cell(_margin(question), "muted", tip, value="")
 
     def _truth(self, at: int) -> Cell:
-        drawn, question = self._drawn, self._questions[at]
+        drawn, question = self._drawn, self.questions[at]
         value = None if drawn is None else drawn.truth.get(question.key)
         return Cell("", "muted") if value is None else Cell(figure(question, value))
 
     def _cell(self, name: str, at: int) -> Cell:
-        found, question = self._found, self._questions[at]
+        found, question = self._found, self.questions[at]
         if found is None:
             return Cell(UNKNOWN, "muted", tr("Not known yet"), spoken=tr("not known yet"))
-        if name not in _names(found.ways) or at >= len(found.questions) or found.questions[at].key != question.key:
+        way = way_in(found, name)
+        if way is None or at >= len(found.questions) or found.questions[at].key != question.key:
             return Cell(NOTHING, "muted", tr("This way is not compared by these questions"), spoken=tr("not compared"))
-        answer = found.way(name).answers[at]
+        answer = way.answers[at]
         seen = None if self._drawn is None else self._drawn.seen.get((name, question.key))
         return answer_cell(question, answer, None if seen is None else figure(question, seen))
 
     def _wish(self, at: int, text: str) -> None:
-        question = self._questions[at]
+        question = self.questions[at]
+        words = {"question": tr_sentence(question.words), "margin": text.strip()}
         plan = with_wish(self.session.plan, question, text)
-        self.session.edit(
-            tr("wish {question} within {margin}", question=tr_sentence(question.words), margin=text.strip()), plan
-        )
+        self.session.edit(tr("wish {question} within {margin}", **words), plan)
 
 
 def asked_words(question: Question) -> str:
@@ -441,11 +432,8 @@ def answer_cell(question: Question, answer: Answer, seen: str | None) -> Cell:
     if answer.mark == "not known yet":
         return Cell(UNKNOWN, "muted", tr("Not known yet"), spoken=tr("not known yet"))
     if answer.mark == "not answered":
-        tip = (
-            tr("Answered {note} only", note=tr_sentence(answer.note))
-            if answer.note
-            else tr("This way does not answer it")
-        )
+        only, none = tr("Answered {note} only", note=tr_sentence(answer.note)), tr("This way does not answer it")
+        tip = only if answer.note else none
         return Cell(NOTHING, "muted", tip, spoken=tr("not answered"))
     if answer.half_length is None:
         looked = tr("yes") if answer.mark == "yes" else tr("noise")
@@ -457,12 +445,8 @@ def answer_cell(question: Question, answer: Answer, seen: str | None) -> Cell:
     words = tr("close enough") if near else tr("not close enough")
     note = tr_sentence(answer.note)
     if question.asked == "model":
-        score, best = map(localised, _scores(answer))
-        tip = tr(
-            "On made-up rows a model scores {score}; trained on the rows themselves it scores {best}",
-            score=score,
-            best=best,
-        )
+        scores = dict(zip(("score", "best"), map(localised, _scores(answer)), strict=True))
+        tip = tr("On made-up rows a model scores {score}; trained on the rows themselves it scores {best}", **scores)
     elif question.asked == "rows":
         tip = note
     elif note:
@@ -507,10 +491,6 @@ def _margin(question: Question) -> str:
     return _half(question, question.enough)
 
 
-def _names(found: tuple[Way, ...]) -> Mapping[str, Way]:
-    return {way.name: way for way in found}
-
-
 def stacked(text: str) -> str:
     """Return a figure above its margin."""
     between = _score("", "")
@@ -518,11 +498,7 @@ def stacked(text: str) -> str:
 
 
 class FigureDelegate(InkDelegate):
-    """Writes a figure above its margin where the table has little room.
-
-    Attributes:
-        stacked: whether it has.
-    """
+    """Writes a figure above its margin where the table has little room."""
 
     stacked = False
 
@@ -533,17 +509,11 @@ class FigureDelegate(InkDelegate):
 
 
 class DecideTable(SettingsTable):
-    """A click on the heading of a way chooses it; Return in one of its cells does the same.
+    """A click on the heading of a way chooses it; Return in one of its cells does the same."""
 
-    Signals:
-        chosen_way: (name) the person wants that way.
-        drop_asked: (row) nobody needs the columns of that question.
-        least_asked: (row) at which ε it is answered is wanted.
-    """
-
-    chosen_way = Signal(str)
-    drop_asked = Signal(int)
-    least_asked = Signal(int)
+    chosen_way = Signal(str)  # (name) the person wants that way
+    drop_asked = Signal(int)  # (row) nobody needs the columns of that question
+    least_asked = Signal(int)  # (row) at which ε it is answered is wanted
 
     def __init__(self, session: Session, model: DecideModel) -> None:
         accessible = tr("Questions, and how close to the truth each way answers them")
@@ -554,20 +524,16 @@ class DecideTable(SettingsTable):
             self.setItemDelegateForColumn(column, self._figures)
         self.horizontalHeader().sectionClicked.connect(self._choose)
         self.horizontalHeader().setSortIndicatorShown(False)
-        self._add("decide_drop", tr("Drop Its Columns: Nobody Needs Them"), DELETE, self.drop_asked.emit)
-        self._add("decide_within", tr("Type How Near It Must Be"), "", self._edit_within)
-        self._add("decide_least", tr("Find the Least ε for It"), "", self.least_asked.emit)
+        self._add("decide_drop", tr("Drop Its Columns: Nobody Needs Them"), self.drop_asked.emit, DELETE)
+        self._add("decide_within", tr("Type How Near It Must Be"), lambda at: self.edit(model.index(at, 1)))
+        self._add("decide_least", tr("Find the Least ε for It"), self.least_asked.emit)
         self.horizontalHeader().setStretchLastSection(False)
         model.widths_changed.connect(self._share_out)
 
-    def _add(self, name: str, words: str, key: str, do: Callable[[int], object]) -> None:
-        action = QAction(words, self)
-        action.setObjectName(name)
-        if key:
-            action.setShortcut(key)
-            action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-        action.triggered.connect(lambda: self.currentIndex().isValid() and do(self.currentIndex().row()))
-        self.addAction(action)
+    def _add(self, name: str, words: str, do: Callable[[int], object], key: str = "") -> None:
+        """Add an entry of the context menu that does something with the current question."""
+        act = lambda: self.currentIndex().isValid() and do(self.currentIndex().row())  # noqa: E731
+        self.add_action("", words, act, "", key).setObjectName(name)
 
     def _share_out(self) -> None:
         """Give every figure the room that it needs, the questions what is left, and two lines where that is little."""
@@ -596,7 +562,6 @@ class DecideTable(SettingsTable):
         self._shared_out = self._shown_now()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Share out the width that there is now."""
         super().resizeEvent(event)
         self._share_out()
 
@@ -621,9 +586,6 @@ class DecideTable(SettingsTable):
                 heads.resizeSection(column, width)
                 rest -= width
         return rest
-
-    def _edit_within(self, at: int) -> None:
-        self.edit(self._model.index(at, 1))
 
     def _choose(self, column: int) -> None:
         if column >= FIRST_WAY:

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from workbench.gui.pages.base import Page
 from workbench.gui.pages.run_page import has_run
-from workbench.gui.session.session import Session, State
 from workbench.gui.style.language import tr_later
-
-
-def _state(session: Session) -> State:
-    return "ready" if has_run(session, "why") else "empty"
-
 
 PAGE = Page(
     name="why",
@@ -21,7 +15,7 @@ PAGE = Page(
     make="workbench.gui.pages.why.page:WhyPage",
     topic="curves",
     known_as="why it costs where accuracy goes",
-    state=_state,
+    state=lambda session: "ready" if has_run(session, "why") else "empty",
     about=tr_later(
         "The same rows are trained without privacy, clamped to the declared bounds, with the private model but without "
         "its noise, and with it: each difference says what that step costs. Then one thing is changed at a time (twice "

@@ -43,8 +43,7 @@ if TYPE_CHECKING:
 
 
 KEY = "why"
-FEW = 60
-"""Models up to which starting worker processes takes longer than training here."""
+FEW = 60  # models up to which starting worker processes takes longer than training here
 
 
 def run_why(session: Session, jobs: JobCenter, plan: WhyPlan, *, generated: bool) -> JobHandle:
@@ -81,9 +80,12 @@ def run_why(session: Session, jobs: JobCenter, plan: WhyPlan, *, generated: bool
 
 
 FEW_REPEATS = "10"
-LEAST_LETTERS, WIDEST_LIST = 13, 300
-"""Letters that the list of models has room for at least; its width at most."""
+LEAST_LETTERS, WIDEST_LIST = 13, 300  # letters that the list of models has room for at least; its width at most
 
+INVITATION = tr_later(
+    "Explain trains the model without privacy, clamped to the bounds, without its noise and with it, and "
+    "then with one thing changed at a time. It spends none of the budget, as nothing of it is released."
+)
 GENERATED = tr_later("Made-up rows follow from the declared columns alone, and show nothing of yours.")
 
 
@@ -116,10 +118,9 @@ class WhyPage(RunPage):
         cancel = button(tr("Cancel"), "why_cancel", tip=tr("Stop (Esc)"))
         self.set_run(tr("Explain"), "why_run", tr("Train every variant (Ctrl+Return)"), cancel)
         self.set_onward(tr("Train a model →"), "why_to_train", "train", tr("Train a private model, and release that"))
-        self.model.currentIndexChanged.connect(lambda _index: self.refresh())
-        self.generated.toggled.connect(lambda _on: self.refresh())
+        for changed in (self.model.currentIndexChanged, self.generated.toggled, self.repeats.textEdited):
+            changed.connect(lambda _now: self.refresh())
         self.epsilon.textEdited.connect(self._edited)
-        self.repeats.textEdited.connect(lambda _text: self.refresh())
         session.table_changed.connect(self._forget)
         session.plan_changed.connect(self.in_sight(self._plan_changed))
         self._plan_changed()
@@ -146,11 +147,9 @@ class WhyPage(RunPage):
         declared = WhyPlan.declared()
         stated, wrong = "", None
         values = {}
-        for name, field in (("epsilon", self.epsilon), ("repeats", self.repeats)):
+        for name, field, words in (("epsilon", self.epsilon, tr("the ε")), ("repeats", self.repeats, tr("repeats"))):
             try:
-                values[name] = declared[name].parse(
-                    typed(field.text()), tr("the ε") if name == "epsilon" else tr("repeats")
-                )
+                values[name] = declared[name].parse(typed(field.text()), words)
             except ParameterError as error:
                 stated, wrong = stated or sentence(error), wrong or field
         for field in (self.epsilon, self.repeats):
@@ -177,28 +176,13 @@ class WhyPage(RunPage):
         self.show_buttons(missing, ready=plan is not None, done=done)
         first = figures_first.is_first(self.session) and not self.generated.isChecked()
         extra = f"\n\n⚠ {tr_sentence(BEFORE)}\n\n{tr(GENERATED)}" if first else ""
-        self._empty.setText(
-            missing
-            or tr(
-                "Explain trains the model without privacy, clamped to the bounds, without its noise and with it, and "
-                "then with one thing changed at a time. It spends none of the budget, as nothing of it is released."
-            )
-            + extra
-        )
-        note = (
-            tr("Each variant is trained on the same splits.")
-            if self.running
-            else tr(figures_first.BESIDE)
-            if first
-            else ""
-        )
-        if self._result is not None and not done and not self.running and not missing:
+        self._empty.setText(missing or f"{tr(INVITATION)}{extra}")
+        note = tr(figures_first.BESIDE) if first else ""
+        if self.running:
+            note = tr("Each variant is trained on the same splits.")
+        elif self._result is not None and not done:
             note = tr("What is shown was explained for other settings: Explain does it anew.")
         self.set_note(missing or note)
-
-    def job_ended(self, handle: JobHandle) -> None:
-        """Show what came of it."""
-        self._show()
 
     def _finish(self, result: WhyResult) -> None:
         self._result = result
