@@ -179,7 +179,7 @@ class ComparePage(PageFrame):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
-        # These know numpy and pyqtgraph, which the descriptor of the page does not wait for.
+        # These know numpy, which the descriptor of the page does not wait for.
         from workbench.gui.pages.compare.compare_table import MEMBERSHIP, RunsModel, RunsTable
         from workbench.gui.widgets.curve_plot import CurvePlot
 

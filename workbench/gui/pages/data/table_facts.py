@@ -7,7 +7,7 @@ from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QSplitter, QWidget
 
 from workbench.data.databases.address import title_of
-from workbench.gui.session.blocking import FOUND
+from workbench.gui.session.blocking import refused_columns
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence, typed
 from workbench.gui.widgets.basic import hold, label, lines, mark_wrong, named, row, stack
@@ -126,7 +126,7 @@ class WholeTable(QWidget):
         self.invalid.setChecked(plan.replaces_invalid)
         self.invalid.setEnabled(not plan.unit)  # rows are emptied, and an empty value is refused otherwise
         stated = []
-        refused = FOUND.columns(self._session.opened, plan)
+        refused = refused_columns(self._session.opened, plan)
         if refused:
             stops = tr_later("⚠ Missing or invalid values in {columns}: a release stops there, unless replaced.")
             stated.append(tr(stops, columns=listed(refused)))
