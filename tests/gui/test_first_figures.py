@@ -73,6 +73,7 @@ def test_a_training_that_is_watched_says_it_first_and_offers_a_quiet_one(
     assert "Later certificates will say so." in text_of(iris, "train_quiet_words")
     told = answer("no")
     press(iris, "train_start")
+    idle(iris)
     assert "will say that private figures were shown before" in told[0]
     assert iris.page.job is None
     box = iris.findChild(QCheckBox, "train_quiet")
@@ -80,6 +81,7 @@ def test_a_training_that_is_watched_says_it_first_and_offers_a_quiet_one(
     assert "Later certificates" not in text_of(iris, "train_quiet_words")
     told = answer("no")
     press(iris, "train_start")
+    idle(iris)
     assert "shown before" not in told[-1]
     box.click()
     told = answer("made_up")  # where the accuracy goes: simulated instead

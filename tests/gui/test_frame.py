@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import threading
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt
 from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -24,7 +25,7 @@ from PySide6.QtWidgets import (
 
 import workbench.gui.project.open_table
 import workbench.release.path
-from workbench.gui.app import LATER
+from workbench.gui.app import LATER, Collector
 from workbench.gui.pages import PAGES, ROOMS
 from workbench.jobs import Job
 from workbench.params import InputError
@@ -359,3 +360,30 @@ def test_what_a_worker_imports_at_the_start_holds_nothing_of_qt():
     done = subprocess.run([sys.executable, "-c", LOADS, *LATER], capture_output=True, text=True, cwd=ROOT, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == ""
+
+
+class InACycle:
+    """Garbage that only the collector finds, which notes in which thread it is taken away."""
+
+    def __init__(self, found: list[str]) -> None:
+        self.found, self.cycle = found, self
+
+    def __del__(self) -> None:
+        self.found.append(threading.current_thread().name)
+
+
+def test_garbage_is_looked_for_between_events_of_the_window_only(qtbot):
+    found: list[str] = []
+    many = 10 * gc.get_threshold()[0]
+    host = QObject()
+    Collector(host)
+    worker = threading.Thread(target=lambda: [InACycle(found) for _ in range(many)] and None)
+    worker.start()
+    worker.join()
+    assert found == []
+    qtbot.waitUntil(lambda: len(found) == many)
+    assert set(found) == {threading.main_thread().name}
+    assert not gc.isenabled()
+    host.deleteLater()
+    QApplication.sendPostedEvents(host, QEvent.Type.DeferredDelete)
+    assert gc.isenabled()

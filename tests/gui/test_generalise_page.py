@@ -60,7 +60,7 @@ def test_a_builder_and_its_parameters_change_the_levels(clinic, press, idle, qtb
     assert rows_of(clinic, "generalise_levels")[0] == ["18", "1*", "**", "*"]
 
 
-def test_a_column_of_dates_gets_months_years_and_decades(window, qtbot, tmp_path):
+def test_a_column_of_dates_gets_months_years_and_decades(window, qtbot, tmp_path, monkeypatch):
     (tmp_path / "born.csv").write_text("born,ill\n1984-03-07,flu\n1984-03-21,cold\n1991-11-02,flu\n", "utf-8")
     hands = Hands(window, qtbot)
     hands.drop(tmp_path / "born.csv")
@@ -77,6 +77,10 @@ def test_a_column_of_dates_gets_months_years_and_decades(window, qtbot, tmp_path
     hands.until(lambda: rows_of(window, "generalise_levels")[0] == ["1984-03-07", "1984-Q1", "1984", "*"])
     hands.type_into("generalise_dates_steps", "moon")
     assert "no part of a date" in hands.text("generalise_dates_steps_problem")
+    asked = []
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *given: asked.append(given[2]) or ("", ""))
+    hands.click("generalise_import")
+    assert asked == [str(tmp_path)], "beside the table, wherever the program was started"
 
 
 def test_a_hierarchy_goes_to_a_file_and_comes_back(clinic, finish, tmp_path, monkeypatch):

@@ -57,7 +57,7 @@ FORMER = {
     "calculator": "Tools: Calculator",
     "rappor": "Tools: RAPPOR",
     "explain epsilon": "Tools: What ε means",
-    "help": "Tools: Help",
+    "help": "Help",
 }
 """The pages of before the four rooms, and where each of them is now."""
 

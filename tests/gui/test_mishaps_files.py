@@ -72,7 +72,7 @@ def test_the_source_changes_before_a_release(town, at_release, source, tmp_path,
     qtbot.waitUntil(lambda: len(town.session.released) == 1)
     idle(town)
     what = "is no longer there" if harm is deleted else "has changed on the disk since it was opened"
-    assert f"⚠ town.csv {what}. What is released is the table as it was opened." in told[0]
+    assert f"⚠ town.csv {what}. The release is made from the version that was opened." in told[0]
     assert heard.lines == []
     assert lines_of(target) == 301
     assert verify_release(target) == []
@@ -82,6 +82,18 @@ def test_a_source_that_did_not_change_is_not_spoken_of(town, at_release, release
     at_release(tmp_path / "released.csv")
     told = release("no")
     assert "⚠" not in told[0]
+
+
+def test_the_source_changes_before_a_training(town, source, tmp_path, press, answer, qtbot):
+    changed(source)
+    town.session.set_target("town")
+    press(town, "tab_train")
+    retype(town, qtbot, "train_folder", tmp_path / "model")
+    qtbot.waitUntil(lambda: town.page.primary.isEnabled())
+    told = answer("no")
+    press(town, "train_start")
+    qtbot.waitUntil(lambda: bool(told))
+    assert "⚠ town.csv has changed on the disk since it was opened. The release is made from the version" in told[0]
 
 
 @pytest.mark.parametrize("harm", HARMS)

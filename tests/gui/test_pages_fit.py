@@ -7,10 +7,11 @@ from decimal import Decimal
 
 import pytest
 from comparisons import add, study
+from fits import clipped
 from hands import go_to
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetrics
-from PySide6.QtWidgets import QComboBox, QPushButton, QScrollArea, QTableView, QWidget
+from PySide6.QtWidgets import QComboBox, QLabel, QPushButton, QScrollArea, QTableView, QWidget
 
 from workbench.gui.pages import PAGES
 from workbench.gui.pages.risk.page import HIPAA
@@ -170,6 +171,44 @@ def test_columns_and_their_facts_are_read_whole(people, press, idle, qtbot) -> N
     columns = people.findChild(QTableView, "question_columns")
     qtbot.waitUntil(lambda: columns.columnWidth(2) >= columns.fontMetrics().horizontalAdvance("category") + 22)
     assert columns.horizontalScrollBar().maximum() == 0
+
+
+def test_a_long_name_takes_the_room_that_other_columns_can_spare(window, load, tmp_path, qtbot) -> None:
+    window.resize(1280, 800)
+    name = "DiabetesPedigreeFunction"
+    (tmp_path / "clinic.csv").write_text(f"age,{name}\n" + "30,0.5\n" * 40 + "31,0.7\n" * 40, "utf-8")
+    load(window, tmp_path / "clinic.csv")
+    window.show_page("data")
+    table = window.findChild(QTableView, "attribute_table")
+
+    def is_cell_whole(row: int, column: int) -> bool:
+        return table.sizeHintForIndex(table.model().index(row, column)).width() <= table.columnWidth(column)
+
+    qtbot.waitUntil(lambda: is_cell_whole(1, 0))
+    window.session.edit_column(name, "bounds", lower=0.0, upper=123456789.0)
+    qtbot.waitUntil(lambda: is_cell_whole(1, 4))
+    assert table.horizontalScrollBar().maximum() == 0
+
+
+def test_every_figure_of_the_shares_is_whole(people, finish, qtbot) -> None:
+    people.session.set_epsilon(Decimal("1.234567"))
+    enlarged(people, qtbot)
+    finish(people, "tab_protect")
+    table = people.findChild(QTableView, "share_table")
+    figures = [table.model().index(row, column) for row in range(table.model().rowCount()) for column in (3, 5)]
+    qtbot.waitUntil(lambda: all(table.sizeHintForIndex(i).width() <= table.columnWidth(i.column()) for i in figures))
+
+
+def test_a_note_is_above_the_buttons_that_leave_it_no_room(people, finish, qtbot) -> None:
+    finish(people, "tab_utility")
+    note = people.findChild(QLabel, "note_utility")
+    for _ in range(3):
+        people.page.foot.addWidget(QPushButton("Standard comparison"))
+    people.page.set_note("All 210 models are trained. Your ε lies between the points: Run adds it.")
+    qtbot.waitUntil(lambda: note.geometry().bottom() <= people.page.primary.y())
+    qtbot.waitUntil(lambda: list(clipped(note)) == [])
+    people.resize(2400, 800)
+    qtbot.waitUntil(lambda: note.geometry().bottom() > people.page.primary.y())
 
 
 def test_the_bars_of_mechanisms_keep_their_names(people, finish, idle, qtbot) -> None:

@@ -148,6 +148,20 @@ def test_a_text_that_is_cut_is_whole_in_its_tip(window, qtbot):
     QApplication.processEvents()
 
 
+def test_what_short_words_need_comes_before_long_ones(window, qtbot):
+    columns = Column("Dataset", width=40), Column("File", width=40), Column("What remains", right=True)
+    table = LinesTable(window.session, "files", "Files", columns)
+    qtbot.addWidget(table)
+    table.resize(320, 120)
+    table.show()
+    table.lines.show_lines(
+        [(Cell("people  2b1ac"), Cell("a name that has no end and no room, as files have"), Cell("3"))]
+    )
+    assert [table.sizeHintForColumn(at) <= table.columnWidth(at) for at in range(3)] == [True, False, True]
+    assert table.horizontalScrollBar().maximum() == 0
+    assert table.model().headerData(2, Qt.Orientation.Horizontal) == "What\nremains"
+
+
 def test_lines_that_are_the_same_keep_their_selection(window, qtbot):
     model = TableModel(window.session, (Column("Note"),))
     resets = []

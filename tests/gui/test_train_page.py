@@ -35,8 +35,10 @@ def start(train, qtbot, press, answer):
 
     def start(word="yes"):
         forecast(train, qtbot)
-        answer(word)
+        told = answer(word)
+        before = len(told)
         press(train, "train_start")
+        qtbot.waitUntil(lambda: len(told) > before)
 
     return start
 

@@ -13,6 +13,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QWidget
 
 from workbench.gui.pages.utility.messages import in_words, shown, value_at
+from workbench.gui.widgets.curve_plot import CurvePlot
 from workbench.paths import user_data
 from workbench.render.values import Baseline, CurveFigure, Series
 
@@ -488,6 +489,26 @@ def test_the_words_say_from_where_a_line_is_near_no_privacy_and_beats_the_majori
     assert "Better than always naming the majority: only from ε = 1 (private model), never (sanitised)." in text
     assert "At your ε = 1: about 0.700 (private model), 0.500 (sanitised)." in text
     assert "outside the tested range" in in_words(FIGURE, Decimal(50))
+
+
+def test_of_points_that_overlap_a_click_takes_the_one_that_is_looked_at(window, qtbot):
+    line = FIGURE.series[0]
+    other = dataclasses.replace(line, name="the same again", style="sanitized")
+    plot = CurvePlot("twice", "Two lines in one place")
+    qtbot.addWidget(plot)
+    plot.show_figure(dataclasses.replace(FIGURE, series=(line, other)), window.session.theme, Decimal(1))
+    plot.resize(640, 360)
+    with qtbot.waitExposed(plot):
+        plot.show()
+    seen, place = plot.view.viewport(), plot.place_of(0, 1).toPoint()
+    qtbot.mouseClick(seen, Qt.MouseButton.LeftButton, pos=place)
+    assert plot.point == (0, 1)
+    qtbot.keyClick(plot, Qt.Key.Key_Down)
+    assert plot.point == (1, 1)
+    qtbot.mouseClick(seen, Qt.MouseButton.LeftButton, pos=place)
+    assert plot.point == (1, 1), "it is the one whose name is in sight"
+    qtbot.mouseClick(seen, Qt.MouseButton.LeftButton, pos=plot.place_of(0, 2).toPoint())
+    assert plot.point == (1, 2), "of the same line, too"
 
 
 def test_between_two_points_a_line_is_straight_in_log_epsilon():

@@ -203,6 +203,9 @@ def test_requests_that_make_no_sense_are_refused() -> None:
         asks({"statistic": "count", "column": "age"}).checked(plan_of(invalid="refuse"))
     with pytest.raises(ParameterError, match="asked for twice"):
         asks({"statistic": "mean", "column": "age"}, {"statistic": "mean", "column": "age"}).checked(plan_of())
+    for orders in ("table", "count"):
+        with pytest.raises(ParameterError, match=f"the {orders} by city and age is asked for twice"):
+            asks(*({"statistic": orders, "by": by} for by in (("age", "city"), ("city", "age")))).checked(plan_of())
     with pytest.raises(ParameterError, match="names no column"):
         asks({"statistic": "mean"})
     with pytest.raises(ParameterError, match="groups are made by other columns"):

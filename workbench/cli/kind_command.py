@@ -76,7 +76,7 @@ class KindCommand:
 
     def add_request(self, parser: argparse.ArgumentParser) -> None:
         """Add the options of the request."""
-        add_options(parser, self.kind.asked(), once=True)
+        add_options(parser, self.kind.asked())
 
     def request(self, options: argparse.Namespace) -> Any:
         """Return the request."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from types import TracebackType
@@ -42,6 +43,9 @@ LATER = (
 types of PySide are made when a module is imported, and a worker that makes some while the window uses others ends the
 program.
 """
+
+
+COLLECT_MS = 500
 
 
 class FirstPaint(QObject):
@@ -98,6 +102,28 @@ def application() -> QApplication:
     return app
 
 
+class Collector(QObject):
+    """Looks for garbage between two events of the window's thread.
+
+    Python's own collector does so in the middle of any work of any thread: a full look then holds up a paint by 20 ms,
+    and a widget in a cycle is deleted by a thread that is not the window's.
+    """
+
+    def __init__(self, window: QObject) -> None:
+        super().__init__(window)
+        gc.disable()
+        window.destroyed.connect(lambda: gc.enable())  # windows of tests come and go
+        timer = QTimer(self, interval=COLLECT_MS)
+        timer.timeout.connect(self.look)
+        timer.start()
+
+    def look(self) -> None:
+        """Collect the oldest generation that is due, by the collector's own thresholds."""
+        due = [g for g, (made, most) in enumerate(zip(gc.get_count(), gc.get_threshold(), strict=True)) if made > most]
+        if due:
+            gc.collect(due[-1])
+
+
 def report_faults(window: MainWindow) -> None:
     """Report and log a bug in the window's own code without values, and keep the window running."""
 
@@ -114,6 +140,7 @@ def report_faults(window: MainWindow) -> None:
 def settle(window: MainWindow, data: str | None) -> None:
     """Do what the first paint did not wait for."""
     sys.setswitchinterval(SWITCH_SECONDS)
+    Collector(window)
     window.page.make_whole()
     window.jobs.watch_memory()
     window.restore_panel.look_back()

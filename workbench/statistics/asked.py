@@ -127,10 +127,10 @@ class Request(Parameters):
         if not self.figures:
             raise ParameterError("no statistic was asked for", hint="ask for one")
         names = [column.name for column in plan.columns]
-        seen: set[tuple[str, str | None, frozenset[str], tuple[str, ...] | None]] = set()
+        seen: set[tuple[str, str | None, frozenset[str], frozenset[str]]] = set()
         for ask in self.figures:
             explained = ask.column if ask.statistic == REGRESSION else None
-            key = (ask.statistic, explained, frozenset(ask.columns), ask.by)
+            key = (ask.statistic, explained, frozenset(ask.columns), frozenset(ask.by or ()))
             if key in seen:
                 raise ParameterError(f"the {ask.called} is asked for twice", hint="ask once")
             seen.add(key)

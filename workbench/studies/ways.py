@@ -527,8 +527,8 @@ def _source_table(method: Synthesiser, setting: Setting, place: int) -> tuple[li
 
 def figure_text(asked: str, half: float) -> str:
     """Return a half-length as a person reads it."""
-    near = f"{100 * half if asked == 'share' else half:.2g}"
-    near = f"{float(near):,.0f}" if "e+" in near else near  # 220, which is 2.2e+02 with two digits
+    near = f"{100 * half if asked == 'share' else half:.3g}"
+    near = f"{float(near):,.0f}" if "e+" in near else near  # 2180, which is 2.18e+03 with three digits
     return f"± {near} points" if asked == "share" else f"± {near}"
 
 

@@ -19,8 +19,11 @@ from workbench.gui.style.stylesheet import MARGIN
 from workbench.gui.widgets.basic import Elided, button, lines, row, scrolled
 from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.params import WorkbenchError
+from workbench.render.fonts import scaled
 
 GAP = 12
+NOTE = 200
+"""Points that a note at the foot needs beside the buttons."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,11 +253,13 @@ class PageFrame(QWidget):
             for part in (self._layers, *self._layers.findChildren(QLayout)):
                 part.invalidate()  # Qt itself keeps what it measured of a hidden page
             self._place_header()
+            self._place_note()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Arrange the head for the width that there is now."""
+        """Arrange head and foot for the width that there is now."""
         super().resizeEvent(event)
         self._place_header()
+        self._place_note()
 
     def set_primary(self, text: str, name: str, pressed: Callable[[], object], tip: str = "") -> QPushButton:
         """Make the page's one highlighted button, at the right end of the foot."""
@@ -262,9 +267,26 @@ class PageFrame(QWidget):
         self.foot.addWidget(self.primary)
         return self.primary
 
-    def set_note(self, text: str, *, wrapped: bool = True) -> None:
+    def set_note(self, text: str) -> None:
         """Show a sentence at the left of the foot: what prevents it, or what this page does not do."""
-        self._note.set_whole(text, wrapped=wrapped)
+        self._note.set_whole(text, wrapped=True)
+        self._place_note()
+
+    def _place_note(self) -> None:
+        """Put the note beside the buttons of the foot, or above them where they leave it little room."""
+        parts = [part.widget() for part in map(self.foot.itemAt, range(self.foot.count())) if part is not None]
+        shown = [part for part in parts if part is not None and part is not self._note and not part.isHidden()]
+        room = self.width() - 2 * MARGIN - sum(part.sizeHint().width() + self.foot.spacing() for part in shown)
+        whole = self._note.fontMetrics().horizontalAdvance(self._note.accessibleName())
+        fits, beside = room >= min(whole, scaled(NOTE)), self.foot.indexOf(self._note) >= 0
+        if beside and not fits:
+            self.foot.removeWidget(self._note)
+            self.foot.insertStretch(0, 1)
+            self._layers.insertWidget(self._layers.count() - 1, self._note)
+        elif fits and not beside:
+            self._layers.removeWidget(self._note)
+            self.foot.takeAt(0)
+            self.foot.insertWidget(0, self._note, 1)
 
     @property
     def refused(self) -> WorkbenchError | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 
-from workbench.gui.session.open_images import Stamp
+from workbench.gui.session.open_images import OpenImages, Stamp
 from workbench.gui.session.session import OpenTable
 from workbench.gui.style.language import tr
 from workbench.params import InputError
@@ -41,9 +41,11 @@ def require_unchanged(source: str, before: Stamp | None) -> None:
         raise InputError(tr("the file was changed while it was read"), source, tr("open it again once it is complete"))
 
 
-def changed_since(opened: OpenTable) -> str:
+def changed_since(opened: OpenTable | OpenImages) -> str:
     """Return a clause on what became of the files since they were read, empty where they are as they were."""
-    files = (opened.source, opened.stamp), (opened.second, opened.second_stamp)
+    files = [(opened.source, opened.stamp)]
+    if isinstance(opened, OpenTable):
+        files.append((opened.second, opened.second_stamp))
     return ". ".join(filter(None, (_changed(*file) for file in files)))
 
 
@@ -53,7 +55,8 @@ def _changed(source: str, opened: Stamp | None) -> str:
         return ""
     name = os.path.basename(source)
     if now is None:
-        return tr("{name} is no longer there. What is released is the table as it was opened", name=name)
+        return tr("{name} is no longer there. The release is made from the version that was opened", name=name)
     return tr(
-        "{name} has changed on the disk since it was opened. What is released is the table as it was opened", name=name
+        "{name} has changed on the disk since it was opened. The release is made from the version that was opened",
+        name=name,
     )

@@ -258,6 +258,11 @@ class Session(QObject):
         """The table or the set of images that is open: what the account is of."""
         return self.opened or self.images
 
+    @property
+    def folder(self) -> str:
+        """The folder of the table's file, where every file is looked for first; empty where there is none."""
+        return "" if self.opened is None else self.opened.folder
+
     def open(
         self,
         opened: OpenTable | OpenImages | None,

@@ -272,7 +272,7 @@ class Menus:
 
     def ask_for_table(self) -> None:
         """Ask for a file and open it."""
-        path = ask_for_data(self._window)
+        path = ask_for_data(self._window, self._window.session.folder)
         if path:
             self._window.open(path)
 

@@ -16,7 +16,7 @@ from workbench.gui.widgets.table_model import Column, EditedModel, Index
 CHEVRON = 14
 """Pixels at the right end of a cell that say: here is a list to choose from."""
 
-PADDING = 22
+PADDING = 24
 """Pixels that the style sheet leaves free beside the text of a cell, both sides together."""
 
 BESIDE_BOX = 34
@@ -48,7 +48,7 @@ class ChoiceDelegate(InkDelegate):
     def width(self, metrics: QFontMetrics, shown: Iterable[str]) -> int:
         """Return the width in which the words that are ``shown`` and those of every row are whole by the chevron."""
         words = [*shown, *(() if callable(self._choices) else map(tr_sentence, self._choices))]
-        return max(map(metrics.horizontalAdvance, words), default=0) + PADDING + CHEVRON + 2
+        return max(map(metrics.horizontalAdvance, words), default=0) + PADDING + CHEVRON
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802 - Qt's name
         super().initStyleOption(option, index)

@@ -88,16 +88,17 @@ class _View(CurveView):
         line = self.figure.series[series]
         return QPointF(self.to_x(line.x[index]), self.to_y(line.mean[index]))
 
-    def nearest(self, at: QPointF) -> tuple[int, int] | None:
-        """Return (series, index) of the point under ``at``."""
+    def nearest(self, at: QPointF, former: tuple[int, int] | None) -> tuple[int, int] | None:
+        """Return (series, index) of the point under ``at``; of points that overlap, that on the line of ``former``."""
         points = [(s, i) for s, line in enumerate(self.figure.series) for i in range(len(line.x))]
 
-        def far(point: tuple[int, int]) -> float:
+        def far(point: tuple[int, int]) -> tuple[int, bool]:
             there = self.place_of(*point)
-            return math.hypot(there.x() - at.x(), there.y() - at.y())
+            away = round(math.hypot(there.x() - at.x(), there.y() - at.y()))
+            return away, former is None or point[0] != former[0]
 
         best = min(points, key=far)
-        return best if far(best) <= REACH else None
+        return best if far(best)[0] <= REACH else None
 
     def ring(self, point: tuple[int, int] | None) -> None:
         self._ringed = point
@@ -168,7 +169,7 @@ class CurvePlot(QWidget):
         """Draw ``figure`` in place of the former."""
         if self._view is None:
             self._view = view = _View(figure, theme, epsilon)
-            view.moved.connect(lambda at: self._look_at(view.nearest(at)))
+            view.moved.connect(lambda at: self._look_at(view.nearest(at, self._at)))
             view.left.connect(lambda: self._look_at(None))
             view.pressed.connect(self._press)
             self._layout.addWidget(view)
@@ -205,7 +206,7 @@ class CurvePlot(QWidget):
     def _press(self, at: QPointF) -> None:
         self.setFocus()
         assert self._view is not None
-        point = self._view.nearest(at)
+        point = self._view.nearest(at, self._at)
         self._look_at(point)
         self._take()
 

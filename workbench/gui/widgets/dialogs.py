@@ -37,6 +37,7 @@ DICTIONARIES = tr_later("Data dictionaries (*.csv);;All files (*)")
 CERTIFICATES = tr_later("Certificates (*.certificate.json *.json);;All files (*)")
 DATABASES = tr_later("SQLite files (*.sqlite *.sqlite3 *.db);;All files (*)")
 SWEEPS = tr_later("Sweeps (*.csv);;All files (*)")
+HIERARCHY_FILES = tr_later("Hierarchies (*.csv);;All files (*)")
 SCHEDULERS = tr_later("Scheduler files (*.json);;All files (*)")
 PROJECTS = tr_later("Projects (*.workbench.toml *.toml)")
 
@@ -49,6 +50,7 @@ FILES = {
     "project": (tr_later("Open a project"), (PROJECTS,)),
     "certificate": (tr_later("Choose a certificate"), (CERTIFICATES,)),
     "dictionary": (tr_later("Import a data dictionary"), (DICTIONARIES,)),
+    "hierarchy": (tr_later("Import a hierarchy"), (HIERARCHY_FILES,)),
     "sweep": (tr_later("Open a sweep"), (SWEEPS,)),
     "scheduler": (tr_later("Choose the file of a scheduler"), (SCHEDULERS,)),
 }

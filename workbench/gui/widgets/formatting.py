@@ -57,6 +57,11 @@ def rounded(value: float, digits: int) -> str:
     return tr_number(short, ",.0f") if short >= 1000 else plain(short)
 
 
+def half_width(value: float) -> str:
+    """Return half of an interval, which reads alike wherever it stands."""
+    return rounded(value, 3)
+
+
 def at_most(epsilon: Decimal | float) -> str:
     """Return an ε that is paid: in four significant digits at most, the last rounded up.
 

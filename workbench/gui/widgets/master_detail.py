@@ -150,6 +150,10 @@ class MasterDetail(QWidget):
             self._split.setOrientation(Qt.Orientation.Horizontal if beside else Qt.Orientation.Vertical)
             self._detail.arrange(beside=beside)
             self._place()
+            QTimer.singleShot(0, self, self._share)  # once the card's lines have their new width
+        self._share()
+
+    def _share(self) -> None:
         if not self._moved:
             self._split.setSizes(self._usual())
 

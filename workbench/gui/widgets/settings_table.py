@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QModelIndex, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
-    QFontMetrics,
     QGuiApplication,
     QKeyEvent,
     QMouseEvent,
@@ -34,10 +33,9 @@ from workbench.gui.widgets.cell_delegates import (
 )
 from workbench.gui.widgets.formatting import STAR, count
 from workbench.gui.widgets.table_model import TICKABLE, Column, EditedModel, Index, TableModel, in_two_lines
-from workbench.gui.widgets.table_view import HEADING, Private, TableView, heading_width
+from workbench.gui.widgets.table_view import Private, TableView, heading_width
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
-from workbench.render.fonts import font
 
 TICKED, FREE = ("yes", "1", "true", "x", "✓"), ("no", "0", "false", "-", "–")
 SIGNS = f" {STAR}⚠"
@@ -201,6 +199,7 @@ class SettingsTable(TableView):
         if private is not None:
             self.let_copy(private)
         self.selectionModel().selectionChanged.connect(lambda: self.chosen_changed.emit())
+        model.dataChanged.connect(self._follow_figures)
         session.plan_changed.connect(self.filter_again)
 
     def _follow_columns(self, columns: Sequence[Column]) -> None:
@@ -297,6 +296,7 @@ class SettingsTable(TableView):
 
     def _follow_reset(self) -> None:
         self.show_all()
+        self._share_out()  # other names
 
     def _leave_hidden(self) -> None:
         super()._leave_hidden()
@@ -387,7 +387,8 @@ class SettingsTable(TableView):
 
     def _share_out(self) -> None:
         widths, narrow, room = self._fitted(stacked=False), self._fitted(stacked=True), self.viewport().width()
-        stacked = sum(widths.values()) > room >= sum(narrow.values())
+        crowded = sum(widths.values()) > room or (0 in widths and widths[0] < self._widest_words(0))
+        stacked = crowded and room >= sum(narrow.values())
         self.stack_headings(stacked=stacked)
         widths = narrow if stacked else widths
         if widths and not self.horizontalHeader().stretchLastSection():
@@ -395,11 +396,13 @@ class SettingsTable(TableView):
         for column, width in widths.items():
             self.horizontalHeader().resizeSection(column, width)
 
-    def stack_headings(self, *, stacked: bool) -> None:
-        """Write headings in two lines, or in one."""
-        lines = 2 * QFontMetrics(font(HEADING)).lineSpacing() + 12
-        self.horizontalHeader().setMinimumHeight(lines if stacked else 0)
-        self._rows.stack_headings(stacked=stacked)
+    def _follow_figures(self) -> None:
+        """Take back from the names what a figure or a word needs that has just been chosen; else widths stay."""
+        for at in self._widths:
+            listed = bool(self._rows.columns[at].choices) and not callable(self._rows.columns[at].choices)
+            if self.columnWidth(at) < (self._widest_shown(at) if listed else self._widest_figure(at)):
+                self._share_out()
+                return
 
     def _fitted(self, *, stacked: bool) -> dict[int, int]:
         """Return the width of each column, with headings in two lines where they are ``stacked``."""
@@ -422,15 +425,39 @@ class SettingsTable(TableView):
             if missing > 0 and callable(self._rows.columns[column].choices):
                 # Long words end in an ellipsis before a figure at the end is cut.
                 widths[column] = max(widths[column] - missing, LONG_WORDS, titles[column])
+        if 0 in widths:
+            self._give_to_names(widths, titles)
         return widths
 
+    def _give_to_names(self, widths: dict[int, int], titles: Mapping[int, int]) -> None:
+        """Take what names need to be read whole from what is left over, then from columns that do not need it."""
+        short = max(self._widest_words(0) - widths[0], 0)
+        spare = {0: self.viewport().width() - sum(widths.values())}
+        for column in sorted(widths, reverse=True)[:-1]:
+            spare[column] = widths[column] - max(titles[column], self._widest_shown(column))
+        for column, most in spare.items():
+            given = max(min(short, most), 0)
+            widths[0] += given
+            widths[column] -= given if column else 0
+            short -= given
+
     def _widest_figure(self, column: int) -> int:
-        """Return the width in which the first figures of a column that nobody edits are whole."""
+        """Return the width in which the first figures of a column are whole; of one that is edited, no word counts."""
         declared = self._rows.columns[column]
-        if not declared.right or declared.edit is not None:
-            return 0
-        words = (self._rows.cell(row, column).text for row in range(min(self._rows.height(), MEASURED)))
+        return self._widest_words(column, figures=declared.edit is not None) if declared.right else 0
+
+    def _widest_words(self, column: int, *, figures: bool = False) -> int:
+        """Return the width in which the first cells of a column are whole, but for words in a column of figures."""
+        cells = [self._rows.cell(row, column) for row in range(min(self._rows.height(), MEASURED))]
+        left = not self._rows.columns[column].right
+        words = (c.text for c in cells if left or (c.right is not False and (c.key is not None or not figures)))
         return max(map(self.fontMetrics().horizontalAdvance, words), default=0) + PADDING
+
+    def _widest_shown(self, column: int) -> int:
+        """Return the width in which what the first cells of a column show is whole, beside its chevron or tick."""
+        words = self._widest_words(column)
+        listed = isinstance(self.itemDelegateForColumn(column), ChoiceDelegate)
+        return words + CHEVRON if listed else max(words, self._widest_choice(column))
 
     def _widest_choice(self, column: int) -> int:
         """Return the width in which every word that can be chosen in a column, or is beside a tick, is whole."""

@@ -24,8 +24,9 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import again, tr, tr_later, tr_number
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import PRIVATE, hold, label, look, named, row
+from workbench.gui.widgets.cell_delegates import PADDING
 from workbench.gui.widgets.formatting import count
-from workbench.gui.widgets.table_model import EXACT, Cell, Column, Roles, TableModel
+from workbench.gui.widgets.table_model import EXACT, Cell, Column, Roles, TableModel, in_two_lines
 from workbench.render.fonts import font, scaled
 
 FIND, COPY = QKeySequence.StandardKey.Find, QKeySequence.StandardKey.Copy
@@ -93,6 +94,14 @@ class TableView(QTableView):
         self.horizontalHeader().setHighlightSections(False)
         self.add_action("find", tr("Filter…"), self.ask_filter, tr("Show only some lines (Ctrl+F)"))
         model.modelReset.connect(self._follow_reset)
+
+    def stack_headings(self, *, stacked: bool) -> None:
+        """Write headings in two lines, or in one."""
+        lines = 2 * QFontMetrics(font(HEADING)).lineSpacing() + 12 if stacked else 0
+        if lines != self.horizontalHeader().minimumHeight():
+            self.horizontalHeader().setMinimumHeight(lines)
+            self.updateGeometry()
+        self._rows.stack_headings(stacked=stacked)
 
     def viewportEvent(self, event: QEvent) -> bool:  # noqa: N802 - Qt's name
         """Show the whole text of a cell that is cut, above its tip where that does not say it."""
@@ -438,9 +447,6 @@ MOST_SPREAD = 1.8
 LEAST_SHARE = 0.5
 """How far a column of words gives way to figures before the table is scrolled."""
 
-PADDING = 24
-"""Room left and right of a figure."""
-
 
 class LinesModel(TableModel):
     """Lines of texts, which are found by any of them, and sorted as the numbers that they begin with, or as words."""
@@ -492,6 +498,7 @@ class LinesTable(TableView):
         self.lines.modelReset.connect(self.sort_again)
         # Qt stretches the last column from its usual size and never below it: a table without rows would be scrolled.
         self.horizontalHeader().setDefaultSectionSize(PADDING)
+        self.horizontalHeader().setMinimumSectionSize(PADDING)  # else ε is as wide as a word where letters are large
         # Words take what is left over; a figure on the right would be torn from its line.
         self.horizontalHeader().setStretchLastSection(not columns[-1].right)
 
@@ -502,9 +509,18 @@ class LinesTable(TableView):
 
     @property
     def whole_width(self) -> int:
-        """The width at which nothing is shortened or scrolled to, in points."""
-        bar = self.verticalScrollBar().sizeHint().width()
-        return sum(map(self._fitting, range(len(self._columns)))) + bar + 2 * self.frameWidth()
+        """The width at which nothing is shortened or scrolled to and figures stand well, in points."""
+        titles = [again(column.title) for column in self._columns]
+        return self._around(self._fitting(at, heading_width(title)) for at, title in enumerate(titles))
+
+    @property
+    def least_width(self) -> int:
+        """The width at which nothing is shortened or scrolled to, with headings in two lines, in points."""
+        titles = [in_two_lines(again(column.title)) for column in self._columns]
+        return self._around(self._needed(at, heading_width(title)) for at, title in enumerate(titles))
+
+    def _around(self, widths: Iterable[int]) -> int:
+        return sum(widths) + self.verticalScrollBar().sizeHint().width() + 2 * self.frameWidth()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         super().resizeEvent(event)
@@ -516,45 +532,53 @@ class LinesTable(TableView):
         self._share_out()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Measure the texts again where they are written larger or smaller."""
+        """Fit the columns again where texts are written larger or smaller."""
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
-            self._widest.clear()
+            self.make_room()
 
     def _share_out(self) -> None:
         # A figure that is cut reads as another figure: figures come first, words give way down to their heading.
-        wanted = [self._fitting(at) for at in range(len(self._columns))]
-        heads = [heading_width(again(c.title)) for c in self._columns]
-        fixed = [c.right or c.whole for c in self._columns]
-        usual = [w if kept else min(w, c.width) for w, c, kept in zip(wanted, self._columns, fixed, strict=True)]
-        least = list(map(max, usual, heads))
+        every, room = range(len(self._columns)), self.viewport().width()
+        words = [at for at in every if not (self._columns[at].right or self._columns[at].whole)]
+        titles = [again(c.title) for c in self._columns]
+        stacked = sum(map(self._needed, every, map(heading_width, titles))) > room
+        self.stack_headings(stacked=stacked)
+        heads = [heading_width(in_two_lines(title) if stacked else title) for title in titles]
+        needed = list(map(self._needed, every, heads))
+        usual = [max(min(needed[at], self._columns[at].width), heads[at]) for at in every]
+        widths = [max(int(LEAST_SHARE * usual[at]), heads[at]) if at in words else needed[at] for at in every]
         if self.horizontalHeader().stretchLastSection():  # Qt gives it no less than what it takes its heading for
-            least[-1] = max(least[-1], self.horizontalHeader().sectionSizeHint(len(least) - 1))
-        # What some words do not need goes to those that are longer.
-        short, spare = sum(wanted) - sum(least), self.viewport().width() - sum(least)
-        part = min(max(spare, 0) / max(short, 1), 1.0)
-        least = [w + int(part * (more - w)) for w, more in zip(least, wanted, strict=True)]
-        figures = sum(w for w, kept in zip(least, fixed, strict=True) if kept)
-        words = sum(least) - figures
-        share = (self.viewport().width() - figures) / max(words, 1)
-        more = max(1.0, min(self.viewport().width() / max(figures + words, 1), MOST_SPREAD))
-        for at, width in enumerate(least):
-            factor = more if more > 1 or fixed[at] else max(min(share, 1.0), LEAST_SHARE)
-            self.setColumnWidth(at, max(int(width * factor), heads[at]))
+            widths[-1] = max(widths[-1], self.horizontalHeader().sectionSizeHint(len(widths) - 1))
+        fitting = list(map(self._fitting, every, heads))
+        for columns, goal in ((words, usual), (words, needed), (every, fitting)):
+            # The smallest needs are met first: what some words do not need goes to those that are longer.
+            short = sorted((goal[at] - widths[at], at) for at in columns if goal[at] > widths[at])
+            for place, (missing, at) in enumerate(short):
+                widths[at] += min(missing, max(room - sum(widths), 0) // (len(short) - place))
+        spread = max(1.0, min(room / max(sum(widths), 1), MOST_SPREAD))
+        for at, width in enumerate(widths):
+            self.setColumnWidth(at, int(width * spread))
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Ask for the headings and as many lines as are to be seen at least: a page that has less is scrolled."""
-        lines = self.least_lines * self.verticalHeader().defaultSectionSize()
-        return QSize(super().minimumSizeHint().width(), self.horizontalHeader().sizeHint().height() + lines)
+        lines, heads = self.least_lines * self.verticalHeader().defaultSectionSize(), self.horizontalHeader()
+        height = max(heads.sizeHint().height(), heads.minimumHeight())
+        return QSize(super().minimumSizeHint().width(), height + lines)
 
-    def _fitting(self, at: int) -> int:
-        """Return a width that the heading and every text of a column fit into."""
-        column, widest = self._columns[at], self._widest.get(at)
+    def _fitting(self, at: int, heading: int) -> int:
+        """Return the width of a column whose figures stand well."""
+        column = self._columns[at]
+        return max(self._needed(at, heading), scaled(column.width) if column.right else 0)
+
+    def _needed(self, at: int, heading: int) -> int:
+        """Return the width that a heading of some width and every text of a column fit into."""
+        widest = self._widest.get(at)
         if widest is None:  # a table is laid out several times before it is seen
             texts = {self.lines.cell(row, at).text for row in range(self.lines.height())}
             widest = max(map(QFontMetrics(self.font()).horizontalAdvance, texts), default=0) + PADDING
             self._widest[at] = widest
-        return max(widest, scaled(column.width) if column.right else 0, heading_width(again(column.title)))
+        return max(widest, heading)
 
     def retranslate(self) -> None:
         self._share_out()

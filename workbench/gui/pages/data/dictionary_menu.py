@@ -155,8 +155,7 @@ class DictionaryMenu(QToolButton):
         self.setMenu(menu)
 
     def _import(self) -> None:
-        opened = self._session.opened
-        path = ask_for_file(self, "dictionary", folder="" if opened is None else opened.folder)
+        path = ask_for_file(self, "dictionary", folder=self._session.folder)
         if path:
             import_dictionary(Path(path), self._session.plan, self._jobs, self._session, self._take)
 

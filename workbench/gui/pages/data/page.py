@@ -139,7 +139,7 @@ class DataPage(PageFrame):
 
     def ask_for_table(self) -> None:
         """Ask for a file and open it."""
-        path = ask_for_data(self)
+        path = ask_for_data(self, self.session.folder)
         if path:
             open_table(self.session, self.jobs, path)
 

@@ -13,7 +13,6 @@ from workbench.data.schema import QUASI, SENSITIVE
 from workbench.gui.pages.generalise import PAGE, tasks
 from workbench.gui.pages.generalise.tasks import Found, Levels
 from workbench.gui.pages.generalise.views import (
-    FILES,
     NO_HIERARCHY,
     OF_NODES,
     HierarchyEditor,
@@ -44,7 +43,7 @@ from workbench.gui.widgets.basic import (
     segments,
     stack,
 )
-from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
+from workbench.gui.widgets.dialogs import HIERARCHY_FILES, ask_where_to_save, confirm
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.formatting import count, percent
 from workbench.gui.widgets.output_name import beside, remember_folder
@@ -354,7 +353,8 @@ class GeneralisePage(RunPage):
     def _write_mapping(self) -> None:
         assert self._found is not None
         made, name = self._found.made, self._selected()
-        path = ask_where_to_save(self, tr("Save what the values became"), f"{name}-mapping.csv", FILES)
+        place = str(Path(self.session.folder, f"{name}-mapping.csv"))
+        path = ask_where_to_save(self, tr("Save what the values became"), place, HIERARCHY_FILES)
         if path:
             said = tr("What the values became is in {path}: it is private.", path=path)
             text, title = lambda: semicolons(made.mapping(name)), tr("Writing a mapping")

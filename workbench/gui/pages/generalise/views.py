@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMarginsF, QPointF, QSize, Qt, QTimer, Signal
-from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from workbench.gui.pages.generalise.tasks import Levels
 from workbench.gui.session.error_text import sentence
@@ -19,7 +19,7 @@ from workbench.gui.widgets.basic import Elided, button, label, named, panel, row
 from workbench.gui.widgets.chart import Below, Chart, Drawing
 from workbench.gui.widgets.chart_marks import Canvas, Key, Mark, Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.dialogs import ask_where_to_save
+from workbench.gui.widgets.dialogs import HIERARCHY_FILES, ask_for_file, ask_where_to_save
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.parameter_form import Form
 from workbench.gui.widgets.table_model import Cell, Column
@@ -197,7 +197,6 @@ def _nodes(places: Sequence[_Place], best: Sequence[int]) -> Mark:
 # -- the hierarchy of a column ----------------------------------------------------------------------------------------
 
 
-FILES = tr_later("Hierarchies (*.csv);;All files (*)")
 TYPING_MS = 300
 NONE = "none"
 NO_HIERARCHY = tr_later("none")
@@ -231,6 +230,7 @@ class HierarchyEditor(QWidget):
 
     def __init__(self, session: Session) -> None:
         super().__init__()
+        self._session = session
         self._column = ""
         self._form: Form | None = None
         self._levels: Levels | None = None
@@ -344,13 +344,14 @@ class HierarchyEditor(QWidget):
             self.wanted.emit((builder, value))
 
     def _import(self) -> None:
-        path = QFileDialog.getOpenFileName(self, tr("Import a hierarchy"), "", tr(FILES))[0]
+        path = ask_for_file(self, "hierarchy", folder=self._session.folder)
         if path:
             self.wanted.emit(Path(path))
         else:
             self.builder.setCurrentIndex(self.builder.findData(self._way(self._levels)))
 
     def _save(self) -> None:
-        path = ask_where_to_save(self, tr("Export the hierarchy"), file_name(self._column), FILES)
+        place = str(Path(self._session.folder, file_name(self._column)))
+        path = ask_where_to_save(self, tr("Export the hierarchy"), place, HIERARCHY_FILES)
         if path:
             self.saved.emit(Path(path))

@@ -22,7 +22,21 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
-from workbench.gui.widgets.basic import Card, button, hold, label, lines, look, named, row, rule, segments, stack
+from workbench.gui.style.stylesheet import MARGIN
+from workbench.gui.widgets.basic import (
+    Card,
+    button,
+    hold,
+    into_sight,
+    label,
+    lines,
+    look,
+    named,
+    row,
+    rule,
+    segments,
+    stack,
+)
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.curve_plot import CurvePlot
 from workbench.gui.widgets.dialogs import ask_where_to_save
@@ -193,7 +207,7 @@ WIDE = 1000
 NARROWEST = 120
 """Points that the list of charts keeps where text is large."""
 
-PAD, BETWEEN = 12, 16
+PAD, BETWEEN, BAR = 12, 16, 16
 """Points around everything, and between chart and table."""
 
 COLUMNS = (
@@ -224,6 +238,9 @@ PHASES_OF_ONE = "phases"
 class StudyCard(Card):
     """Shows the chart or the table, and both where there is room.
 
+    Attributes:
+        most: the width of the page, which the card asks for no more than.
+
     Signals:
         chosen: another setting is selected.
     """
@@ -234,6 +251,7 @@ class StudyCard(Card):
         super().__init__(pad=PAD, spacing=6)
         self._session = session
         self.result: StudyResult | None = None
+        self.most = 0
         self.figure: CurveFigure | None = None
         self.plot = CurvePlot("memory", tr("Memory against the batch"))
         self.table = LinesTable(session, "memory_table", tr("Memory of every setting"), COLUMNS)
@@ -247,7 +265,7 @@ class StudyCard(Card):
             (CHART, tr("Chart"), tr("Memory against the batch")),
             (TABLE, tr("Table"), tr("Every setting with its four phases")),
         )
-        self._segments = segments(self, "memory_show_", titles, lambda _key: self._arrange())
+        self._segments = segments(self, "memory_show_", titles, self._choose_view)
         self._segments[CHART].setChecked(True)
         self._remarks = label("", "muted", wrap=True, name="memory_remarks")
         stated = QScrollArea()
@@ -319,8 +337,15 @@ class StudyCard(Card):
         for key, segment in self._segments.items():
             segment.setVisible(not wide)
             self._views[key].setVisible(wide or segment.isChecked())
+        # Alone the table has all of its figures in sight: where letters are large, below what is compared.
+        alone = self.result is not None and not wide and not self.table.isHidden()
+        self.table.setMinimumWidth(min(self.table.least_width, self.most - 2 * PAD) if alone else 0)
         self.lines.setVisible(not self.plot.isHidden())
         self._filter.setVisible(not self.table.isHidden())
+
+    def _choose_view(self, _key: str) -> None:
+        self._arrange()
+        into_sight(self)
 
     def _select(self) -> None:
         if self.lines.currentData() == PHASES_OF_ONE:
@@ -426,6 +451,10 @@ class MemoryPage(RunPage):
         self.body.addLayout(lines(self.choices, (right, 1), spacing=12), 1)
 
     # -- what is asked ----------------------------------------------------------------------------------------------
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        super().resizeEvent(event)
+        self.found.most = self.width() - 2 * MARGIN - BAR
 
     def missing(self) -> str:
         """Return nothing: no table is needed."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.style.language import tr, tr_sentence
-from workbench.gui.widgets.formatting import plain, rounded
+from workbench.gui.widgets.formatting import half_width, plain
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.sanitize.recipient import (
     EVENLY,
@@ -170,7 +170,7 @@ class Outlook:
         return tr("off by {error}", error=self._measured(error))
 
     def _measured(self, length: float) -> str:
-        text = rounded(length, 3)
+        text = half_width(length)
         return tr("{length} days", length=text) if self.column.kind == "date" else text
 
     def statistic_in_words(self, statistic: float | None) -> str:
@@ -178,7 +178,7 @@ class Outlook:
         if statistic is None:
             return tr("no unbiased mean") if self.column.numeric else tr("no unbiased shares")
         if not self.column.numeric:
-            return tr("shares ± {width} points", width=plain(float(f"{100 * NORMAL_95 * statistic:.2g}")))
+            return tr("shares ± {width} points", width=half_width(100 * NORMAL_95 * statistic))
         return tr("mean ± {width}", width=self._measured(NORMAL_95 * statistic))
 
     def other(self, candidate: Candidate) -> str:

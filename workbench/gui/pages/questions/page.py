@@ -141,13 +141,7 @@ class ColumnList(SettingsTable):
         return max((advance(tr_sentence(kind)) + PADDING + CHEVRON for kind in words), default=0)
 
 
-WAYS = {
-    "rows": tr_later("{columns}, ε up to {most}. Noisy rows suit these questions; Decide compares all ways."),
-    "synthetic": tr_later("{columns}, ε up to {most}. Synthetic rows suit these questions; Decide compares all ways."),
-    "statistics": tr_later("{columns}, ε up to {most}. Statistics suit these questions; Decide compares all ways."),
-    "model": tr_later("{columns}, ε up to {most}. A model suits these questions; Decide compares all ways."),
-}
-MODEL_OF = tr_later("{columns}, ε up to {most}. A model of {target} suits these questions; Decide compares all ways.")
+FOLLOWS = tr_later("{columns}, ε up to {most}. Decide compares all ways to release them.")
 WISHES = tr_later("Figures that must be close to the truth, and how close; separate several by semicolons")
 SKIP = tr_later("Use the suggested answer")
 NO_TARGET = tr_later("choose a column")
@@ -336,17 +330,11 @@ class QuestionsPage(PageFrame):
         self._onward.setAccessibleName(title)
         if not asked.needed:
             return tr("Tick the columns they need.")
-        of_target = asked.way == "model" and asked.target
-        advised = tr(
-            MODEL_OF if of_target else WAYS[asked.way],
-            columns=count(len(asked.needed), "column"),
-            most=entered(asked.most),
-            **({"target": asked.target} if of_target else {}),
-        )
+        follows = tr(FOLLOWS, columns=count(len(asked.needed), "column"), most=entered(asked.most))
         if MODEL in asked.asks and asked.target is None:
-            return f"{advised} {tr('Choose the column that a model predicts.')}"
+            return f"{follows} {tr('Choose the column that a model predicts.')}"
         first = [f"{tr_sentence(words)} ({count(len(names), 'column')})" for words, names in open_facts(plan).items()]
-        return f"{advised} {tr('Still to declare: {facts}.', facts=', '.join(first))}" if first else advised
+        return f"{follows} {tr('Still to declare: {facts}.', facts=', '.join(first))}" if first else follows
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         """Give the list the keys: it is what most people change."""

@@ -14,7 +14,7 @@ from workbench.gui.pages.release_page import ReleasePage, ReleaseWords
 from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Elided, button, label, look, panel, say
-from workbench.gui.widgets.formatting import at_most, count, in_full, listed, rounded
+from workbench.gui.widgets.formatting import at_most, count, half_width, in_full, listed
 from workbench.privacy.local.mechanisms import mechanism
 from workbench.sanitize.calibrated import MEANS_ARE_OF_CLAMPED
 from workbench.sanitize.forecast import forecast
@@ -41,9 +41,6 @@ LEARN_TIP = tr_later(
 
 SHOWN = 12
 """Attributes that are listed one by one; of a wider table the rest is counted."""
-
-_KNOWN = 2
-"""Significant digits of an error, which is known no better."""
 
 WAYS_OUT = tr_later(
     "Drop columns, round numbers to fewer steps, or release synthetic rows, statistics or a model instead."
@@ -254,8 +251,8 @@ def worth_words(forecast: Forecast, rows: int) -> str:
 
 def _stated(one: Learnt) -> str:
     if one.numeric:
-        return tr("{name} to ± {width}", name=one.name, width=rounded(one.half_length, _KNOWN))
-    return tr("{name} to ± {width} points", name=one.name, width=rounded(100 * one.half_length, _KNOWN))
+        return tr("{name} to ± {width}", name=one.name, width=half_width(one.half_length))
+    return tr("{name} to ± {width} points", name=one.name, width=half_width(100 * one.half_length))
 
 
 def _joined(stated: Sequence[str]) -> str:

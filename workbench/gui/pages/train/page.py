@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -248,19 +249,24 @@ class TrainPage(RunPage):
     # -- the run --------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Ask once more, then charge, train and release."""
+        """Look whether the source is as it was opened, and ask once more."""
+        actions.look_at_source(self.session, self.jobs, functools.partial(self._ask, self._what()))
+
+    def _ask(self, what: object, changed: str) -> None:
+        """Ask once more, then charge, train and release ``what``; ``changed`` is said of the source."""
         from workbench.gui.pages.train.messages import WATCHED, question
 
         parameters, found, folder = self.forms.value(), self._preflight, self.before.place
-        if parameters is None or found is None or folder is None:
+        if parameters is None or found is None or folder is None or self.running or what != self._what():
             return
-        chosen, what = self.forms.chosen_model, self._what()
+        chosen = self.forms.chosen_model
         quiet = self.before.quiet and self.forms.is_network
         test = self.test.images
         target = self.session.target if self.session.images is None else tr("the class")
         text = question(chosen, target, folder, found, quiet=quiet, tested=0 if test is None else test.rows)
         text += first_words(self.session.account, found.epsilon, found.delta)
-        text += f"\n\n⚠ {tr_sentence(self.session.account.seen)}" if self.session.account.seen else ""
+        noted = filter(None, (f"{changed}." if changed else "", tr_sentence(self.session.account.seen)))
+        text += "".join(f"\n\n⚠ {note}" for note in noted)
         verbs = {"yes": tr("Train and release")}
         if self._watched_first():
             text += f"\n\n⚠ {tr(WATCHED)}"

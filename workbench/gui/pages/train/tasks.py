@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt
 
+from workbench.gui.project.file_stamps import changed_since
 from workbench.gui.session.account_task import find_paused, read_account
 from workbench.gui.session.account_view import ReleasedStep
 from workbench.gui.session.draft import DraftPlan
@@ -182,6 +183,8 @@ def training_rows(session: Session) -> TrainingRows:
 
 
 PREFLIGHT = "preflight"
+AT_ONCE_S = 0.04
+"""What a press may wait for: a folder that does not answer at once is waited for by the job."""
 BEGINNING = tr_later("Getting ready (about 15 s): libraries are loaded, and a step is tried on made-up rows")
 TORCH = "torch"
 
@@ -231,6 +234,14 @@ def forecast_training(
             return TableRows(opened, draft.plan(), target, rows).preflight(model, parameters)
 
     return jobs.start(Job(tr("Preflight"), work), key=PREFLIGHT, shown=False, on_result=show, on_failure=refuse)
+
+
+def look_at_source(session: Session, jobs: JobCenter, ask: Callable[[str], None]) -> None:
+    """Find out whether the files that were opened are as they were read; ``ask`` takes what is to be said of it."""
+    opened = session.open_data
+    assert opened is not None
+    job = Job(tr("Checking the release"), lambda emit, cancel: changed_since(opened))
+    jobs.finish(jobs.start(job, key="train-look", on_result=ask), AT_ONCE_S)
 
 
 def train_model(

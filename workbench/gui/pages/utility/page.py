@@ -343,7 +343,7 @@ class UtilityPage(RunPage):
             + ("" if not self._is_first() else f"\n\n⚠ {tr_sentence(BEFORE)}\n\n{tr(MADE_UP_HELP)}")
         )
         stated = missing or (unfit and tr(MISFIT))
-        self.set_note(stated or self._progress_note(fits), wrapped=bool(stated))  # four buttons may leave no room
+        self.set_note(stated or self._progress_note(fits))
 
     def _done(self) -> bool:
         """Whether every model of what the fields say is trained, on what the plan still says.

@@ -21,6 +21,7 @@ from workbench.gui.style.language import capital, language, localised, tr, tr_la
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.cell_delegates import PADDING, InkDelegate
 from workbench.gui.widgets.figures_first import follow_note
+from workbench.gui.widgets.formatting import half_width
 from workbench.gui.widgets.settings_table import NARROWEST, SettingsTable
 from workbench.gui.widgets.table_model import Cell, Column, EditedModel, Index
 from workbench.gui.widgets.way_bar import ways
@@ -498,8 +499,8 @@ def figure(question: Question, value: float) -> str:
 
 def _half(question: Question, half: float) -> str:
     if question.asked == "share":
-        return f"± {tr_number(min(100 * half, 100), '.3g' if half >= 0.1 else '.2g')} %"
-    return f"± {tr_number(half, ',.2g') if half < 100 else tr_number(float(f'{half:.3g}'), ',.0f')}"
+        return f"± {half_width(min(100 * half, 100))} %"
+    return f"± {half_width(half)}"
 
 
 def _margin(question: Question) -> str:

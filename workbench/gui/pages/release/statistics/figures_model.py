@@ -17,7 +17,7 @@ from workbench.gui.pages.release_tasks import Chosen, asked_plan, certified
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence, typed
-from workbench.gui.widgets.formatting import plain, rounded
+from workbench.gui.widgets.formatting import half_width, plain
 from workbench.gui.widgets.table_model import Cell, Column, EditedModel
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
@@ -162,7 +162,7 @@ def _sizes(found: Sequence[FigureForecast]) -> str:
             tr(
                 OF_GROUPS[stated.statistic],
                 column=stated.column,
-                width=rounded(stated.by_group_size[at].half_width, 3),
+                width=half_width(stated.by_group_size[at].half_width),
             )
             for stated in shown
         ]
@@ -183,7 +183,7 @@ def _sizes(found: Sequence[FigureForecast]) -> str:
 
 
 def _expected(stated: FigureForecast, columns: Sequence[PlanColumn], rows: int, unit: str) -> Expected:
-    width, epsilon = rounded(stated.half_width, 3), plain(stated.epsilon)
+    width, epsilon = half_width(stated.half_width), plain(stated.epsilon)
     if stated.statistic == "mode":
         noisy = stated.half_width >= rows / max(stated.figures, 1)
         whole = tr(
