@@ -138,4 +138,3 @@ def _on_stop(pipe: Connection, cancel: CancelToken) -> None:
     with contextlib.suppress(EOFError, OSError):
         pipe.recv()
     cancel.cancel()
-
