@@ -200,7 +200,7 @@ def high_words(epsilon: Decimal) -> str:
     return tr(
         "ε = {epsilon} is high: a suspicion of 10 % can grow to {belief}.",
         epsilon=at_most(epsilon),
-        belief=_believed(epsilon),
+        belief=percent(posterior(float(epsilon), 0.1).high),
     )
 
 
@@ -210,7 +210,3 @@ def offered_words(questions: Questions, epsilon: Decimal) -> str:
         return ""
     who = recipient(questions.recipient)
     return tr("⚠ {title}: {why}", title=tr_sentence(who.title), why=tr_sentence(who.why))
-
-
-def _believed(epsilon: Decimal) -> str:
-    return percent(posterior(float(epsilon), 0.1).high)

@@ -163,7 +163,7 @@ def _past(release: Release, dataset: str) -> ReleasedStep | None:
     output = Path(str(written))
     vouches = ("card", output / CARD) if model else ("certificate", certificate_path(output))
     files = (("model" if model else "file", output), vouches)
-    standing = files if all(_is_current(path) for _, path in files) else ()
+    standing = files if all(is_there(path) for _, path in files) else ()
     if model and not standing and not release.body.get("certificate"):
         return None
     return ReleasedStep(
@@ -188,7 +188,7 @@ def _generalised(noted: PublishedTable) -> ReleasedStep:
     output = Path(noted.output)
     files = (("file", output), ("certificate", certificate_path(output)))
     name, standing = noted.certificate[:16], False
-    if all(_is_current(path) for _, path in files):
+    if all(is_there(path) for _, path in files):
         try:
             document = read_document(files[1][1], GENERALISED_FORMAT)
         except WorkbenchError:  # another file has its name now
@@ -208,7 +208,8 @@ def _generalised(noted: PublishedTable) -> ReleasedStep:
     )
 
 
-def _is_current(path: Path) -> bool:
+def is_there(path: Path) -> bool:
+    """Return whether something is at ``path``, as far as that can be determined."""
     try:
         return path.exists()
     except OSError:  # a folder that may not be entered
