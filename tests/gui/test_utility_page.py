@@ -500,7 +500,7 @@ def test_of_points_that_overlap_a_click_takes_the_one_that_is_looked_at(window, 
     plot.resize(640, 360)
     with qtbot.waitExposed(plot):
         plot.show()
-    seen, place = plot.view.viewport(), plot.place_of(0, 1).toPoint()
+    seen, place = plot.view, plot.place_of(0, 1).toPoint()
     qtbot.mouseClick(seen, Qt.MouseButton.LeftButton, pos=place)
     assert plot.point == (0, 1)
     qtbot.keyClick(plot, Qt.Key.Key_Down)
