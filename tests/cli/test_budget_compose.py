@@ -214,7 +214,7 @@ def test_belief_gives_both_bounds_and_the_note(run: Run) -> None:
         (["dpsgd", *MNIST[:-2], "--delta", "nan"], "--delta"),
         (["dpsgd", *MNIST[:-2]], "--delta"),
         (["dpsgd", *MNIST, "--accountant", "pdl"], "did you mean 'pld'"),
-        (["dpsgd", *MNIST, "--batch", "60001"], "larger than the table"),
+        (["dpsgd", *MNIST[:3], "60001", *MNIST[4:]], "larger than the table"),
         (["dpsgd", *MNIST, "--noise", "0"], "--noise"),
         (["dpsgd", *MNIST, "--epochs", "1.5"], "--epochs"),
         (["gaussian", "--epsilon", "1e999", "--delta", "1e-5", "--sensitivity", "1"], "--epsilon"),

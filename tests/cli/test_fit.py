@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,8 @@ from workbench.learners import LEARNERS
 from workbench.learners.naive_bayes.estimator import NaiveBayes
 from workbench.release.ledger.ledger import Ledger
 
-FIT = ["fit", "sample:iris", "--target", "species", "--model", "naive-bayes", "--epsilon", "2"]
+OPTIONS = {"--target": "species", "--model": "naive-bayes", "--epsilon": "2"}
+FIT = ["fit", "sample:iris", *chain(*OPTIONS.items())]
 
 
 @pytest.fixture
@@ -30,7 +32,8 @@ def bounds(tmp_path: Path, run: Run) -> Path:
 
 def fit(tmp_path: Path, bounds: Path, *more: str) -> int:
     places = ["--bounds", str(bounds), "-o", str(tmp_path / "model"), "--ledger", str(tmp_path / "l.sqlite")]
-    return main([*FIT, *places, *more])
+    other = chain(*(option for option in OPTIONS.items() if option[0] not in more))
+    return main(["fit", "sample:iris", *other, *places, *more])
 
 
 def test_a_released_model_predicts_and_is_charged(tmp_path: Path, bounds: Path, capsys) -> None:
@@ -108,7 +111,7 @@ def test_bounds_that_are_not_declared_stop_before_the_charge(
         ("--epsilon", "nan", "--epsilon = 'nan'"),
         ("--model", "naive-bayse", "did you mean 'naive-bayes'"),
         ("--target", "specie", "no column 'specie'"),
-        ("--delta", "1e-5 --model logistic-regression", "delta = 0"),
+        ("--delta", "1e-5 --model best-classifier", "delta = 0"),
         ("--seed", "3", "draws fresh randomness"),
     ],
 )

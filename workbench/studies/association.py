@@ -174,7 +174,7 @@ def way_distances(
 ) -> list[tuple[tuple[int, ...], float]]:
     """Return the distance of each table of ``order`` columns, or of evenly spaced ones where there are too many.
 
-    ``one`` (n, d) and ``other`` (m, d) are cells, of ``sizes`` in each column; ``on_table`` hears how many are done.
+    ``one`` (n, d) and ``other`` (m, d) are cells, of ``sizes`` in each column; ``on_table`` gets how many are done.
     """
     first, second = ([np.ascontiguousarray(s[:, j], dtype=np.int64) for j in range(len(sizes))] for s in (one, other))
     most = min(MOST_TABLES, max(LEAST_TABLES, MOST_CODES // (len(one) + len(other))))

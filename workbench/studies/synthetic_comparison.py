@@ -61,7 +61,7 @@ def table_quality(
 ) -> TableQuality:
     """Compare two tables of the same columns.
 
-    ``original`` (n, d) and ``drawn`` (m, d) are coarse cells, of ``sizes`` in each column; ``on_pair`` hears how many
+    ``original`` (n, d) and ``drawn`` (m, d) are coarse cells, of ``sizes`` in each column; ``on_pair`` gets how many
     pairs of how many are done.
     """
     alone = [found for _, found in way_distances(original, drawn, sizes, 1, cancel)]

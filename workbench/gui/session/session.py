@@ -479,7 +479,7 @@ class Session(QObject):
                 "error", tr("A bug in the program ({name}); its trace is in the log.", name=type(error).__name__)
             )
 
-    def told(self, error: BaseException) -> str:
+    def worded(self, error: BaseException) -> str:
         """Return an error as a sentence; nothing of a bug, which is reported instead."""
         if isinstance(error, WorkbenchError):
             return sentence(error)

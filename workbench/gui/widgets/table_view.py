@@ -509,7 +509,7 @@ class LinesTable(TableView):
 
     @property
     def whole_width(self) -> int:
-        """The width at which nothing is shortened or scrolled to and figures stand well, in points."""
+        """The width at which nothing is shortened or scrolled to and figures have room, in points."""
         titles = [again(column.title) for column in self._columns]
         return self._around(self._fitting(at, heading_width(title)) for at, title in enumerate(titles))
 
@@ -567,7 +567,7 @@ class LinesTable(TableView):
         return QSize(super().minimumSizeHint().width(), height + lines)
 
     def _fitting(self, at: int, heading: int) -> int:
-        """Return the width of a column whose figures stand well."""
+        """Return the width of a column whose figures have room."""
         column = self._columns[at]
         return max(self._needed(at, heading), scaled(column.width) if column.right else 0)
 

@@ -107,7 +107,7 @@ _ROUNDS_FROM = ((300_000.0, 40), (3_000.0, 10), (500.0, 4))  # n·ε for each we
 _ROUNDS_SHARE = 0.5
 _ROUNDS_WITHOUT_NOISE = 300
 _NORM_SHARE = 0.5
-_DELTA_FROM = 250.0  # n·ε from which descent is better than a search
+_DELTA_FROM = 400.0  # n·ε from which descent is better than a search
 
 
 class Setting(FitSetting[LogisticRegressionParameters]):

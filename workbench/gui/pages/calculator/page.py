@@ -588,7 +588,7 @@ class CalculatorPage(PageFrame):
 
     def _failed(self, error: BaseException) -> None:
         self._busy = False
-        say(self._problem, self.session.told(error))
+        say(self._problem, self.session.worded(error))
 
     def _asked(self) -> Asked | None:
         best = min(self._epsilons.values(), default=None)

@@ -501,7 +501,7 @@ class EstimatePage(PageFrame):
 
         known = isinstance(error, WorkbenchError) and (error.code, error.field)
         synthetic = known == (NOTHING_TO_ESTIMATE, "synthetic")
-        self._say(self.session.told(error), "" if synthetic else "danger", rows=synthetic)
+        self._say(self.session.worded(error), "" if synthetic else "danger", rows=synthetic)
 
     def _show_view(self, name: str) -> None:
         if self._found is not None:
@@ -524,7 +524,7 @@ class EstimatePage(PageFrame):
             job,
             key="estimate-pair",
             on_result=partial(self.pair.show_pair, names),
-            on_failure=lambda error: self.pair.say(self.session.told(error)),
+            on_failure=lambda error: self.pair.say(self.session.worded(error)),
         )
         self.follow(handle).cancelled.connect(lambda: self.pair.say(tr("Cancelled.")))
 

@@ -311,7 +311,7 @@ class ShuffleStudy(QWidget):
         say(self._words, " ".join(map(tr_sentence, found.sentences)))
 
     def _failed(self, error: BaseException) -> None:
-        say(self._words, self._session.told(error))
+        say(self._words, self._session.worded(error))
 
 
 LOW, HIGH = Decimal("0.001"), Decimal(1000)

@@ -385,7 +385,7 @@ class PredictPage(PageFrame):
         self._show_model()
         if isinstance(error, WeightsNeededError):
             self._weights.ask(error.checksum)
-        self._problem.setText(self.session.told(error) or self._problem.text())
+        self._problem.setText(self.session.worded(error) or self._problem.text())
 
     def _show_model(self) -> None:
         model = self._model

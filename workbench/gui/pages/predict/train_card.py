@@ -297,7 +297,7 @@ class TrainCard(Card):
         self.trained.emit(folder)
 
     def _refused(self, error: BaseException) -> None:
-        self._say(self._session.told(error), "danger")
+        self._say(self._session.worded(error), "danger")
 
     def _say(self, text: str, kind: str = "muted") -> None:
         look(self._problem, kind)

@@ -332,7 +332,7 @@ class RapporPage(ReleasePage):
 
         def failed(error: BaseException) -> None:
             self._failure = known_error(error)
-            say(self._refusal, self.session.told(error))
+            say(self._refusal, self.session.worded(error))
 
         work = partial(simulated, opened, column, made_up, setting.parameters, setting.clients)
         job = Job(tr("Simulating reports"), work)

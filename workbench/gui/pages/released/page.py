@@ -163,7 +163,7 @@ class QualityCard(Card):
         say(self._state, text)
 
     def _failed(self, error: BaseException) -> None:
-        said = self._session.told(error)
+        said = self._session.worded(error)
         self._say(said and f"✕ {said}", "danger")
 
     def _show(self, found: Quality) -> None:

@@ -255,7 +255,7 @@ class ExpectedLine(QWidget):
                 self._say(tr_sentence(found[0]), " ".join(map(tr_sentence, found[1:])))
 
         def refuse(error: BaseException) -> None:
-            said = self._session.told(error)
+            said = self._session.worded(error)
             if self._of == what:
                 self._say(said, said)
 

@@ -213,7 +213,7 @@ class TrainPage(RunPage):
         if what != self._what():
             return
         self._failure = error if isinstance(error, WorkbenchError) else None
-        self.before.set_problem(self.session.told(error))
+        self.before.set_problem(self.session.worded(error))
         self.refresh()
 
     @property
