@@ -21,7 +21,7 @@ from window_tools import verdict, write_section
 
 ROUNDS = 9
 TARGET_MS = 500.0
-HEAVY = ("torch", "sklearn", "scipy.stats", "opendp", "dp_accounting", "pyqtgraph", "polars", "numpy")
+HEAVY = ("torch", "sklearn", "scipy.stats", "opendp", "dp_accounting", "polars", "numpy")
 ROOT = Path(__file__).resolve().parents[2]
 STARTED = """
 import json, sys, time

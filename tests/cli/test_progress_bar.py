@@ -1,7 +1,7 @@
 import io
 
 from workbench.cli.console import ProgressBar, clock
-from workbench.cli.tables import charge
+from workbench.params.amounts import paid
 from workbench.signals import Finished, Notice, Progress
 from workbench.signals.events import Budget
 
@@ -41,7 +41,7 @@ def test_an_epsilon_so_far_is_never_shown_smaller_than_it_is() -> None:
 
 
 def test_an_epsilon_that_was_charged_has_four_digits_the_last_rounded_up() -> None:
-    assert [charge(epsilon) for epsilon in (1.0, 0.1, 2.998449)] == ["1", "0.1", "2.999"]
+    assert [paid(epsilon) for epsilon in (1.0, 0.1, 2.998449)] == ["1", "0.1", "2.999"]
 
 
 def test_a_shorter_line_covers_the_longer_one_before_it() -> None:

@@ -48,7 +48,6 @@ CHAIN = Synthesiser(
 ORACLE = frequency.OracleKind(name="toy-oracle", title="a toy", report="a vector of {k} bits", build=optimised)
 CARD = dataclasses.replace(DISCRETE_LAPLACE, name="toy-noise", title="Toy noise")
 COMMAND = Command(
-    name="toy",
     example="workbench toy",
     configure=lambda parser: None,
     run=lambda options, context: {"number": 7},

@@ -174,7 +174,7 @@ def test_the_run_draws_what_the_cap_leaves(window, finish, press, tmp_path, qtbo
         field.selectAll()
         qtbot.keyClicks(field, str(tmp_path / text) if key == "train_folder" else text)
     qtbot.waitUntil(lambda: window.page.primary.isEnabled())
-    window.page.session._account = AccountView(cap=Decimal(5), spent=Decimal(3))
+    window.page.session.account = AccountView(cap=Decimal(5), spent=Decimal(3))
     window.page.refresh()
     begun = []
     monkeypatch.setattr(window.page.going.epsilon, "begin", lambda *given: begun.append(given))

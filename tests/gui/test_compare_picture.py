@@ -29,18 +29,18 @@ def compare(window, press, idle):
 
 def test_hover_says_the_nearest_point_and_a_click_asks_what_to_do_with_it(compare, press, qtbot):
     page = compare.page
-    qtbot.mouseMove(page.plot.view.viewport(), QPoint(1, 1))
-    qtbot.mouseMove(page.plot.view.viewport(), point_at(page, 1, 2))
+    qtbot.mouseMove(page.plot.view, QPoint(1, 1))
+    qtbot.mouseMove(page.plot.view, point_at(page, 1, 2))
     callout = compare.findChild(QLabel, "compare_callout")
     qtbot.waitUntil(callout.isVisible)
     assert callout.text() == "● sanitised: staircase\nε = 10:  0.615 ± 0.006"
-    qtbot.mouseClick(page.plot.view.viewport(), LEFT, pos=point_at(page, 1, 2))
+    qtbot.mouseClick(page.plot.view, LEFT, pos=point_at(page, 1, 2))
     assert compare.session.plan.epsilon == 1, "nothing is set by a click"
     press(compare, "compare_point_take")
     assert compare.session.plan.epsilon == 10
     qtbot.keyClick(compare, Qt.Key.Key_Z, CTRL)
     assert compare.session.plan.epsilon == 1
-    qtbot.mouseClick(page.plot.view.viewport(), LEFT, pos=point_at(page, 2, 0))
+    qtbot.mouseClick(page.plot.view, LEFT, pos=point_at(page, 2, 0))
     press(compare, "compare_point_train")
     assert compare.page.objectName() == "page_train"
     assert compare.session.to_train.value == ("naive-bayes", Decimal("0.1")), (
@@ -51,7 +51,7 @@ def test_hover_says_the_nearest_point_and_a_click_asks_what_to_do_with_it(compar
 
 def test_a_line_without_privacy_has_no_epsilon_to_take(compare, qtbot):
     page = compare.page
-    qtbot.mouseClick(page.plot.view.viewport(), LEFT, pos=point_at(page, 0, 2))
+    qtbot.mouseClick(page.plot.view, LEFT, pos=point_at(page, 0, 2))
     assert compare.session.plan.epsilon == 1
     assert not compare.findChild(QWidget, "compare_point_take").isVisible()
     assert "at every ε" in compare.findChild(QLabel, "compare_point_figure").text()
@@ -59,7 +59,7 @@ def test_a_line_without_privacy_has_no_epsilon_to_take(compare, qtbot):
 
 def test_a_point_leads_to_its_run_in_the_table(compare, press, qtbot):
     page = compare.page
-    qtbot.mouseClick(page.plot.view.viewport(), LEFT, pos=point_at(page, 2, 2))
+    qtbot.mouseClick(page.plot.view, LEFT, pos=point_at(page, 2, 2))
     press(compare, "compare_point_run")
     assert page.runs.lines[page.table.currentIndex().row()].kind == "private"
     assert compare.findChild(QComboBox, "compare_epsilon").currentText() == "10"

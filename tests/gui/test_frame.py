@@ -32,7 +32,7 @@ from workbench.params import InputError
 from workbench.render.palette import DARK, LIGHT, THEMES
 
 ROOT = Path(__file__).resolve().parents[2]
-HEAVY = ("sklearn", "torch", "scipy.stats", "opendp.prelude", "dp_accounting", "pyqtgraph", "polars", "numpy")
+HEAVY = ("sklearn", "torch", "scipy.stats", "opendp.prelude", "dp_accounting", "polars", "numpy")
 FIRST_PAINT = """
 import os, sys
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
@@ -56,7 +56,6 @@ def test_the_first_paint_loads_no_engine():
     assert done.stdout.strip() == ""
 
 
-# Not pyqtgraph: it makes types of Qt, so the window itself loads it, with the first page that draws.
 PAGES_AFTER_LOADING = """
 import os, sys, threading
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
@@ -352,12 +351,12 @@ LOADS = """
 import importlib, sys
 for name in sys.argv[1:]:
     importlib.import_module(name)
-print(*(n for n in sys.modules if n.split(".")[0] in ("PySide6", "shiboken6", "pyqtgraph", "torch")))
+print(*(n for n in sys.modules if n.split(".")[0] in ("PySide6", "shiboken6", "torch")))
 """
 
 
 def test_what_a_worker_imports_at_the_start_holds_nothing_of_qt():
-    """A window was ended by the system, in one start of ten, while a worker imported pyqtgraph."""
+    """A window was ended by the system, in one start of ten, while a worker imported a library that makes some."""
     done = subprocess.run([sys.executable, "-c", LOADS, *LATER], capture_output=True, text=True, cwd=ROOT, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == ""

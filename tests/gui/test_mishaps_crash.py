@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from mishaps import retype
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from workbench.gui.app import main_window, settle
 from workbench.paths import user_data, user_state
@@ -145,6 +145,8 @@ def test_an_edited_plan_is_offered_once_after_a_kill_and_comes_back(window, town
     settle_and_wait(again, idle)
     assert not again.restore_panel.isVisibleTo(again)
     again.close()
+    again.deleteLater()
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
 def test_an_offer_that_is_discarded_is_gone(window, town, qtbot, press, idle):

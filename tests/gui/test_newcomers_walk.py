@@ -15,7 +15,7 @@ from test_words_in_sight import texts
 from workbench.gui.app import main_window
 from workbench.gui.pages import PAGES
 from workbench.gui.session.account_task import read_account
-from workbench.gui.session.blocking import FOUND
+from workbench.gui.session.blocking import refused_columns
 from workbench.gui.shell import main_window as shell
 from workbench.gui.widgets import figures_first
 from workbench.privacy.accounting.event import Cost, PureDp
@@ -245,7 +245,7 @@ def test_a_word_that_is_listed_as_a_value_is_not_missing_and_return_goes_on(wind
     hands.key(Qt.Key.Key_Down)
     hands.key(Qt.Key.Key_Return)
     assert window.session.plan.column("work").missing == "refuse"
-    assert FOUND.columns(window.session.opened, window.session.plan) == (), "no release stops at a listed value"
+    assert refused_columns(window.session.opened, window.session.plan) == (), "no release stops at a listed value"
 
 
 # -- Lines of the review of the window that no other test holds: caps in few digits, a suggested target, one row

@@ -104,11 +104,11 @@ def test_the_words_of_your_epsilon_hide_no_line(own):
     own.click("tab_compare")
     own.idle()
     view = own.window.page.plot.view
-    words = view._mark_text.mapRectToScene(view._mark_text.boundingRect())
-    assert view._mark_text.isVisible()
+    words = view.mark_box()
+    assert view.marked
     for line in view.figure.series:
         for at in range(len(line.x)):
-            assert not words.contains(view.place(view.figure.series.index(line), at)), line.name
+            assert not words.contains(view.place_of(view.figure.series.index(line), at)), line.name
 
 
 def test_every_topic_of_the_help_is_read_whole(hands, qtbot):
@@ -171,6 +171,6 @@ def test_the_letters_of_a_curve_are_as_large_as_all_others(own):
     sizes = []
     for name in ("text_normal", "text_larger", "text_normal"):
         own.window.menus.actions[name].trigger()
-        sizes.append(own.window.page.plot.view._mark_text.textItem.font().pixelSize())
+        sizes.append(own.window.page.plot.view.mark_box().height())
     assert sizes[0] < sizes[1]
     assert sizes[2] == sizes[0]

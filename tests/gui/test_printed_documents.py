@@ -33,11 +33,6 @@ PUBLIC = Document(
 )
 
 
-def test_a_document_survives_json():
-    for document in (PUBLIC, study_report(FIGURE, "regime,value\nnone,0.5\n")):
-        assert Document.from_plain(document.to_plain()) == document
-
-
 def test_no_name_of_a_file_becomes_markup_or_a_command():
     text = page_html(PUBLIC)
     assert "<script" not in text

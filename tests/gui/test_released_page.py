@@ -95,7 +95,7 @@ def test_what_is_offered_of_a_release_has_room_in_large_text(listed, finish, qtb
 def test_a_file_that_was_moved_is_said_to_be(listed, idle, qtbot):
     path = listed.session.released[-1].files[0][1]
     path.rename(path.with_name("elsewhere.csv"))
-    listed.session._released = ()  # as after a restart
+    listed.session.released = ()  # as after a restart
     listed.page.refresh()
     idle(listed)
     assert listed.page.table.lines.cell(0, 5).text == "moved"

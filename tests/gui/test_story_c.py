@@ -142,8 +142,8 @@ def test_models_are_compared_stopped_continued_and_carried_away(window, qtbot, f
     callout = window.findChild(QLabel, "curve_callout")
 
     def pointed():
-        qtbot.mouseMove(page.plot.view.viewport(), QPoint(3, 3))
-        qtbot.mouseMove(page.plot.view.viewport(), page.plot.place_of(1, 2).toPoint())
+        qtbot.mouseMove(page.plot.view, QPoint(3, 3))
+        qtbot.mouseMove(page.plot.view, page.plot.place_of(1, 2).toPoint())
         return callout.isVisible()
 
     qtbot.waitUntil(pointed)
@@ -154,7 +154,7 @@ def test_models_are_compared_stopped_continued_and_carried_away(window, qtbot, f
     assert line.mean[2] == pytest.approx(sum(accuracies) / REPEATS), "what is shown is what was measured"
 
     # -- take its ε, and take it back
-    qtbot.mouseClick(page.plot.view.viewport(), Qt.MouseButton.LeftButton, pos=page.plot.place_of(0, 3).toPoint())
+    qtbot.mouseClick(page.plot.view, Qt.MouseButton.LeftButton, pos=page.plot.place_of(0, 3).toPoint())
     assert window.session.plan.epsilon == 1, "a click says what the point is, and sets nothing"
     press(window, "curve_point_take")
     assert float(window.session.plan.epsilon) == line.x[3]

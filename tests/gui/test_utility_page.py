@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from decimal import Decimal
 from multiprocessing import resource_tracker
 
@@ -116,7 +115,7 @@ def test_a_study_spends_nothing_and_leaves_no_record(utility, qtbot, press, idle
 
 
 def click_point(page, qtbot, series, index):
-    qtbot.mouseClick(page.plot.view.viewport(), Qt.MouseButton.LeftButton, pos=point_at(page, series, index))
+    qtbot.mouseClick(page.plot.view, Qt.MouseButton.LeftButton, pos=point_at(page, series, index))
 
 
 def test_a_click_on_a_point_says_what_it_is_and_sets_nothing(utility, qtbot, press, idle):
@@ -156,7 +155,7 @@ def test_the_epsilon_of_the_plan_is_always_among_the_points_and_marked(utility, 
     assert utility.findChild(QLabel, "curve_with").text() == "and your ε = 3"
     page = ran(utility, qtbot, press, idle)
     assert all(series.x == (1.0, 3.0, 10.0) for series in page.figure.series)
-    assert page.plot.view._mark_text.toPlainText() == "your ε = 3"
+    assert (page.plot.view.marked, page.plot.view.mark_words) == (True, "your ε = 3")
     assert utility.findChild(QLineEdit, "curve_epsilons").text() == "1, 10", "the list is the person's own"
     finish(utility, "tab_compare")
     assert utility.findChild(QComboBox, "compare_epsilon").currentText() == "3"
@@ -212,7 +211,7 @@ def test_a_point_above_what_is_offered_to_recipients_says_so_before_it_is_taken(
 def test_a_click_beside_every_point_changes_nothing(utility, qtbot, press, idle):
     page = ran(utility, qtbot, press, idle)
     utility.session.undo_stack.clear()  # of the settings
-    qtbot.mouseClick(page.plot.view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(3, 3))
+    qtbot.mouseClick(page.plot.view, Qt.MouseButton.LeftButton, pos=QPoint(3, 3))
     assert not utility.session.undo_stack.canUndo()
 
 
@@ -221,8 +220,8 @@ def test_the_pointer_over_a_point_shows_its_figures(utility, qtbot, press, idle)
     callout = utility.findChild(QLabel, "curve_callout")
 
     def pointed():
-        qtbot.mouseMove(page.plot.view.viewport(), QPoint(3, 3))
-        qtbot.mouseMove(page.plot.view.viewport(), point_at(page, 0, 1))
+        qtbot.mouseMove(page.plot.view, QPoint(3, 3))
+        qtbot.mouseMove(page.plot.view, point_at(page, 0, 1))
         return callout.isVisible()
 
     qtbot.waitUntil(pointed)  # the figure may still find its size
@@ -402,11 +401,11 @@ def test_another_epsilon_moves_the_line_and_keeps_the_picture(utility, qtbot, pr
     view = page.plot.view
     utility.session.set_epsilon(Decimal(4))
     assert page.plot.view is view
-    assert (view._mark.value(), view._mark_text.toPlainText()) == (pytest.approx(math.log10(4)), "your ε = 4")
+    assert (view.marked, view.epsilon, view.mark_words) == (True, 4, "your ε = 4")
     utility.session.set_epsilon(Decimal(50))
-    assert not view._mark.isVisible()
+    assert not view.marked
     utility.session.set_epsilon(Decimal(2))
-    assert view._mark.isVisible()
+    assert view.marked
 
 
 def test_only_the_chosen_regimes_are_trained(utility, qtbot, press, idle):
@@ -501,7 +500,7 @@ def test_of_points_that_overlap_a_click_takes_the_one_that_is_looked_at(window, 
     plot.resize(640, 360)
     with qtbot.waitExposed(plot):
         plot.show()
-    seen, place = plot.view.viewport(), plot.place_of(0, 1).toPoint()
+    seen, place = plot.view, plot.place_of(0, 1).toPoint()
     qtbot.mouseClick(seen, Qt.MouseButton.LeftButton, pos=place)
     assert plot.point == (0, 1)
     qtbot.keyClick(plot, Qt.Key.Key_Down)

@@ -59,7 +59,6 @@ def test_a_table_alone_has_its_measures_and_no_attack(people: tuple[Table, Table
     ]
     assert "private" in document.badge
     assert TABLE_ALONE in texts(document)
-    assert Document.from_plain(document.to_plain()) == document
     with Ledger.read(tmp_path / "l.sqlite") as book:
         assert [shown.study for shown in book.figures()] == ["risk"]
 

@@ -108,7 +108,7 @@ def test_no_two_series_differ_by_colour_alone() -> None:
 
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
 def test_a_figure_of_the_list_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
-    kind = values.FigureKind("bar", toy_figure.Bar, "toy_figure")
+    kind = values.FigureKind(toy_figure.Bar, "toy_figure")
     monkeypatch.setattr(values, "FIGURES", (*values.FIGURES, kind))
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
     path = tmp_path / f"bar{suffix}"
@@ -118,4 +118,4 @@ def test_a_figure_of_the_list_is_drawn(tmp_path: Path, monkeypatch: pytest.Monke
         return
     image = QImage(str(path))
     assert (image.width(), image.height()) == (320, 200)
-    assert any(image.pixelColor(x, 150) == QColor("#ff0000") for x in range(320))
+    assert any(image.pixelColor(160, y) == QColor("#ff0000") for y in range(200))

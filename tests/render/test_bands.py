@@ -43,10 +43,6 @@ FIGURE = BarsFigure(
 )
 
 
-def test_it_survives_json() -> None:
-    assert BarsFigure.from_plain(FIGURE.to_plain()) == FIGURE
-
-
 def test_a_share_of_one_is_twice_as_long_as_one_half(tmp_path: Path) -> None:
     path = tmp_path / "bars.png"
     write_figure(FIGURE, path, width=720, height=300, scale=1.0)

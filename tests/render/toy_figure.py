@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -16,21 +14,20 @@ class Bar:
     height: float
     badge: str = ""
 
-    def to_plain(self) -> dict[str, Any]:
-        """Return the figure as JSON holds it."""
-        return dataclasses.asdict(self)
 
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """Make the figure from what :meth:`to_plain` returned."""
-        return cls(**plain)
-
-
-def view(figure: Bar, theme: Any, pixel_ratio: float | None = None) -> Any:
+def view(figure: Bar, theme: Any) -> Any:
     """Return the widget that shows ``figure``."""
-    import pyqtgraph as pg
+    from PySide6.QtCore import QRectF
+    from PySide6.QtGui import QColor
 
-    shown = pg.PlotWidget(background=theme.surface)
-    shown.addItem(pg.BarGraphItem(x=[0], height=[figure.height], width=0.8, brush="#ff0000", pen=None))
-    shown.setYRange(0, 1)
-    return shown
+    from workbench.render.scaffold import FigureView, Surroundings
+
+    class Shown(FigureView):
+        def to_y(self, value: float) -> float:
+            return self.plot.bottom() - value * self.plot.height()
+
+        def paint_plot(self, painter: Any) -> None:
+            top = QRectF(self.plot.left(), self.to_y(figure.height), self.plot.width(), 0)
+            painter.fillRect(QRectF(top.topLeft(), self.plot.bottomRight()), QColor("#ff0000"))
+
+    return Shown(Surroundings(figure.title, "", figure.badge, "", "", (), (), ()), theme)

@@ -98,21 +98,14 @@ __all__ = [
 ]
 
 _LATER = {
-    "Released": "released",
-    "attack": "risks",
-    "anonymity": "risks",
-    "fit_on_release": "released",
-    "generalize": "generalized",
-    "ledger": "ledgers",
-    "load_model": "released",
-    "publish": "central",
-    "quality": "reports",
-    "report": "reports",
-    "risk": "risks",
-    "statistics": "central",
-    "synthesize": "central",
-    "total_epsilon": "models",
-    "train": "networks",
+    "central": ("publish", "statistics", "synthesize"),
+    "generalized": ("generalize",),
+    "ledgers": ("ledger",),
+    "models": ("total_epsilon",),
+    "networks": ("train",),
+    "released": ("Released", "fit_on_release", "load_model"),
+    "reports": ("quality", "report"),
+    "risks": ("anonymity", "attack", "risk"),
 }
 """What is imported when it is first used, by the module that has it."""
 
@@ -120,8 +113,9 @@ _LATER = {
 def __getattr__(name: str) -> Any:
     """Return a model's class, such as ``NaiveBayes``; each is made from its learner, so there is no second list."""
     # By name: `from workbench.api import models` would ask this function for it.
-    if name in _LATER:
-        return getattr(importlib.import_module(f"workbench.api.{_LATER[name]}"), name)
+    for module, names in _LATER.items():
+        if name in names:
+            return getattr(importlib.import_module(f"workbench.api.{module}"), name)
     if name == "rappor":
         return importlib.import_module("workbench.api.rappor")
     classes = importlib.import_module("workbench.api.models").classes()

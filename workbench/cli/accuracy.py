@@ -203,11 +203,10 @@ def _text(result: Mapping[str, Any]) -> str:
 
 
 COMMAND = Command(
-    name="accuracy",
-    example="workbench plan sample:iris --epsilon 3 --target species -o expect.toml && workbench accuracy --rows 150 "
+    "workbench plan sample:iris --epsilon 3 --target species -o expect.toml && workbench accuracy --rows 150 "
     "--target species --bounds expect.toml --network logistic --epsilon 3 --delta 1e-3 --batch 30 --epochs 20 --lr 1 "
     "--clip 1",
-    configure=_configure,
-    run=_run,
-    text=_text,
+    _configure,
+    _run,
+    _text,
 )

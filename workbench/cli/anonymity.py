@@ -16,9 +16,8 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 COMMAND = Command(
-    name="anonymity",
-    example="workbench anonymity sample:people --quasi age,sex --sensitive label",
-    configure=_configure,
-    run=partial(figures, anonymity=True),
-    text=text,
+    "workbench anonymity sample:people --quasi age,sex --sensitive label",
+    _configure,
+    partial(figures, anonymity=True),
+    text,
 )

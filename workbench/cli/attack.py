@@ -57,10 +57,9 @@ def _text(result: Mapping[str, Any]) -> str:
 
 
 COMMAND = Command(
-    name="attack",
-    example="workbench plan sample:iris --epsilon 3 -o plan.toml --from-data && workbench sanitize sample:iris --plan "
+    "workbench plan sample:iris --epsilon 3 -o plan.toml --from-data && workbench sanitize sample:iris --plan "
     "plan.toml -o released.csv --ledger l.sqlite && workbench attack inference released.csv --original sample:iris",
-    configure=_configure,
-    run=_run,
-    text=_text,
+    _configure,
+    _run,
+    _text,
 )

@@ -166,10 +166,4 @@ def _text(result: Mapping[str, Any]) -> str:
     return filled(_MECHANISM, {**result, "odds": odds, "claim": claim, "stated": stated, "able": able})
 
 
-COMMAND = Command(
-    name="audit",
-    example="workbench audit staircase --epsilon 1",
-    configure=_configure,
-    run=_run,
-    text=_text,
-)
+COMMAND = Command("workbench audit staircase --epsilon 1", _configure, _run, _text)

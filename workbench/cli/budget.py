@@ -157,9 +157,5 @@ _MORE: dict[str, Callable[[Mapping[str, Any]], dict[str, str]]] = {
 
 
 COMMAND = Command(
-    name="budget",
-    example="workbench budget dpsgd --rows 60000 --batch 64 --noise 1 --epochs 15 --delta 1e-5",
-    configure=_configure,
-    run=_run,
-    text=_text,
+    "workbench budget dpsgd --rows 60000 --batch 64 --noise 1 --epochs 15 --delta 1e-5", _configure, _run, _text
 )

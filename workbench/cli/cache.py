@@ -33,10 +33,4 @@ def _text(result: Mapping[str, Any]) -> str:
     return f"{kept} of at most {result['limit_bytes'] / 1e6:,.0f}, in {result['folder']} (private – not for release)"
 
 
-COMMAND = Command(
-    name="cache",
-    example="workbench cache",
-    configure=_configure,
-    run=_run,
-    text=_text,
-)
+COMMAND = Command("workbench cache", _configure, _run, _text)

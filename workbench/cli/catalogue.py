@@ -75,14 +75,14 @@ def help_of(name: str) -> str:
 
 
 def load(name: str) -> Command:
-    """Return the command called ``name``, with its line."""
+    """Return the command called ``name``, with that and its line."""
     if name in COMMANDS:
         command: Command = importlib.import_module(f"workbench.cli.{name}").COMMAND
     else:
         from workbench.cli.kind_command import KindCommand
 
         command = KindCommand(_kind(name)).command()
-    return dataclasses.replace(command, help=help_of(name))
+    return dataclasses.replace(command, name=name, help=help_of(name))
 
 
 def _kind(name: str) -> Kind:

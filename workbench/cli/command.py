@@ -34,27 +34,27 @@ class Context:
 Run = Callable[[argparse.Namespace, Context], dict[str, Any]]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Command:
     """One subcommand of ``workbench``: a file of this folder declares one as ``COMMAND``.
 
     Attributes:
-        name: the word after ``workbench``.
         example: a command line that works as it is (on bundled samples).
         configure: adds its arguments to a parser.
         run: does the work; returns the object that ``--json`` prints. ``"ok": False`` in it means exit 5.
         text: the short human text of that object.
-        help: one line, which :func:`workbench.cli.catalogue.load` adds from the list of commands.
+        name: the word after ``workbench``; like ``help``, the list of commands has it (:mod:`workbench.cli.catalogue`).
+        help: one line.
         releases: whether it publishes something; such a command refuses ``--seed``.
         foreground: whether it stays in the main thread (a window can live nowhere else); its result then names the
             ``exit_code`` and is not printed.
     """
 
-    name: str
     example: str
     configure: Callable[[argparse.ArgumentParser], None]
     run: Run
     text: Callable[[Mapping[str, Any]], str]
+    name: str = ""
     help: str = ""
     releases: bool = False
     foreground: bool = False
@@ -137,11 +137,7 @@ def _written(value: Any) -> str:
 
 
 def given_options(namespace: argparse.Namespace, cls: type[Parameters], prefix: str | None = None) -> dict[str, Any]:
-    """Return the values that were given for attributes of ``cls``, by name.
-
-    Raises:
-        ParameterError: a value is refused; the message names the option.
-    """
+    """Return the values that were given for attributes of ``cls``, by name."""
     prefix = cls.__name__ if prefix is None else prefix
     typed = {name: getattr(namespace, f"{prefix}.{name}", None) for name in cls.declared()}
     return {
@@ -150,11 +146,7 @@ def given_options(namespace: argparse.Namespace, cls: type[Parameters], prefix: 
 
 
 def read_options(namespace: argparse.Namespace, cls: type[P], *, prefix: str | None = None, **given: Any) -> P:
-    """Make ``cls`` from the options that :func:`add_options` added with ``prefix`` and the values ``given``.
-
-    Raises:
-        ParameterError: a value is refused; the message names the option.
-    """
+    """Make ``cls`` from the options that :func:`add_options` added with ``prefix`` and the values ``given``."""
     values = given | given_options(namespace, cls, prefix)
     missing = [
         f.name

@@ -164,11 +164,10 @@ def _text(result: Mapping[str, Any]) -> str:
 
 
 COMMAND = Command(
-    name="curve",
-    example="workbench plan sample:iris --epsilon 3 --target species -o plan.toml && "
+    "workbench plan sample:iris --epsilon 3 --target species -o plan.toml && "
     "workbench curve sample:iris --target species --bounds plan.toml --epsilons 0.1,1,10 --repeats 5 "
     "-o curve.csv --plot curve.png",
-    configure=_configure,
-    run=_run,
-    text=_text,
+    _configure,
+    _run,
+    _text,
 )

@@ -142,10 +142,4 @@ def _text(result: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-COMMAND = Command(
-    name="describe",
-    example="workbench describe sample:people",
-    configure=_configure,
-    run=_run,
-    text=_text,
-)
+COMMAND = Command("workbench describe sample:people", _configure, _run, _text)

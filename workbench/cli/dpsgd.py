@@ -9,10 +9,10 @@ from typing import Any
 
 from workbench.cli.command import Command, Context
 from workbench.cli.releasing import add_release, check_documents, documents_text, warn_of, write_documents
-from workbench.cli.tables import add_data, charge, charged_words, figure
+from workbench.cli.tables import add_data, charged_words, figure
 from workbench.cli.training_data import add_training, notify_remarks, read_training, stopped_words, training_of
 from workbench.params import ParameterError
-from workbench.params.amounts import counted
+from workbench.params.amounts import counted, paid
 from workbench.release.kept_run import release_of
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.study_note import NOTED
@@ -115,7 +115,7 @@ def _result(done: NetworkRelease) -> dict[str, Any]:
 
 def _text(result: Mapping[str, Any]) -> str:
     if result.get("given_up"):
-        return f"the run is given up: it costs epsilon = {charge(result['epsilon_charged'])}, and nothing was released"
+        return f"the run is given up: it costs epsilon = {paid(result['epsilon_charged'])}, and nothing was released"
     accuracy = "" if result["accuracy"] is None else f"accuracy {result['accuracy']:.3f}"
     badge = "" if result["accuracy_public"] or not accuracy else " (private – not for release)"
     why = {"epochs": "all epochs", "cap": "stopped before the cap", "clock": "stopped by the clock"}[result["stopped"]]
@@ -131,12 +131,11 @@ def _text(result: Mapping[str, Any]) -> str:
 
 
 COMMAND = Command(
-    name="dpsgd",
-    example="workbench plan sample:iris --epsilon 3 --target species -o trial.toml && workbench dpsgd sample:iris "
+    "workbench plan sample:iris --epsilon 3 --target species -o trial.toml && workbench dpsgd sample:iris "
     "--target species --bounds trial.toml --network logistic --epsilon 3 --delta 1e-3 --batch 30 --epochs 20 --lr 1 "
     "--clip 1 -o network --ledger dpsgd.sqlite",
-    configure=_configure,
-    run=_run,
-    text=_text,
+    _configure,
+    _run,
+    _text,
     releases=True,
 )

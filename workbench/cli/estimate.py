@@ -187,11 +187,10 @@ def _interval(interval: Mapping[str, float]) -> tuple[str, ...]:
 
 
 COMMAND = Command(
-    name="estimate",
-    example="workbench plan sample:people --epsilon 6 -o trial.toml && workbench sanitize sample:people "
+    "workbench plan sample:people --epsilon 6 -o trial.toml && workbench sanitize sample:people "
     "--plan trial.toml -o released.csv --ledger estimate.sqlite && "
     "workbench estimate released.csv --certificate released.csv.certificate.json",
-    configure=_configure,
-    run=_run,
-    text=_text,
+    _configure,
+    _run,
+    _text,
 )

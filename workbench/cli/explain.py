@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
@@ -58,11 +58,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
             }
             for s in sections(epsilon, delta)
         ],
-        "published": [
-            {"who": d.who, "what": d.what, "trust": d.trust, "low": d.low, "high": d.high, "delta": d.delta}
-            | {"unit": d.unit, "source": d.source}
-            for d in DEPLOYMENTS
-        ],
+        "published": list(map(asdict, DEPLOYMENTS)),
         "advice": {
             "answers": chosen.answers,
             "low": chosen.low,
@@ -101,9 +97,5 @@ def _wrapped(text: str) -> str:
 
 
 COMMAND = Command(
-    name="explain",
-    example="workbench explain --epsilon 1 --reader everyone --knowledge some --purpose statistics",
-    configure=_configure,
-    run=_run,
-    text=_text,
+    "workbench explain --epsilon 1 --reader everyone --knowledge some --purpose statistics", _configure, _run, _text
 )

@@ -22,7 +22,6 @@ from workbench.cli.tables import (
     add_data,
     add_engine,
     add_join,
-    charge,
     charged_words,
     engine_of,
     load_confirmed,
@@ -33,7 +32,7 @@ from workbench.data.on_workers import LOCAL
 from workbench.data.read import ReadOptions
 from workbench.learners import learner
 from workbench.params import ParameterError
-from workbench.params.amounts import counted
+from workbench.params.amounts import counted, paid
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.on_release import train_on_release
 from workbench.release.model.paused_training import charge_text
@@ -134,11 +133,7 @@ def _add_released(parser: argparse.ArgumentParser) -> None:
 
 
 def _asks_for_release(options: argparse.Namespace) -> bool:
-    """Return whether the model is to learn from a release.
-
-    Raises:
-        ParameterError: what is given is for the other way of training, or what is needed is missing.
-    """
+    """Return whether the model is to learn from a release."""
     if options.on_release is None:
         missing = [said for name, said in _NEEDED.items() if getattr(options, name) is None]
         if options.certificate is not None:
@@ -205,7 +200,7 @@ def _on_release_text(result: Mapping[str, Any]) -> str:
         f"trained {learner(result['model']).title} on release {result['release_id']} "
         f"({counted(result['rows'], 'row')}) into {result['output']}",
         f"charged epsilon = 0: it costs nothing beyond the release, which was charged epsilon = "
-        f"{charge(result['epsilon_release'])}",
+        f"{paid(result['epsilon_release'])}",
         *([result["uses"]] if "uses" in result else []),
         *(f"not covered by epsilon: {sentence}" for sentence in result["outside_guarantee"]),
     ]
@@ -213,11 +208,10 @@ def _on_release_text(result: Mapping[str, Any]) -> str:
 
 
 COMMAND = Command(
-    name="fit",
-    example="workbench plan sample:iris --epsilon 1 --target species -o trial.toml && workbench fit sample:iris "
+    "workbench plan sample:iris --epsilon 1 --target species -o trial.toml && workbench fit sample:iris "
     "--target species --model naive-bayes --epsilon 1 --bounds trial.toml -o model --ledger fit.sqlite",
-    configure=_configure,
-    run=_run,
-    text=_text,
+    _configure,
+    _run,
+    _text,
     releases=True,
 )

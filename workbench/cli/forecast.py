@@ -120,9 +120,8 @@ def _ways(stated: Mapping[str, Any]) -> list[str]:
 
 
 COMMAND = Command(
-    name="forecast",
-    example="workbench plan sample:people --epsilon 3 -o trial.toml && workbench forecast --plan trial.toml",
-    configure=_configure,
-    run=_run,
-    text=_text,
+    "workbench plan sample:people --epsilon 3 -o trial.toml && workbench forecast --plan trial.toml",
+    _configure,
+    _run,
+    _text,
 )

@@ -234,12 +234,11 @@ def _accuracy_text(shares: Mapping[str, float]) -> str:
 
 
 COMMAND = Command(
-    name="generalize",
-    example="workbench generalize sample:people --quasi age,sex,zip --hierarchies levels --make && "
+    "workbench generalize sample:people --quasi age,sex,zip --hierarchies levels --make && "
     "workbench generalize sample:people --quasi age,sex,zip --hierarchies levels --k 5 --suppression 0.05 "
     "-o general.csv --ledger general.sqlite",
-    configure=_configure,
-    run=_run,
-    text=_text,
+    _configure,
+    _run,
+    _text,
     releases=True,
 )

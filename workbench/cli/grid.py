@@ -164,10 +164,9 @@ def _text(result: Mapping[str, Any]) -> str:
 
 
 COMMAND = Command(
-    name="grid",
-    example="workbench plan sample:iris --epsilon 3 --target species -o plan.toml && "
+    "workbench plan sample:iris --epsilon 3 --target species -o plan.toml && "
     "workbench grid sweep.toml --template && workbench grid sweep.toml -o sweep.csv --jobs 1 --plot sweep.png",
-    configure=_configure,
-    run=_run,
-    text=_text,
+    _configure,
+    _run,
+    _text,
 )

@@ -46,12 +46,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    """Show the window until it is closed.
-
-    Raises:
-        InputError: there is no such sample, or no display.
-        WorkbenchError: Qt or a library of the system is missing; the message says how to get it.
-    """
+    """Show the window until it is closed."""
     data: str | None = options.data
     if options.sample is not None:
         from workbench.data.samples.sample_tables import sample
@@ -100,11 +95,4 @@ def _text(result: Mapping[str, Any]) -> str:
     return ""
 
 
-COMMAND = Command(
-    name="gui",
-    example="workbench gui --sample people",
-    configure=_configure,
-    run=_run,
-    text=_text,
-    foreground=True,
-)
+COMMAND = Command("workbench gui --sample people", _configure, _run, _text, foreground=True)

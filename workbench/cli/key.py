@@ -61,10 +61,4 @@ def _text(result: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-COMMAND = Command(
-    name="key",
-    example="workbench key show",
-    configure=_configure,
-    run=_run,
-    text=_text,
-)
+COMMAND = Command("workbench key show", _configure, _run, _text)

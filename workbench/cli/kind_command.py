@@ -16,7 +16,6 @@ from workbench.cli.tables import (
     add_engine,
     add_join,
     beside,
-    charge,
     charged_to,
     engine_of,
     load_confirmed,
@@ -24,6 +23,7 @@ from workbench.cli.tables import (
 )
 from workbench.data.table import Table
 from workbench.params import ParameterError
+from workbench.params.amounts import paid
 from workbench.params.field import IntegerField
 from workbench.privacy.accounting.event import exact
 from workbench.release.delta_limit import DELTA, EPSILON, require_small_cost
@@ -100,20 +100,19 @@ class KindCommand:
 
     def lines(self, result: Mapping[str, Any]) -> list[str]:
         """Return the lines that come before those on charge and documents, or before the forecast of the charge."""
-        return [f"{each['label']}: {result['unit']} = {charge(each['amount'])}" for each in result.get("asked", ())]
+        return [f"{each['label']}: {result['unit']} = {paid(each['amount'])}" for each in result.get("asked", ())]
 
     def command(self) -> Command:
         """Return the command."""
         kind, name = self.kind, self.name
         options = f" {kind.example}" if kind.example else ""
         return Command(
-            name=name.split(' "')[0],
-            example="workbench plan sample:people --epsilon 1 -o trial.toml && "
+            "workbench plan sample:people --epsilon 1 -o trial.toml && "
             f"workbench {name} sample:people --plan trial.toml --epsilon 1{options} -o {kind.name}.{kind.formats[0]} "
             f"--ledger {kind.name}.sqlite",
-            configure=self.configure,
-            run=self.run,
-            text=self.text,
+            self.configure,
+            self.run,
+            self.text,
             releases=True,
         )
 
@@ -176,7 +175,7 @@ class KindCommand:
         lines = self.lines(result)
         if "epsilon_total" not in result:
             return "\n".join([*lines, released_text(f"released {self.what(result)}", result)])
-        cost = f"{charge(result['epsilon_total'])}{beside({'delta_charged': result['delta_total']})}"
+        cost = f"{paid(result['epsilon_total'])}{beside({'delta_charged': result['delta_total']})}"
         return "\n".join([*lines, f"a release would charge epsilon = {cost}; nothing is charged now"])
 
 
@@ -215,11 +214,7 @@ def _require_release(options: argparse.Namespace) -> None:
 
 
 def _forecast_cost(asked: Asked) -> dict[str, Any]:
-    """Return what a release would charge.
-
-    Raises:
-        ParameterError: δ is not below 1/rows.
-    """
+    """Return what a release would charge."""
     cost = asked.work.cost(asked.plan.rows_per_person)
     if cost.delta:
         require_small_cost(cost, asked.rows, rows_per_person=asked.plan.rows_per_person)

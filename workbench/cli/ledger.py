@@ -288,10 +288,4 @@ _CHANGES: dict[str, Callable[[argparse.Namespace, Context, Ledger], str]] = {
     ),
 }
 
-COMMAND = Command(
-    name="ledger",
-    example="workbench ledger cap sample:people --epsilon 5 --ledger trial.sqlite",
-    configure=_configure,
-    run=_run,
-    text=_text,
-)
+COMMAND = Command("workbench ledger cap sample:people --epsilon 5 --ledger trial.sqlite", _configure, _run, _text)

@@ -119,9 +119,5 @@ def _central_text(result: Mapping[str, Any]) -> str:
 
 
 COMMAND = Command(
-    name="mechanism",
-    example="workbench mechanism staircase --epsilon 1 --lower 0 --upper 120 --cells 121",
-    configure=_configure,
-    run=_run,
-    text=_text,
+    "workbench mechanism staircase --epsilon 1 --lower 0 --upper 120 --cells 121", _configure, _run, _text
 )

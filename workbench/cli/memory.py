@@ -129,10 +129,4 @@ def _text(result: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-COMMAND = Command(
-    name="memory",
-    example="workbench memory --network mlp --batch 256 --fit 100000000",
-    configure=_configure,
-    run=_run,
-    text=_text,
-)
+COMMAND = Command("workbench memory --network mlp --batch 256 --fit 100000000", _configure, _run, _text)

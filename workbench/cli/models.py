@@ -58,11 +58,7 @@ def given_flags(options: argparse.Namespace, *but: str) -> list[str]:
 
 
 def read_parameters(options: argparse.Namespace, chosen: Learner) -> Parameters:
-    """Return the parameters of ``chosen`` from ``--epsilon``, ``--delta`` and what :func:`add_parameters` added.
-
-    Raises:
-        ParameterError: a value is refused, or an option is one of another model; the message names the option.
-    """
+    """Return the parameters of ``chosen`` from ``--epsilon``, ``--delta`` and what :func:`add_parameters` added."""
     declared = chosen.parameters.declared()
     for flag in given_flags(options, *declared):
         raise ParameterError(f"the model {chosen.name} has no {flag}", hint=f"leave {flag} out")

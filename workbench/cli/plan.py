@@ -219,11 +219,7 @@ def _export(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 
 def _keep_filled(path: Path, still_open: tuple[str, ...]) -> None:
-    """Refuse to write ``"?"`` over a plan in which somebody filled them in.
-
-    Raises:
-        InputError: the plan in ``path`` has fewer open facts than the one about to take its place.
-    """
+    """Refuse to write ``"?"`` over a plan in which somebody filled them in."""
     if not path.is_file() or not still_open:
         return
     try:
@@ -287,9 +283,8 @@ def _open_lines(result: Mapping[str, Any]) -> list[str]:
 
 
 COMMAND = Command(
-    name="plan",
-    example="workbench plan sample:people --for anyone --need age,sex,label --ask averages,pairs -o plan.toml",
-    configure=_configure,
-    run=_run,
-    text=_text,
+    "workbench plan sample:people --for anyone --need age,sex,label --ask averages,pairs -o plan.toml",
+    _configure,
+    _run,
+    _text,
 )

@@ -90,11 +90,10 @@ def _text(result: Mapping[str, Any]) -> str:
 
 
 COMMAND = Command(
-    name="predict",
-    example="workbench plan sample:iris --epsilon 1 --target species -o trial.toml && workbench fit sample:iris "
+    "workbench plan sample:iris --epsilon 1 --target species -o trial.toml && workbench fit sample:iris "
     "--target species --model naive-bayes --epsilon 1 --bounds trial.toml -o predictor --ledger predict.sqlite && "
     "workbench predict sample:iris --model predictor -o predicted.csv",
-    configure=_configure,
-    run=_run,
-    text=_text,
+    _configure,
+    _run,
+    _text,
 )

@@ -88,9 +88,8 @@ def _share(found: Mapping[str, Any]) -> str:
 
 
 COMMAND = Command(
-    name="quality",
-    example="workbench quality sample:people --original sample:people --target label --ledger quality.sqlite",
-    configure=_configure,
-    run=_run,
-    text=_text,
+    "workbench quality sample:people --original sample:people --target label --ledger quality.sqlite",
+    _configure,
+    _run,
+    _text,
 )

@@ -10,11 +10,11 @@ from typing import Any
 from workbench.cli.command import Command, Context, add_options, given_options, read_options
 from workbench.cli.kind_command import Asked, KindCommand
 from workbench.cli.studying import note_study
-from workbench.cli.tables import add_ledger, charge, columns_text, figure, filled, noticed, read_data, require_used
+from workbench.cli.tables import add_ledger, columns_text, figure, filled, noticed, read_data, require_used
 from workbench.data.read import ReadOptions, read_table
 from workbench.data.reading import over
 from workbench.data.table import Table
-from workbench.params.amounts import counted
+from workbench.params.amounts import counted, paid
 from workbench.privacy.rappor.bits import BasicBits, Bits, BloomBits
 from workbench.privacy.rappor.parameters import RapporParameters, cost, epsilons
 from workbench.rappor.candidates import map_bytes, read_candidates, read_map
@@ -201,7 +201,7 @@ def _text(result: Mapping[str, Any]) -> str:
         more["badge"] = "private – not for release" if result["private"] else "simulated: contains no real data"
     text = _ENCODE.text(result) if of == ENCODE else filled(_WORDS[of], {**result, **more})
     one, permanent = (
-        "infinite" if result[key] is None else charge(result[key]) for key in ("epsilon_one", "epsilon_permanent")
+        "infinite" if result[key] is None else paid(result[key]) for key in ("epsilon_one", "epsilon_permanent")
     )
     return f"{text}\nepsilon of one report {one}, of any number of reports of one client {permanent}"
 
@@ -235,10 +235,4 @@ def _percent(share: float) -> str:
     return f"{100 * share:.2f} %"
 
 
-COMMAND = Command(
-    name="rappor",
-    example="workbench rappor simulate --preset normal --reports 10000",
-    configure=_configure,
-    run=_run,
-    text=_text,
-)
+COMMAND = Command("workbench rappor simulate --preset normal --reports 10000", _configure, _run, _text)

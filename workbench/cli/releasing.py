@@ -11,7 +11,7 @@ from workbench.cli.command import Context, command_in_use
 from workbench.cli.tables import (
     add_account,
     add_ledger,
-    add_release_output,
+    add_output,
     charged_words,
 )
 from workbench.data.databases.address import shown
@@ -37,7 +37,9 @@ from workbench.signals import Notice, Progress
 
 def add_release(parser: argparse.ArgumentParser, help_text: str, *, required: bool = True) -> None:
     """Add ``-o --replace --ledger --account`` and the options of documents."""
-    add_release_output(parser, help_text, required=required)
+    add_output(parser, help_text, required=required)
+    stated = "replace an output that exists: it is another release, and is charged again"
+    parser.add_argument("--replace", action="store_true", help=stated)
     add_ledger(parser)
     add_account(parser)
     add_documents(parser)
@@ -67,12 +69,7 @@ def asks_for_documents(options: argparse.Namespace) -> bool:
 
 
 def check_documents(options: argparse.Namespace, *inputs: str | Path | None) -> None:
-    """Refuse, before anything is charged, places that cannot be written, and a signature without a key.
-
-    Raises:
-        ParameterError: two outputs have one name, or an output would replace an input.
-        InputError: a place cannot be written, or there is no key.
-    """
+    """Refuse, before anything is charged, places that cannot be written, and a signature without a key."""
     if not asks_for_documents(options):
         return
     # Documents know every kind of release, model and figure: a release without one waits for none of them.

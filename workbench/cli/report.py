@@ -75,9 +75,8 @@ def _text(result: Mapping[str, Any]) -> str:
 
 
 COMMAND = Command(
-    name="report",
-    example="workbench report sample:people --quasi age,sex,zip --sensitive label -o report.html --ledger r.sqlite",
-    configure=_configure,
-    run=_run,
-    text=_text,
+    "workbench report sample:people --quasi age,sex,zip --sensitive label -o report.html --ledger r.sqlite",
+    _configure,
+    _run,
+    _text,
 )

@@ -71,9 +71,8 @@ def _cut(title: str) -> str:
 
 
 COMMAND = Command(
-    name="risk",
-    example="workbench risk sample:people --quasi age,sex,zip --sensitive label --sample-fraction 0.01",
-    configure=configure,
-    run=partial(figures, anonymity=False),
-    text=text,
+    "workbench risk sample:people --quasi age,sex,zip --sensitive label --sample-fraction 0.01",
+    configure,
+    partial(figures, anonymity=False),
+    text,
 )

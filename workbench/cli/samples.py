@@ -27,10 +27,4 @@ def _text(result: Mapping[str, Any]) -> str:
     return "\n".join([*lines, "", "Name one where a command needs DATA, for example: workbench describe sample:people"])
 
 
-COMMAND = Command(
-    name="samples",
-    example="workbench samples",
-    configure=_configure,
-    run=_run,
-    text=_text,
-)
+COMMAND = Command("workbench samples", _configure, _run, _text)

@@ -51,11 +51,10 @@ def _text(result: Mapping[str, Any]) -> str:
 
 
 COMMAND = Command(
-    name="sanitize",
-    example="workbench plan sample:people --epsilon 3 -o trial.toml && "
+    "workbench plan sample:people --epsilon 3 -o trial.toml && "
     "workbench sanitize sample:people --plan trial.toml -o released.csv --ledger sanitize.sqlite",
-    configure=_configure,
-    run=_run,
-    text=_text,
+    _configure,
+    _run,
+    _text,
     releases=True,
 )

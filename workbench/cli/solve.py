@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.tables import add_data, add_join, add_output, charge, columns_text, figure, read_data
+from workbench.cli.tables import add_data, add_join, add_output, columns_text, figure, read_data
 from workbench.data.read import SAMPLE_PREFIX
 from workbench.data.samples.sample_tables import sample_attributes
 from workbench.params import ParameterError
+from workbench.params.amounts import paid
 from workbench.params.codec import write_toml
 from workbench.privacy.accounting.event import exact
 from workbench.release.atomic import write_output
@@ -104,8 +105,8 @@ _TITLES = {STATISTICS: "statistics", ROWS: "noisy rows", SYNTHETIC: "synthetic r
 def _text(result: Mapping[str, Any]) -> str:
     lines = []
     if result["epsilon"] is not None:
-        of = f" and delta = {charge(result['delta'])}" if result["delta"] else ""
-        lines.append(f"epsilon = {charge(result['epsilon'])}{of}, released as {_TITLES[result['way']]}:")
+        of = f" and delta = {paid(result['delta'])}" if result["delta"] else ""
+        lines.append(f"epsilon = {paid(result['epsilon'])}{of}, released as {_TITLES[result['way']]}:")
         split = [[key, figure(amount)] for key, amount in result["split"].items()]
         lines.append(columns_text(["for", result["unit"]], split, right=(1,)))
         errors = [[key, f"± {figure(error)}"] for key, error in result["errors"].items()]
@@ -116,9 +117,7 @@ def _text(result: Mapping[str, Any]) -> str:
     if result["left_out"]:
         lines.append(f"Not released, as nothing is wished of them: {', '.join(result['left_out'])}.")
     if result["epsilon_total"] not in (None, result["epsilon"]):
-        lines.append(
-            f"A release is charged epsilon = {charge(result['epsilon_total'])}: a person may have several rows."
-        )
+        lines.append(f"A release is charged epsilon = {paid(result['epsilon_total'])}: a person may have several rows.")
     lines += [f"Not covered by epsilon: {sentence}" for sentence in result["outside_guarantee"]]
     if "output" in result:
         lines += [f"wrote {result['output']}; release it with", f"  {result['next']}"]
@@ -126,9 +125,5 @@ def _text(result: Mapping[str, Any]) -> str:
 
 
 COMMAND = Command(
-    name="solve",
-    example='workbench solve sample:people --want "mean(age)<=2" --want "share(sex=female) ± 3 %"',
-    configure=_configure,
-    run=_run,
-    text=_text,
+    'workbench solve sample:people --want "mean(age)<=2" --want "share(sex=female) ± 3 %"', _configure, _run, _text
 )

@@ -26,11 +26,7 @@ from workbench.signals import Notice
 def note_study(
     options: argparse.Namespace, context: Context, table: Table, study: str, account: str | None = None
 ) -> None:
-    """Note in the ledger that figures of ``table`` are going to be shown, and say so; call it before they are made.
-
-    Raises:
-        InputError: the ledger cannot be written, or was moved.
-    """
+    """Note in the ledger that figures of ``table`` are going to be shown, and say so; call it before they are made."""
     study_note.note_study(table, study, options.ledger, account=account)
     context.emit(Notice("info", study_note.NOTED))
 
@@ -87,12 +83,7 @@ class Picture(Parameters):
 def check_outputs(
     outputs: Iterable[Path | None], ledger: Path | None, picture: Picture, inputs: Iterable[str | Path | None]
 ) -> None:
-    """Refuse, before any work, outputs that would replace what a study is made from or one another, and a bad plot.
-
-    Raises:
-        InputError: two names are one file, or no picture can be written there.
-        ParameterError: an output is the ledger.
-    """
+    """Refuse, before any work, outputs that would replace what a study is made from or one another, and a bad plot."""
     if picture.path is not None:
         check_plot_path(picture.path)
     read = [Path(path).resolve() for path in inputs if path is not None]
@@ -107,11 +98,7 @@ def check_outputs(
 
 
 def refuse_reading(options: argparse.Namespace, rows: str) -> None:
-    """Refuse the reading options where ``rows`` are not read from a file.
-
-    Raises:
-        ParameterError: one was given.
-    """
+    """Refuse the reading options where ``rows`` are not read from a file."""
     for name in ReadOptions.declared():
         if getattr(options, f"{ReadOptions.__name__}.{name}", None) is not None:
             flag = flag_of(ReadOptions, name)

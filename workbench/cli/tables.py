@@ -94,11 +94,7 @@ def read_data(options: argparse.Namespace, context: Context, plan: Plan | None =
 
 
 def joined_on(options: argparse.Namespace, plan: Plan | None) -> tuple[str, str]:
-    """Return the columns of DATA and of ``--join`` that identify a person, as the plan says, else as ``--on``.
-
-    Raises:
-        ParameterError: neither says so, or they contradict each other.
-    """
+    """Return the columns of DATA and of ``--join`` that identify a person, as the plan says, else as ``--on``."""
     person, _, on = (options.on or getattr(options, "unit", None) or "").partition("=")
     stated = (person, on or person)
     if plan is None:
@@ -149,11 +145,7 @@ def how_to_read(options: argparse.Namespace, plan: Plan | None) -> ReadOptions:
 
 
 def load_confirmed(path: Path, account: str | None = None) -> Plan:
-    """Return the plan in ``path`` for a release: one with unconfirmed guesses is refused before the table is read.
-
-    Raises:
-        ParameterError: it is not that of the plan.
-    """
+    """Return the plan in ``path`` for a release: one with unconfirmed guesses is refused before the table is read."""
     plan = load_plan(path)
     require_confirmed(plan, str(path))
     return charged_to(plan, account)
@@ -165,11 +157,7 @@ def add_account(parser: argparse.ArgumentParser) -> None:
 
 
 def charged_to(plan: Plan, account: str | None) -> Plan:
-    """Return the plan with the account that ``--account`` names, if it does.
-
-    Raises:
-        ParameterError: the plan names another one, or this cannot be a name.
-    """
+    """Return the plan with the account that ``--account`` names, if it does."""
     if account is None or account == plan.account:
         return plan
     if plan.account is not None:
@@ -180,13 +168,6 @@ def charged_to(plan: Plan, account: str | None) -> Plan:
 def add_output(parser: argparse.ArgumentParser, help_text: str, *, required: bool = True) -> None:
     """Add ``-o OUT``."""
     parser.add_argument("-o", "--output", required=required, metavar="OUT", type=as_path, help=help_text)
-
-
-def add_release_output(parser: argparse.ArgumentParser, help_text: str, *, required: bool = True) -> None:
-    """Add ``-o OUT --replace`` of a command that releases."""
-    add_output(parser, help_text, required=required)
-    stated = "replace an output that exists: it is another release, and is charged again"
-    parser.add_argument("--replace", action="store_true", help=stated)
 
 
 def add_ledger(parser: argparse.ArgumentParser) -> None:
@@ -216,11 +197,6 @@ def figure(value: float) -> str:
     return f"{value:.4g}"
 
 
-def charge(epsilon: float) -> str:
-    """Return an ε that is paid as a person reads it; ``--json`` has all its digits."""
-    return paid(epsilon)
-
-
 class _Filled(string.Formatter):
     def format_field(self, value: Any, spec: str) -> str:
         """Return ``value``; ``figure`` is :func:`figure`, ``up4`` has four decimals, ``n row`` counts rows."""
@@ -238,10 +214,10 @@ def filled(words: str, result: Mapping[str, Any]) -> str:
 
 def beside(result: Mapping[str, Any]) -> str:
     """Return δ of a charge in words, empty where it is 0."""
-    return f" and delta = {charge(result['delta_charged'])}" if result.get("delta_charged") else ""
+    return f" and delta = {paid(result['delta_charged'])}" if result.get("delta_charged") else ""
 
 
 def charged_words(result: Mapping[str, Any], note: str = "") -> str:
     """Return what a release has charged, with a note on that, and what remains, in words."""
-    charged = f"charged epsilon = {charge(result['epsilon_charged'])}{beside(result)}{note}"
+    charged = f"charged epsilon = {paid(result['epsilon_charged'])}{beside(result)}{note}"
     return f"{charged}, {left(result['epsilon_remaining'])} remain (release {result['release_id']})"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from workbench.cli.command import Context, add_options, read_options
 from workbench.cli.models import one_of
-from workbench.cli.tables import charge, load_confirmed, read_as, read_data
+from workbench.cli.tables import load_confirmed, read_as, read_data
 from workbench.data.images.arrays import TEST
 from workbench.data.images.read import ImageOptions, is_image_set, of_class_folders, read_images
 from workbench.deep import networks
@@ -17,7 +17,7 @@ from workbench.deep.features import Features
 from workbench.deep.networks import network
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import InputError, ParameterError
-from workbench.params.amounts import counted
+from workbench.params.amounts import counted, paid
 from workbench.release.model.paused_training import (
     NOTHING,
     PAUSED,
@@ -65,11 +65,7 @@ def import_trusted(name: str, *, trusted: bool) -> None:
 
 
 def declared_table(options: argparse.Namespace) -> Plan:
-    """Return the plan of a table to train on.
-
-    Raises:
-        ParameterError: the target or the plan is missing, or an option is of images.
-    """
+    """Return the plan of a table to train on."""
     if read_options(options, ImageOptions) != ImageOptions():
         raise ParameterError("--classes, --image-size and --grey are for images", hint="leave them out")
     for name in ("target", "bounds"):
@@ -79,12 +75,7 @@ def declared_table(options: argparse.Namespace) -> Plan:
 
 
 def table_training(options: argparse.Namespace, context: Context, plan: DpSgdPlan) -> TrainingWork:
-    """Return the table that DATA names, read as its plan says.
-
-    Raises:
-        InputError: the table or its plan cannot be used.
-        ParameterError: the target or the plan is missing, or an option is of images.
-    """
+    """Return the table that DATA names, read as its plan says."""
     facts = declared_table(options)
     network_features(facts, options.target)  # refused before a row is read
     table = read_data(options, context, facts)
@@ -100,10 +91,6 @@ def image_training(options: argparse.Namespace, context: Context, plan: DpSgdPla
     """Return the images that DATA names.
 
     What is public of them comes from the format or is declared; the warnings name what was taken from the files.
-
-    Raises:
-        InputError: the images cannot be read, or those of --test are of another kind.
-        ParameterError: an option is of tables.
     """
     for name in ("target", "bounds"):
         if getattr(options, name) is not None:
@@ -146,11 +133,11 @@ def stopped_words(stopped: StoppedCharge) -> str:
     if stopped.why == PAUSED:
         steps = counted(stopped.taken, "step")
         return (
-            f"paused after {steps}; epsilon = {charge(float(stopped.epsilon))} stays reserved; "
+            f"paused after {steps}; epsilon = {paid(float(stopped.epsilon))} stays reserved; "
             f"repeat the command with --resume {shlex.quote(str(stopped.checkpoint))} to go on, and with --give-up as "
             "well to end it"
         )
     why = {WATCHED: "private figures were shown", STEPS: "so many steps were taken"}
     stated = why.get(stopped.why, "the model was being written")
     is_current = "stays reserved" if stopped.why == RESERVED else f"stays charged, as {stated}"
-    return f"nothing was released; epsilon = {charge(float(stopped.epsilon))} {is_current}"
+    return f"nothing was released; epsilon = {paid(float(stopped.epsilon))} {is_current}"

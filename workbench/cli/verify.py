@@ -77,10 +77,9 @@ def _text(result: Mapping[str, Any]) -> str:
 
 
 COMMAND = Command(
-    name="verify",
-    example="workbench plan sample:iris --epsilon 3 -o trial.toml && workbench sanitize sample:iris --plan trial.toml "
+    "workbench plan sample:iris --epsilon 3 -o trial.toml && workbench sanitize sample:iris --plan trial.toml "
     "-o released.csv --ledger verify.sqlite && workbench verify released.csv",
-    configure=_configure,
-    run=_run,
-    text=_text,
+    _configure,
+    _run,
+    _text,
 )

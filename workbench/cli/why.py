@@ -125,10 +125,9 @@ def _stated(figure: Mapping[str, Any]) -> str:
 
 
 COMMAND = Command(
-    name="why",
-    example="workbench plan sample:iris --epsilon 1 --target species -o plan.toml && "
+    "workbench plan sample:iris --epsilon 1 --target species -o plan.toml && "
     "workbench why sample:iris --target species --model naive-bayes --epsilon 1 --bounds plan.toml --repeats 5",
-    configure=_configure,
-    run=_run,
-    text=_text,
+    _configure,
+    _run,
+    _text,
 )

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication
 from workbench.gui import pages
 from workbench.gui.session.settings import Settings
 from workbench.gui.shell.main_window import MainWindow
+from workbench.gui.shell.menus import Menus
 from workbench.gui.style.language import best, set_language, tr
 from workbench.gui.style.theme import base_font
 from workbench.jobs import CancelToken, Emit, Job, trace_of
@@ -43,12 +44,6 @@ types of PySide are made when a module is imported, and a worker that makes some
 program.
 """
 
-
-PLOTS = "pyqtgraph"
-"""What draws curves makes types of Qt, so the window itself loads it, once, in a moment in which nobody waits for it:
-a quarter of a second that would else be paid at the first look at Utility."""
-
-QUIET_MS = 300
 
 COLLECT_MS = 500
 
@@ -89,8 +84,10 @@ def run(data: str | None = None, language: str | None = None) -> int:
 
 
 def main_window() -> MainWindow:
-    """Return the window with every page."""
-    return MainWindow(pages.PAGES)
+    """Return the window with every page, and its menus."""
+    window = MainWindow(pages.PAGES)
+    Menus(window)
+    return window
 
 
 def application() -> QApplication:
@@ -147,9 +144,7 @@ def settle(window: MainWindow, data: str | None) -> None:
     window.page.make_whole()
     window.jobs.watch_memory()
     window.restore_panel.look_back()
-    loading = window.jobs.start(Job(tr("Loading"), _load_libraries), shown=False)
-    window.quiet.timeout.connect(lambda: load(PLOTS))
-    loading.ended.connect(lambda: window.quiet.start(QUIET_MS))
+    window.jobs.start(Job(tr("Loading"), _load_libraries), shown=False)
     if data is not None:
         window.open(data)
 

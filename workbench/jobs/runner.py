@@ -200,14 +200,13 @@ class Run(Generic[R]):
         terminal: the terminal event once :meth:`poll` has returned it, else ``None``.
     """
 
-    def __init__(self, job: Job[R], *, gauge_memory: bool = False) -> None:
+    def __init__(self, job: Job[R]) -> None:
         self.title = job.words
         self.terminal: Terminal | None = None
         self._job: Job[R] | None = job
         self._cancel = CancelToken()
         self._mailbox = Mailbox()
         self._time_left = TimeLeft()
-        self._gauge = MemorySampler() if gauge_memory else None
         # Not a daemon: the interpreter waits for it, so that work is never cut off between two writes.
         self._thread = threading.Thread(target=self._work, name=f"job: {job.title}", daemon=False)
 
@@ -222,9 +221,6 @@ class Run(Generic[R]):
 
     def poll(self) -> list[Event]:
         """Return the events since the last poll, in order; the terminal event comes once, last."""
-        sample = self._gauge.sample() if self._gauge is not None and not self._mailbox.closed else None
-        if sample is not None:
-            self._mailbox.put(sample)
         events = self._mailbox.drain()
         if events and isinstance(events[-1], Terminal):
             self.terminal = events[-1]
@@ -254,9 +250,9 @@ class Run(Generic[R]):
         self._mailbox.put(self._time_left.fill(event) if isinstance(event, Progress) else event)
 
 
-def start(job: Job[R], *, gauge_memory: bool = False) -> Run[R]:
+def start(job: Job[R]) -> Run[R]:
     """Start ``job`` in a thread of its own."""
-    run = Run(job, gauge_memory=gauge_memory)
+    run = Run(job)
     run._start()
     return run
 
@@ -289,20 +285,14 @@ def _without_values(error: BaseException) -> BaseException:
     return error
 
 
-def run_to_end(
-    job: Job[R],
-    on_event: Callable[[Event], None] = ignore,
-    *,
-    gauge_memory: bool = False,
-) -> Terminal:
+def run_to_end(job: Job[R], on_event: Callable[[Event], None] = ignore) -> Terminal:
     """Run ``job`` and wait for its end, as the command line does; Ctrl+C and SIGTERM ask it to stop.
 
     Args:
         job: what to do, in a thread of its own.
         on_event: called in this thread for each event, the terminal one included.
-        gauge_memory: whether Memory events come too.
     """
-    run = Run(job, gauge_memory=gauge_memory)
+    run = Run(job)
     with _stopping_on_signals(run):  # before the start: a signal in the first instant counts too
         run._start()
         try:
@@ -318,17 +308,6 @@ def run_to_end(
             run.poll()
     assert run.terminal is not None
     return run.terminal
-
-
-def outcome(terminal: Terminal) -> object:
-    """Return the result of a finished job, or raise the error that ended it."""
-    match terminal:
-        case Finished(result):
-            return result
-        case Cancelled(what):
-            raise CancelledError(what) if what else CancelledError
-        case Failed(error):
-            raise error
 
 
 @contextmanager

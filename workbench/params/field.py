@@ -442,42 +442,22 @@ def named(entries: Sequence[Entry], name: str, what: str) -> Entry:
     )
 
 
-def _declare(spec: Field, default: Any) -> Any:
-    if default is None:
-        spec = dataclasses.replace(spec, optional=True)
+def declared_by(field: Field, *, default: Any = _REQUIRED) -> Any:
+    """Declare a parameter by a field of its own kind; one that is ``None`` by default may be left out."""
+    spec = dataclasses.replace(field, optional=True) if default is None else field
     return dataclasses.field(default=default, metadata={METADATA_KEY: spec})
 
 
-def real(*, default: Any = _REQUIRED, **spec: Any) -> Any:
-    """Declare a finite real parameter (``above``, ``at_least``, ``below``, ``upto`` bound it)."""
-    return _declare(RealField(**spec), default)
+def declaring(kind: type[Field]) -> Callable[..., Any]:
+    """Return what declares a parameter of this kind by the attributes of its field, and a default where it has one."""
+    return lambda *, default=_REQUIRED, **spec: declared_by(kind(**spec), default=default)
 
 
-def integer(*, default: Any = _REQUIRED, **spec: Any) -> Any:
-    """Declare a whole-number parameter (``above``, ``at_least``, ``below``, ``upto`` bound it)."""
-    return _declare(IntegerField(**spec), default)
-
-
-def boolean(*, default: Any = _REQUIRED, **spec: Any) -> Any:
-    """Declare a true-or-false parameter."""
-    return _declare(BooleanField(**spec), default)
+real, integer, boolean = declaring(RealField), declaring(IntegerField), declaring(BooleanField)
+text, texts = declaring(TextField), declaring(TextsField)
 
 
 def choice(*, choices: Iterable[str] | Callable[[], tuple[str, ...]], default: Any = _REQUIRED, **spec: Any) -> Any:
     """Declare a parameter that is one of a few words, or of those of a list that is read when it is needed."""
-    return _declare(ChoiceField(choices=choices if callable(choices) else tuple(choices), **spec), default)
-
-
-def declared_by(field: Field, *, default: Any = _REQUIRED) -> Any:
-    """Declare a parameter by a field of its own kind."""
-    return _declare(field, default)
-
-
-def text(*, default: Any = _REQUIRED, **spec: Any) -> Any:
-    """Declare a text parameter."""
-    return _declare(TextField(**spec), default)
-
-
-def texts(*, default: Any = _REQUIRED, **spec: Any) -> Any:
-    """Declare a parameter that is a list of different texts."""
-    return _declare(TextsField(**spec), default)
+    words = choices if callable(choices) else tuple(choices)
+    return declared_by(ChoiceField(choices=words, **spec), default=default)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.params.errors import ParameterError
-from workbench.params.field import _REQUIRED, Field, Parameters, RealField, _declare
+from workbench.params.field import Field, Parameters, RealField, declaring
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -65,11 +65,6 @@ def _between(low: float, high: float, count: int) -> list[float]:
     return [float(f"{math.exp(start + ratio * i / (count - 1)):.12g}") for i in range(1, count - 1)]
 
 
-def levels(*, default: Any = _REQUIRED, **spec: Any) -> Any:
-    """Declare a parameter that is a list of numbers above 0 (``at_least``, ``upto`` and ``most`` bound it)."""
-    return _declare(LevelsField(**spec), default)
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class NestedField(Field):
     """One parameter set of class ``of``."""
@@ -123,11 +118,14 @@ class RecordsField(Field):
         return [item.to_plain() for item in value]
 
 
-def nested(of: type[Parameters], *, default: Any = _REQUIRED, **spec: Any) -> Any:
+levels = declaring(LevelsField)
+
+
+def nested(of: type[Parameters], **spec: Any) -> Any:
     """Declare a parameter that is one parameter set."""
-    return _declare(NestedField(of=of, **spec), default)
+    return declaring(NestedField)(of=of, **spec)
 
 
-def records(of: type[Parameters], *, default: Any = _REQUIRED, **spec: Any) -> Any:
+def records(of: type[Parameters], **spec: Any) -> Any:
     """Declare a parameter that is a list of parameter sets."""
-    return _declare(RecordsField(of=of, **spec), default)
+    return declaring(RecordsField)(of=of, **spec)

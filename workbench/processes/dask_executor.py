@@ -72,7 +72,14 @@ def run_tasks_on(
     if not tasks:
         return
     said: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
-    conversation = _Conversation(place, work, shared, tasks, name, group, said)
+
+    def run_of(client: Any) -> Run:
+        def done(number: int, result: R) -> None:
+            said.put((DONE, (number, result)))
+
+        return Run(client, place, work, shared, tasks, name=name, group=group, notify=done)
+
+    conversation = _Conversation(place, run_of, said)
     try:
         while True:
             cancel.check()
@@ -97,18 +104,9 @@ def run_tasks_on(
 class _Conversation:
     """What is said with the cluster, in a thread with an event loop of its own."""
 
-    def __init__(
-        self,
-        address: str,
-        work: Callable[[Any, Any], Any],
-        shared: Any,
-        tasks: Sequence[Any],
-        name: Callable[[Any], str],
-        group: Callable[[Any], Hashable] | None,
-        said: queue.SimpleQueue[tuple[str, Any]],
-    ) -> None:
-        self._address, self._work, self._shared, self._tasks = address, work, shared, tasks
-        self._name, self._group, self._said = name, group, said
+    def __init__(self, address: str, run_of: Callable[[Any], Run], said: queue.SimpleQueue[tuple[str, Any]]) -> None:
+        """Begin it; ``run_of`` makes the run of a client."""
+        self._address, self._run_of, self._said = address, run_of, said
         self._loop = asyncio.new_event_loop()
         self._loop.set_exception_handler(lambda loop, context: None)  # the usual one logs exceptions whole
         self._stated = asyncio.Event()
@@ -158,14 +156,4 @@ class _Conversation:
                 warning = f"the rows travel unencrypted to {open_to_all[0]}{others}; use tls://"
                 self._said.put((WARNING, warning))
                 await self._stated.wait()
-            run = Run(
-                client,
-                self._address,
-                self._work,
-                self._shared,
-                self._tasks,
-                name=self._name,
-                group=self._group,
-                notify=lambda place, result: self._said.put((DONE, (place, result))),
-            )
-            await run.drive(workers)
+            await self._run_of(client).drive(workers)

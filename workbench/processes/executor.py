@@ -40,20 +40,6 @@ def worker_processes() -> tuple[int, ...]:
     return tuple(_alive)
 
 
-def begin(process: BaseProcess) -> None:
-    """Start a worker process and count it among :func:`worker_processes`."""
-    process.start()
-    assert process.pid is not None
-    _alive.add(process.pid)
-
-
-def close(process: BaseProcess) -> None:
-    """Forget a worker process that has ended."""
-    assert process.pid is not None
-    _alive.discard(process.pid)
-    process.close()
-
-
 def cores() -> int:
     """Return the number of cores that this process may use."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -192,8 +178,17 @@ def _distribute(
 
 
 @contextmanager
-def workers(count: int, target: Callable[[Connection], None]) -> Iterator[list[Worker]]:
-    """Start ``count`` processes that do ``target``; whatever happens, none is alive after the block."""
+def workers(
+    count: int, target: Callable[[Connection], None], *, last_word: float = 0.0, daemon: bool = True
+) -> Iterator[list[Worker]]:
+    """Start ``count`` processes that do ``target``; whatever happens, none is alive after the block.
+
+    Args:
+        count: how many.
+        target: is given the other end of a pipe; where the pipe is closed, it is to end by itself.
+        last_word: seconds that they have for that, before they are terminated.
+        daemon: whether they are stopped with this process, and may start none of their own.
+    """
     # Spawned on every system: a fork copies locks that other threads hold at that instant.
     context = multiprocessing.get_context("spawn")
     started: list[Worker] = []
@@ -201,24 +196,28 @@ def workers(count: int, target: Callable[[Connection], None]) -> Iterator[list[W
         with no_ctrl_c_at_birth():
             for number in range(count):
                 ours, theirs = context.Pipe()
-                process = context.Process(target=target, args=(theirs,), name=f"worker {number + 1}", daemon=True)
+                process = context.Process(target=target, args=(theirs,), name=f"worker {number + 1}", daemon=daemon)
                 started.append(Worker(process, ours))
-                begin(process)
+                process.start()
+                assert process.pid is not None
+                _alive.add(process.pid)
                 # Only the child holds this end now, so that its death is an end of file here.
                 theirs.close()
         yield started
     finally:
         for worker in started:
             worker.pipe.close()
-            if worker.process.pid is not None:
-                worker.process.terminate()
-        for worker in started:
-            if worker.process.pid is not None:
-                worker.process.join(PATIENCE)
-                if worker.process.is_alive():
-                    worker.process.kill()
-                    worker.process.join()
-                close(worker.process)
+        born = [worker.process for worker in started if worker.process.pid is not None]
+        for each in born:
+            each.join(last_word)
+            each.terminate()
+        for each in born:
+            each.join(PATIENCE)
+            if each.is_alive():
+                each.kill()
+                each.join()
+            _alive.discard(each.pid or 0)
+            each.close()
 
 
 @contextmanager

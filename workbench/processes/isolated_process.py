@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar, cast
 
 from workbench.params import WorkbenchError
-from workbench.params.errors import absent
-from workbench.processes.executor import begin, close, no_ctrl_c_at_birth
-from workbench.processes.redacted_traceback import trace_of
-from workbench.processes.worker import NICE, WorkerFaultError
+from workbench.processes.executor import workers
+from workbench.processes.worker import NICE, answer_of
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Event, Memory
 
@@ -37,7 +34,6 @@ PATIENCE = 10.0
 """Seconds that the process has to end once it has answered, or was asked to stop because of an error here."""
 
 STOP = "stop"
-EVENT, RESULT, ERROR = "event", "result", "error"
 
 
 def run_in_process(work: Work[A, R], argument: A, emit: Emit, cancel: CancelToken) -> R:
@@ -59,15 +55,15 @@ def run_in_process(work: Work[A, R], argument: A, emit: Emit, cancel: CancelToke
         WorkerFaultError: ``work`` raised anything else.
     """
     cancel.check()
-    with _started() as (process, pipe):
+    with workers(1, _serve, last_word=PATIENCE, daemon=False) as (worker,):
         try:
-            pipe.send((work, argument))
-            return cast("R", _listen(process, pipe, emit, cancel))
+            worker.pipe.send((work, argument))
+            return cast("R", _listen(worker.pipe, emit, cancel))
         except (BrokenPipeError, ConnectionResetError, EOFError):
-            raise _died(process) from None
+            raise _died(worker.process) from None
 
 
-def _listen(process: BaseProcess, pipe: Connection, emit: Emit, cancel: CancelToken) -> Any:
+def _listen(pipe: Connection, emit: Emit, cancel: CancelToken) -> Any:
     own = _resident()
     stated = False
     while True:
@@ -76,10 +72,10 @@ def _listen(process: BaseProcess, pipe: Connection, emit: Emit, cancel: CancelTo
             stated = True
         if not pipe.poll(LOOK):
             continue
-        kind, value = pipe.recv()
-        if kind == EVENT:
+        done, value = pipe.recv()
+        if done is None:
             emit(_with_ours(value, own()))
-        elif kind == RESULT:
+        elif done:
             return value
         else:
             raise value
@@ -109,31 +105,6 @@ def _died(process: BaseProcess) -> WorkbenchError:
     )
 
 
-@contextlib.contextmanager
-def _started() -> Iterator[tuple[BaseProcess, Connection]]:
-    """Start the process; whatever happens, it is not alive after the block."""
-    # Spawned on every system: a fork copies locks that other threads hold at that instant.
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs,), name="isolated work", daemon=False)
-    try:
-        with no_ctrl_c_at_birth():
-            begin(process)
-        theirs.close()  # only the child holds this end now, so that its death is an end of file here
-        yield process, ours
-    finally:
-        ours.close()  # where it is still at work, that makes it stop
-        if process.pid is not None:
-            process.join(PATIENCE)
-            if process.is_alive():
-                process.terminate()
-                process.join(PATIENCE)
-            if process.is_alive():
-                process.kill()
-                process.join()
-            close(process)
-
-
 def _serve(pipe: Connection) -> None:
     """Do the one piece of work that comes over ``pipe``; runs in the new process."""
     # Ctrl+C reaches the whole foreground group; stopping is the parent's decision.
@@ -145,7 +116,8 @@ def _serve(pipe: Connection) -> None:
         work, argument = pipe.recv()
         cancel = CancelToken()
         threading.Thread(target=_on_stop, args=(pipe, cancel), daemon=True).start()
-        pipe.send(_answer(work, argument, _Emitter(pipe, cancel), cancel))
+        told = _Emitter(pipe, cancel), cancel
+        pipe.send(answer_of(lambda argument, told: work(argument, *told), argument, told))
 
 
 class _Emitter:
@@ -156,7 +128,7 @@ class _Emitter:
 
     def __call__(self, event: Event) -> None:
         try:
-            self._pipe.send((EVENT, event))
+            self._pipe.send((None, event))
         except (BrokenPipeError, ConnectionResetError):
             self._cancel.cancel()
 
@@ -166,16 +138,3 @@ def _on_stop(pipe: Connection, cancel: CancelToken) -> None:
     with contextlib.suppress(EOFError, OSError):
         pipe.recv()
     cancel.cancel()
-
-
-def _answer(work: Work[Any, Any], argument: Any, emit: Emit, cancel: CancelToken) -> tuple[str, Any]:
-    try:
-        return RESULT, work(argument, emit, cancel)
-    except WorkbenchError as error:
-        return ERROR, error
-    except MemoryError:
-        return ERROR, MemoryError()
-    except ModuleNotFoundError as error:
-        return ERROR, absent(error) or WorkerFaultError(trace_of(error))
-    except Exception as error:  # noqa: BLE001 - raised again in the parent, without the values in its text
-        return ERROR, WorkerFaultError(trace_of(error))

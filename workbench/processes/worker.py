@@ -1,6 +1,6 @@
 """The other end of the pipe: a process that does one task after another for :mod:`workbench.processes.executor`.
 
-This module imports nothing but the standard library, because a worker sets the thread limits below before the
+This module loads nothing but the standard library, because a worker sets the thread limits below before the
 numeric libraries are loaded: they read them once, when they load.
 """
 
@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import signal
-import traceback
 from collections.abc import Callable
 from multiprocessing.connection import Connection
-from pathlib import PurePath
 from typing import Any
 
 from workbench.params import WorkbenchError
+from workbench.params.errors import absent
+from workbench.processes.redacted_traceback import trace_of
 
 ONE_THREAD = (
     "OMP_NUM_THREADS",
@@ -72,13 +72,7 @@ def answer_of(work: Callable[[Any, Any], Any], shared: Any, task: Any) -> tuple[
         return False, error
     except MemoryError:
         return False, MemoryError()
+    except ModuleNotFoundError as error:
+        return False, absent(error) or WorkerFaultError(trace_of(error))
     except Exception as error:  # noqa: BLE001 - raised again in the parent, without the values in its text
-        return False, WorkerFaultError(_trace(error))
-
-
-def _trace(error: Exception) -> str:
-    frames = [
-        f"  worker: {PurePath(frame.f_code.co_filename).name}:{line} {frame.f_code.co_name}"
-        for frame, line in traceback.walk_tb(error.__traceback__)
-    ]
-    return "\n".join([*frames, type(error).__qualname__])
+        return False, WorkerFaultError(trace_of(error))

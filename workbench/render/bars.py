@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QResizeEvent
-from PySide6.QtWidgets import QGraphicsItem, QGraphicsScene, QGraphicsView, QStyleOptionGraphicsItem, QWidget
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from workbench.render.fonts import font
 from workbench.render.palette import STYLES, SeriesStyle, Theme
-from workbench.render.scaffold import GAP, Scaffold, Surroundings
+from workbench.render.scaffold import GAP, FigureView, Surroundings
 from workbench.render.values import BarsFigure, BarsRow
 
 ROOM = 1.12
@@ -21,34 +20,28 @@ FILL = 0.6
 TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
-class _Bars(QGraphicsItem):
+class BarsView(FigureView):
     """The bars inside the plot, and the key above it."""
 
     def __init__(self, figure: BarsFigure, theme: Theme) -> None:
-        super().__init__()
-        self._figure, self._theme, self._plot = figure, theme, QRectF()
-        self._small = font(12)
+        self._figure, self._small = figure, font(12)
+        super().__init__(_surroundings(figure), theme)
 
-    def place(self, plot: QRectF) -> None:
-        self.prepareGeometryChange()
-        self._plot = plot
+    def to_x(self, value: float) -> float:
+        """Return the pixel of a share."""
+        return self.plot.left() + value / ROOM * self.plot.width()
 
-    def boundingRect(self) -> QRectF:  # noqa: N802 - Qt's name
-        """Return the plot and the line above it."""
-        return self._plot.adjusted(-self._plot.left(), -40, 20, 20)
+    def to_y(self, value: float) -> float:
+        """Return the pixel of the middle of a row, by its number."""
+        return self.plot.top() + (value + 0.5) * self.plot.height() / len(self._figure.rows)
 
-    def at(self, share: float) -> float:
-        """Return the position of a share."""
-        return self._plot.left() + share / ROOM * self._plot.width()
-
-    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
-        """Draw everything; Qt calls this."""
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    def paint_plot(self, painter: QPainter) -> None:
+        """Draw the key and a line of bars for each row."""
         painter.setFont(self._small)
         self._paint_key(painter)
-        high = self._plot.height() / len(self._figure.rows)
+        high = self.plot.height() / len(self._figure.rows)
         for place, row in enumerate(self._figure.rows):
-            self._paint_row(painter, row, self._plot.top() + place * high, high)
+            self._paint_row(painter, row, self.plot.top() + place * high, high)
 
     def _paint_row(self, painter: QPainter, row: BarsRow, top: float, high: float) -> None:
         thick = min(THICKEST, PART * high / max(1, len(row.bars)))
@@ -58,36 +51,36 @@ class _Bars(QGraphicsItem):
                 ink = self._ink(STYLES[style])
                 pale = QColor(ink)
                 pale.setAlphaF(FILL)
-                painter.fillRect(QRectF(self.at(0), y + 1, self.at(bar.share) - self.at(0), thick - 2), pale)
+                painter.fillRect(QRectF(self.to_x(0), y + 1, self.to_x(bar.share) - self.to_x(0), thick - 2), pale)
                 if bar.low < bar.high:
                     painter.setPen(QPen(ink, 1.6))
                     middle = y + thick / 2
-                    painter.drawLine(QLineF(self.at(bar.low), middle, self.at(bar.high), middle))
+                    painter.drawLine(QLineF(self.to_x(bar.low), middle, self.to_x(bar.high), middle))
                     for end in (bar.low, bar.high):
-                        painter.drawLine(QLineF(self.at(end), middle - 3, self.at(end), middle + 3))
+                        painter.drawLine(QLineF(self.to_x(end), middle - 3, self.to_x(end), middle + 3))
             y += thick
         if row.mark is not None:
             painter.setPen(self._stroke())
-            painter.drawLine(QLineF(self.at(row.mark), top + 2, self.at(row.mark), top + high - 2))
+            painter.drawLine(QLineF(self.to_x(row.mark), top + 2, self.to_x(row.mark), top + high - 2))
         self._paint_shares(painter, row, top + (high - thick * len(row.bars)) / 2, thick)
 
     def _paint_shares(self, painter: QPainter, row: BarsRow, y: float, thick: float) -> None:
         """Write the shares at the right, line below line."""
-        painter.setPen(QColor(self._theme.muted))
+        painter.setPen(QColor(self.theme.muted))
         line = QFontMetricsF(self._small).height()
         step = max(thick, line - 3)
         top = y + thick * len(row.bars) / 2 - step * len(row.bars) / 2
         for at, bar in enumerate(row.bars):
             if bar is None:
                 continue
-            box = QRectF(self.at(1) + GAP, top + at * step, self._plot.right() - self.at(1) - GAP, step)
+            box = QRectF(self.to_x(1) + GAP, top + at * step, self.plot.right() - self.to_x(1) - GAP, step)
             align = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip
-            painter.fillRect(box.adjusted(0, 1, 0, -1), QColor(self._theme.surface))  # over the line behind the row
+            painter.fillRect(box.adjusted(0, 1, 0, -1), QColor(self.theme.surface))  # over the line behind the row
             painter.drawText(box, align, f"{100 * bar.share:.1f} %")
 
     def _paint_key(self, painter: QPainter) -> None:
         wide = QFontMetricsF(self._small).horizontalAdvance
-        x, middle = self._plot.left(), self._plot.top() - 18
+        x, middle = self.plot.left(), self.plot.top() - 18
         for name, style in self._figure.groups:
             ink = self._ink(STYLES[style])
             ink.setAlphaF(FILL)
@@ -100,40 +93,18 @@ class _Bars(QGraphicsItem):
 
     def _paint_word(self, painter: QPainter, word: str, x: float, middle: float) -> float:
         metrics = QFontMetricsF(self._small)
-        painter.setPen(QColor(self._theme.text))
+        painter.setPen(QColor(self.theme.text))
         painter.drawText(QPointF(x, middle + metrics.capHeight() / 2), word)
         return x + metrics.horizontalAdvance(word)
 
     def _ink(self, style: SeriesStyle) -> QColor:
-        return QColor(self._theme.series(style))
+        return QColor(self.theme.series(style))
 
     def _stroke(self) -> QPen:
-        return QPen(QColor(self._theme.text), 2)
+        return QPen(QColor(self.theme.text), 2)
 
 
-class BarsView(QGraphicsView):
-    """The figure as a widget, and the source of its PNG and SVG."""
-
-    def __init__(self, figure: BarsFigure, theme: Theme) -> None:
-        super().__init__()
-        self.setScene(QGraphicsScene(self))
-        self._rows = len(figure.rows)
-        self.setBackgroundBrush(QColor(theme.surface))
-        self._scaffold = Scaffold(_surroundings(figure), theme)
-        self._bars = _Bars(figure, theme)
-        for item in (self._scaffold, self._bars):
-            self.scene().addItem(item)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Arrange the figure anew; Qt calls this."""
-        super().resizeEvent(event)
-        self.scene().setSceneRect(0, 0, self.width(), self.height())
-        plot = self._scaffold.place(self.width(), self.height())
-        self._bars.place(plot)
-        self._scaffold.map_with(self._bars.at, lambda row: plot.top() + (row + 0.5) * plot.height() / self._rows)
-
-
-def view(figure: BarsFigure, theme: Theme, pixel_ratio: float | None = None) -> BarsView:
+def view(figure: BarsFigure, theme: Theme) -> BarsView:
     """Return the widget that shows ``figure``."""
     return BarsView(figure, theme)
 

@@ -1,13 +1,11 @@
-"""A document as immutable values: headings, paragraphs, facts, tables, figures; no Qt, and simple enough for JSON."""
+"""A document as immutable values: headings, paragraphs, facts, tables and figures, without Qt."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Literal
 
-from workbench.render.values import FIGURES, Figure, kind_of
+from workbench.render.values import Figure
 
 Look = Literal["", "muted", "strong", "formula", "code"]
 
@@ -61,12 +59,6 @@ class Picture:
 
 
 Block = Paragraph | Bullets | FactList | Grid | Picture
-_BLOCKS: dict[str, type[Any]] = {
-    "paragraph": Paragraph,
-    "bullets": Bullets,
-    "facts": FactList,
-    "grid": Grid,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,38 +92,3 @@ class Document:
     def pictures(self) -> tuple[Picture, ...]:
         """Its figures, in order."""
         return tuple(block for section in self.sections for block in section.blocks if isinstance(block, Picture))
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return the document as JSON holds it."""
-        return {
-            **{name: getattr(self, name) for name in ("title", "subtitle", "foot", "badge", "time")},
-            "sections": [{"title": s.title, "blocks": [_plain(b) for b in s.blocks]} for s in self.sections],
-        }
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """Make the document from what :meth:`to_plain` returned."""
-        sections = (Section(s["title"], tuple(_block(b) for b in s["blocks"])) for s in plain["sections"])
-        return cls(**{**plain, "sections": tuple(sections)})
-
-
-def _plain(block: Block) -> dict[str, Any]:
-    if isinstance(block, Picture):
-        kind = kind_of(block.figure).name
-        size = {"width": block.width, "height": block.height}
-        return {"is": "picture", "kind": kind, "figure": block.figure.to_plain(), **size}
-    name = next(name for name, made in _BLOCKS.items() if isinstance(block, made))
-    return {"is": name, **dataclasses.asdict(block)}
-
-
-def _block(plain: Mapping[str, Any]) -> Block:
-    values = {key: _tuples(value) for key, value in plain.items() if key != "is"}
-    if plain["is"] == "picture":
-        kind = next(kind for kind in FIGURES if kind.name == plain["kind"])
-        return Picture(kind.value.from_plain(plain["figure"]), plain["width"], plain["height"])
-    made: Block = _BLOCKS[plain["is"]](**values)
-    return made
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(inner) for inner in value) if isinstance(value, list) else value

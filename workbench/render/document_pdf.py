@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import base64
 import html
 import importlib
-import json
-import os
+import pickle
 import re
-import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from workbench.params import WorkbenchError
-from workbench.processes.child_program import command
 from workbench.render.document import Document, Picture
 from workbench.render.document_html import body_html
-from workbench.render.offscreen import APT, NO_QT, PATIENCE, paint, qt_environment
+from workbench.render.offscreen import APT, LATE, NO_QT, PATIENCE, answer_of_child, asked_of_child, paint
 from workbench.render.palette import LIGHT, THEMES
 from workbench.render.values import kind_of
 
@@ -59,17 +54,13 @@ pre {{ font-family: monospace; font-size: 8pt; color: {LIGHT.text}; white-space:
 """
 
 
-PDF, PICTURES = "pdf", "pictures"
-"""What the child prints: the document, or its figures as a list of PNGs in JSON (base64)."""
-
-
 def pdf_bytes(document: Document) -> bytes:
     """Return ``document`` as a PDF of A4 pages; the same document gives the same bytes.
 
     Raises:
         WorkbenchError: a library of Qt is missing, or printing failed.
     """
-    return _by_child(document, PDF)
+    return _by_child(document)
 
 
 def drawn_pictures(document: Document) -> list[bytes]:
@@ -80,37 +71,25 @@ def drawn_pictures(document: Document) -> list[bytes]:
     """
     if not document.pictures:
         return []
-    return [base64.b64decode(image) for image in json.loads(_by_child(document, PICTURES))]
+    images: list[bytes] = pickle.loads(_by_child(document, pictures=True))
+    return images
 
 
-def _by_child(document: Document, what: str) -> bytes:
-    try:
-        child = subprocess.run(
-            command("workbench.render.document_pdf"),
-            input=json.dumps({"what": what, "document": document.to_plain()}).encode(),
-            capture_output=True,
-            env=qt_environment(),
-            timeout=PATIENCE,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise WorkbenchError(f"the document was not printed in {PATIENCE:.0f} seconds", hint="try again") from None
-    if child.returncode == 0:
-        return child.stdout
-    said = child.stderr.decode(errors="replace").strip().splitlines()
-    last = said[-1] if said else ""
-    if child.returncode == NO_QT or "platform plugin" in " ".join(said):
+def _by_child(document: Document, *, pictures: bool = False) -> bytes:
+    """Return what the child writes: the document, or its figures as a list of PNGs, pickled."""
+    status, data, last = answer_of_child("workbench.render.document_pdf", (document, pictures))
+    if status == LATE:
+        raise WorkbenchError(f"the document was not printed in {PATIENCE:.0f} seconds", hint="try again")
+    if status == NO_QT:
         raise WorkbenchError(f"Qt cannot print the document: {last}", hint=f"on Debian or Ubuntu: {APT}")
-    raise WorkbenchError(f"the document could not be printed: {last}", hint="report this")
+    if status:
+        raise WorkbenchError(f"the document could not be printed: {last}", hint="report this")
+    return data
 
 
 def main() -> int:
     """Print the document on standard input to standard output; the child's only task."""
-    # Ctrl+C reaches the whole foreground group; whether to stop is the parent's decision.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    asked = json.load(sys.stdin)
-    document = Document.from_plain(asked["document"])
-    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    document, pictures = asked_of_child()
     try:
         from PySide6.QtWidgets import QApplication
     except ImportError as error:
@@ -118,11 +97,7 @@ def main() -> int:
         return NO_QT
     # Held to the end of the process: Qt crashes where a widget outlives its application.
     application = QApplication([])
-    if asked["what"] == PICTURES:
-        data = json.dumps([base64.b64encode(_png(block)).decode() for block in document.pictures]).encode()
-    else:
-        data = printed(document)
-    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.write(pickle.dumps([*map(_png, document.pictures)]) if pictures else printed(document))
     sys.stdout.buffer.flush()
     application.quit()
     return 0
@@ -343,7 +318,7 @@ def _drawn(block: Picture) -> Any:
     module = importlib.import_module(kind_of(block.figure).module)
     image = QImage(_SHARP, round(block.height * scale), QImage.Format.Format_RGB32)
     image.setDevicePixelRatio(scale)
-    paint(module.view(block.figure, LIGHT, scale), image, block.width, block.height)
+    paint(module.view(block.figure, LIGHT), image, block.width, block.height)
     return image
 
 

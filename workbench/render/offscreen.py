@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -22,8 +22,8 @@ PATIENCE = 120.0
 """Seconds that a drawing may take."""
 
 APT = "apt install libgl1 libegl1 libxkbcommon0 libdbus-1-3 libfontconfig1 libglib2.0-0"
-NO_QT = 3
-"""Exit status of the child where Qt cannot be loaded."""
+NO_QT, LATE = 3, 124
+"""Status of a child in which Qt cannot be loaded, and of one that takes too long."""
 
 
 def write_figure(
@@ -50,52 +50,51 @@ def write_figure(
         WorkbenchError: a library of Qt is missing, or the drawing failed.
     """
     check_plot_path(path)
-    kind = kind_of(figure)
-    request = {
-        "value": [kind.value.__module__, kind.value.__qualname__],
-        "module": kind.module,
-        "figure": figure.to_plain(),
-        "path": str(path.absolute()),
-        "width": width,
-        "height": height,
-        "scale": scale,
-        "theme": theme,
-    }
+    request = (kind_of(figure).module, figure, path.absolute(), width, height, scale, theme)
     part = _part(path)
     try:
-        child = subprocess.run(
-            command("workbench.render.offscreen"),
-            input=json.dumps(request).encode(),
-            capture_output=True,
-            env=qt_environment(),
-            timeout=PATIENCE,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise WorkbenchError(f"the figure was not drawn in {PATIENCE:.0f} seconds", str(path), "try again") from None
+        status, _, last = answer_of_child("workbench.render.offscreen", request)
     finally:
         if os.path.exists(part):
             part.unlink()
-    if child.returncode == 0:
-        return
-    said = child.stderr.decode(errors="replace").strip().splitlines()
-    last = said[-1] if said else ""
-    if child.returncode == NO_QT or "platform plugin" in " ".join(said):
+    if status == LATE:
+        raise WorkbenchError(f"the figure was not drawn in {PATIENCE:.0f} seconds", str(path), "try again")
+    if status == NO_QT:
         raise WorkbenchError(f"Qt cannot draw the figure: {last}", str(path), f"on Debian or Ubuntu: {APT}")
-    if child.returncode == InputError.exit_code:
+    if status == InputError.exit_code:
         raise InputError(last, str(path), "choose another place")
-    raise WorkbenchError(f"the figure could not be drawn: {last}", str(path), "report this with the figure's data")
+    if status:
+        raise WorkbenchError(f"the figure could not be drawn: {last}", str(path), "report this with the figure's data")
 
 
-def qt_environment() -> dict[str, str]:
-    """Return the environment of a child that draws without a screen."""
-    return environment(
+def answer_of_child(module: str, request: object) -> tuple[int, bytes, str]:
+    """Return what the ``main`` of ``module`` answers in a child process that draws without a screen.
+
+    Returns:
+        its exit status (:data:`LATE` where it has not ended), what it wrote, and the last line of what it said.
+    """
+    words, given = command(module), pickle.dumps(request)
+    variables = environment(
         {
             "QT_QPA_PLATFORM": "offscreen",
-            "PYQTGRAPH_QT_LIB": "PySide6",
             "QT_HASH_SEED": "0",  # Qt writes the fonts of a PDF in the order of a table that is seeded at each start
         }
     )
+    try:
+        child = subprocess.run(words, input=given, capture_output=True, env=variables, timeout=PATIENCE, check=False)
+    except subprocess.TimeoutExpired:
+        return LATE, b"", ""
+    said = child.stderr.decode(errors="replace").strip()
+    status = NO_QT if child.returncode and "platform plugin" in said else child.returncode
+    return status, child.stdout, said.splitlines()[-1] if said else ""
+
+
+def asked_of_child() -> Any:
+    """Return the request that a child finds on its standard input, where this program itself has written it."""
+    # Ctrl+C reaches the whole foreground group; whether to stop is the parent's decision.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    return pickle.load(sys.stdin.buffer)
 
 
 def check_plot_path(path: Path) -> None:
@@ -113,25 +112,18 @@ def check_plot_path(path: Path) -> None:
 
 def main() -> int:
     """Draw the request on standard input; the child's only task."""
-    # Ctrl+C reaches the whole foreground group; whether to stop is the parent's decision.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    request: dict[str, Any] = json.load(sys.stdin)
-    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    name, figure, path, *look = asked_of_child()
     try:
-        module = importlib.import_module(request["module"])
+        module = importlib.import_module(name)
     except ImportError as error:
         sys.stderr.write(f"{error}\n")
         return NO_QT
-    home, name = request["value"]
-    value: type[Figure] = getattr(importlib.import_module(home), name)
-    figure = value.from_plain(request["figure"])
-    path = Path(request["path"])
     from PySide6.QtWidgets import QApplication
 
     # Held to the end of the process: Qt crashes where a widget outlives its application.
     application = QApplication([])
     try:
-        _draw(module, figure, request, path)
+        _draw(module, figure, path, *look)
     except OSError as error:
         sys.stderr.write(f"the figure cannot be written: {error.strerror or error}\n")
         return InputError.exit_code
@@ -139,15 +131,13 @@ def main() -> int:
     return 0
 
 
-def _draw(module: Any, figure: Figure, request: dict[str, Any], path: Path) -> None:
+def _draw(module: Any, figure: Figure, path: Path, width: int, height: int, scale: float, theme: str) -> None:
     from PySide6.QtCore import QBuffer, QRect, QSize
     from PySide6.QtGui import QImage, QImageWriter
     from PySide6.QtSvg import QSvgGenerator
 
-    width, height = request["width"], request["height"]
     vector = path.suffix.lower() == ".svg"
-    scale = 1.0 if vector else request["scale"]
-    view = module.view(figure, THEMES[request["theme"]], scale)
+    view = module.view(figure, THEMES[theme])
     memory = QBuffer()
     memory.open(QBuffer.OpenModeFlag.WriteOnly)
     if vector:
@@ -178,16 +168,11 @@ def _draw(module: Any, figure: Figure, request: dict[str, Any], path: Path) -> N
 
 def paint(view: Any, device: Any, width: int, height: int) -> None:
     """Paint the widget of a figure on ``device``, at ``width`` by ``height`` logical pixels."""
-    from PySide6.QtCore import QRectF
     from PySide6.QtGui import QPainter
 
-    view.resize(width, height)
-    view.show()
-    whole, painter = QRectF(0, 0, width, height), QPainter(device)
-    painter.setRenderHint(painter.RenderHint.Antialiasing)
-    painter.fillRect(whole, view.backgroundBrush())
-    view.scene().render(painter, whole, whole)
-    painter.end()
+    view.place(width, height)
+    with QPainter(device) as painter:
+        view.draw(painter)
 
 
 def _part(path: Path) -> Path:

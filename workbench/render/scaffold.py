@@ -1,14 +1,25 @@
-"""Everything around the lines of a plot: header, badge, grid, ticks, axis titles and the labels at line ends."""
+"""A figure: its plot, and everything around it: header, badge, grid, ticks, axis titles and the labels at line ends."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF
-from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
+from PySide6.QtGui import (
+    QBrush,
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QPainter,
+    QPainterPath,
+    QPaintEvent,
+    QPen,
+    QPolygonF,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QWidget
 
 from workbench.render.fonts import font
 from workbench.render.palette import Dash, Marker, SeriesStyle, Theme
@@ -99,7 +110,7 @@ class EndLabel:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What :class:`Scaffold` draws.
+    """What :class:`FigureView` draws around a plot.
 
     Attributes:
         title: top left, in the text colour.
@@ -122,29 +133,42 @@ class Surroundings:
     labels: Sequence[EndLabel]
 
 
-class Scaffold(QGraphicsItem):
-    """Draws the surroundings of a plot in logical pixels of its scene and says where the plot itself goes."""
+class FigureView(QWidget):
+    """A figure as a widget, and the source of its PNG and SVG; a subclass maps its axes and draws its plot.
+
+    Attributes:
+        theme: its colours.
+        plot: the rectangle of the plot, in logical pixels.
+    """
 
     def __init__(self, content: Surroundings, theme: Theme) -> None:
         super().__init__()
-        self._content, self._theme = content, theme
+        self.plot, self._size = QRectF(), QRectF()
+        self.show_content(content, theme)
+
+    def to_x(self, value: float) -> float:
+        """Return the pixel of a value of the horizontal axis."""
+        raise NotImplementedError
+
+    def to_y(self, value: float) -> float:
+        """Return the pixel of a value of the vertical axis."""
+        raise NotImplementedError
+
+    def paint_plot(self, painter: QPainter) -> None:
+        """Draw what is in the plot."""
+        raise NotImplementedError
+
+    def show_content(self, content: Surroundings, theme: Theme) -> None:
+        """Draw other surroundings, in letters of the present size."""
+        self.theme, self._content = theme, content
         self._title = font(18, QFont.Weight.DemiBold)
         self._body, self._strong = font(13), font(13, QFont.Weight.Medium)
         self._caps = font(12, QFont.Weight.Bold)
-        self._size = QRectF()
-        self._plot = QRectF()
-        self._to_x: Callable[[float], float] = float
-        self._to_y: Callable[[float], float] = float
-        self.setZValue(-1000)  # the grid lies under the plot's own box, which pyqtgraph puts at -100
-
-    def show_content(self, content: Surroundings) -> None:
-        """Draw ``content`` instead; :meth:`place` is to be called after it."""
-        self._content = content
+        self.place(self._size.width(), self._size.height())
         self.update()
 
-    def place(self, width: float, height: float) -> QRectF:
-        """Take the size of the whole figure and return the rectangle that is left for the plot."""
-        self.prepareGeometryChange()
+    def place(self, width: float, height: float) -> None:
+        """Take the size of the whole figure; what is left of it is the plot."""
         body, content = QFontMetricsF(self._body), self._content
         self._size = QRectF(0, 0, width, height)
         ticks = max((body.horizontalAdvance(text) for _, text in content.y_ticks), default=0.0)
@@ -153,40 +177,36 @@ class Scaffold(QGraphicsItem):
         top += 2 * GAP + self._line(self._body) + GAP
         right = width - MARGIN - self._gutter()
         bottom = height - MARGIN - 2 * self._line(self._body) - 1.5 * GAP
-        self._plot = QRectF(left, top, max(right - left, 1), max(bottom - top, 1))
-        return self._plot
+        self.plot = QRectF(left, top, max(right - left, 1), max(bottom - top, 1))
 
-    def map_with(self, to_x: Callable[[float], float], to_y: Callable[[float], float]) -> None:
-        """Take the maps from axis units to logical pixels."""
-        self._to_x, self._to_y = to_x, to_y
-        self.update()
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Arrange the figure anew; Qt calls this."""
+        self.place(self.width(), self.height())
 
-    def label_boxes(self) -> list[QRectF]:
-        """Return where each end label is."""
-        height = self._line(self._strong)
-        content, left = self._content, self._plot.right() + GAP
-        centres = spread(
-            [self._to_y(label.y) for label in content.labels],
-            [height] * len(content.labels),
-            self._plot.top(),
-            self._plot.bottom() + height / 2,
-        )
-        return [QRectF(left, y - height / 2, self._gutter() - GAP, height) for y in centres]
-
-    def boundingRect(self) -> QRectF:  # noqa: N802 - Qt's name
-        """Return the size of the whole figure."""
-        return self._size
-
-    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Draw everything; Qt calls this."""
+        with QPainter(self) as painter:
+            self.draw(painter)
+
+    def draw(self, painter: QPainter) -> None:
+        """Draw everything at the size of :meth:`place`."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.fillRect(self._size, QColor(self.theme.surface))
         self._paint_header(painter)
         self._paint_axes(painter)
         for label, box in zip(self._content.labels, self.label_boxes(), strict=True):
             self._paint_label(painter, label, box)
+        self.paint_plot(painter)
+
+    def label_boxes(self) -> list[QRectF]:
+        """Return where each end label is."""
+        height = self._line(self._strong)
+        left, wanted = self.plot.right() + GAP, [self.to_y(label.y) for label in self._content.labels]
+        centres = spread(wanted, [height] * len(wanted), self.plot.top(), self.plot.bottom() + height / 2)
+        return [QRectF(left, y - height / 2, self._gutter() - GAP, height) for y in centres]
 
     def _paint_header(self, painter: QPainter) -> None:
-        content, theme = self._content, self._theme
+        content, theme = self._content, self.theme
         right = self._size.right() - MARGIN
         if content.badge:
             metrics = QFontMetricsF(self._caps)
@@ -207,18 +227,18 @@ class Scaffold(QGraphicsItem):
             self._text(painter, box, content.subtitle, self._body, theme.muted)
 
     def _paint_axes(self, painter: QPainter) -> None:
-        content, theme, plot = self._content, self._theme, self._plot
+        content, theme, plot = self._content, self.theme, self.plot
         line, body = self._line(self._body), self._body
         grid = QPen(QColor(theme.line), 1)
         for value, text in content.y_ticks:
-            y = _crisp(self._to_y(value))
+            y = _crisp(self.to_y(value))
             painter.setPen(grid)
             painter.drawLine(QLineF(plot.left(), y, plot.right(), y))
             box = QRectF(MARGIN, y - line / 2, plot.left() - GAP - MARGIN, line)
             self._text(painter, box, text, body, theme.muted, Qt.AlignmentFlag.AlignRight)
         wide, free = QFontMetricsF(body).horizontalAdvance, 0.0
         for value, text in content.x_ticks:
-            x = _crisp(self._to_x(value))
+            x = _crisp(self.to_x(value))
             painter.setPen(grid)
             painter.drawLine(QLineF(x, plot.bottom(), x, plot.bottom() + 5))
             if x - wide(text) / 2 < free:  # in a narrow picture some ticks go without their figure
@@ -237,10 +257,10 @@ class Scaffold(QGraphicsItem):
         self._text(painter, box, content.y_label, body, theme.muted)
 
     def _paint_label(self, painter: QPainter, label: EndLabel, box: QRectF) -> None:
-        colour = QColor(self._theme.series(label.style))
+        colour = QColor(self.theme.series(label.style))
         middle = box.center().y()
-        ends = QPointF(self._plot.right() if label.x is None else self._to_x(label.x) + 6, self._to_y(label.y))
-        leader = QPen(QColor(self._theme.muted), 1)
+        ends = QPointF(self.plot.right() if label.x is None else self.to_x(label.x) + 6, self.to_y(label.y))
+        leader = QPen(QColor(self.theme.muted), 1)
         leader.setDashPattern(LEADER)  # in the colour of the line it would read as more of the line
         if label.x is None:
             leader = line_pen(label.style, colour)
@@ -252,8 +272,8 @@ class Scaffold(QGraphicsItem):
         words = box.adjusted(KEY + GAP, 0, 0, 0)
         # Not in the series' colour: half of those are too pale for text (WCAG 2.1 asks for 4.5 : 1).
         value = QFontMetricsF(self._body).horizontalAdvance(label.value) + GAP
-        self._text(painter, words.adjusted(0, 0, -value, 0), label.name, self._strong, self._theme.text)
-        self._text(painter, words, label.value, self._body, self._theme.muted, Qt.AlignmentFlag.AlignRight)
+        self._text(painter, words.adjusted(0, 0, -value, 0), label.name, self._strong, self.theme.text)
+        self._text(painter, words, label.value, self._body, self.theme.muted, Qt.AlignmentFlag.AlignRight)
 
     def _gutter(self) -> float:
         """Return the room the end labels need, from the plot's right edge on."""

@@ -1,12 +1,11 @@
-"""The contents of a figure as immutable values: no Qt, and simple enough for JSON."""
+"""The contents of a figure as immutable values, without Qt."""
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 from workbench.params import ParameterError
 from workbench.render.palette import STYLES
@@ -25,15 +24,6 @@ class Figure(Protocol):
     @property
     def badge(self) -> str:
         """Its provenance; empty for public figures."""
-        ...
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return the figure as JSON holds it."""
-        ...
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """Make the figure from what :meth:`to_plain` returned."""
         ...
 
 
@@ -81,12 +71,6 @@ class Series:
         low = tuple(m - e for m, e in zip(mean, error, strict=True))
         high = tuple(m + e for m, e in zip(mean, error, strict=True))
         return cls(name, style, x, mean, low, high)
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """Make the series from its JSON object (lists where this has tuples)."""
-        columns = {key: tuple(plain[key]) for key in ("x", "mean", "low", "high")}
-        return cls(name=plain["name"], style=plain["style"], **columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,18 +124,6 @@ class CurveFigure:
             raise ParameterError("a curve needs at least one series")
         if any(not x > 0 for series in self.series for x in series.x):
             raise ParameterError("a position on a logarithmic axis must be above 0")
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return the figure as JSON holds it."""
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """Make the figure from what :meth:`to_plain` returned."""
-        series = tuple(Series.from_plain(s) for s in plain["series"])
-        baselines = tuple(Baseline(**b) for b in plain["baselines"])
-        span = tuple(plain["span"]) if plain.get("span") else None
-        return cls(**{**plain, "series": series, "baselines": baselines, "span": span})
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,38 +188,23 @@ class BarsFigure:
         if not self.rows or any(len(row.bars) != len(self.groups) for row in self.rows):
             raise ParameterError("bars need at least one row, and each row a place for every group")
 
-    def to_plain(self) -> dict[str, Any]:
-        """Return the figure as JSON holds it."""
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """Make the figure from what :meth:`to_plain` returned."""
-        rows = tuple(
-            BarsRow(row["name"], tuple(None if bar is None else Bar(**bar) for bar in row["bars"]), row["mark"])
-            for row in plain["rows"]
-        )
-        return cls(**{**plain, "groups": tuple(map(tuple, plain["groups"])), "rows": rows})
-
 
 @dataclass(frozen=True, slots=True)
 class FigureKind:
     """A kind of figure that can be drawn.
 
     Attributes:
-        name: what it is called.
         value: the class of its values.
         module: the file that draws it (it imports Qt) with ``view(value, theme)``.
     """
 
-    name: str
     value: type[Figure]
     module: str
 
 
 FIGURES: tuple[FigureKind, ...] = (
-    FigureKind("curve", CurveFigure, "workbench.render.curve"),
-    FigureKind("bars", BarsFigure, "workbench.render.bars"),
+    FigureKind(CurveFigure, "workbench.render.curve"),
+    FigureKind(BarsFigure, "workbench.render.bars"),
 )
 """Every kind of figure, one line each."""
 

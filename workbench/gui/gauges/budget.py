@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
-from PySide6.QtWidgets import QWidget
-
 from workbench.gui.session.account_view import AccountView, ReleasedStep
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence
 from workbench.gui.widgets.bar import Bar, Part
-from workbench.gui.widgets.basic import Card, Fact, Facts, button, label, row
+from workbench.gui.widgets.basic import Card, Fact, Facts, button, label, panel, row
 from workbench.gui.widgets.explain import Explainable, of_plan, percent
 from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, entered, in_full
 from workbench.gui.widgets.way_bar import MODEL, inside
@@ -38,8 +36,7 @@ class BudgetGauge(Card):
         self._explain = button(tr("What does this ε mean?"), "explain_plan", "link", tip=tr(_EXPLAIN_TIP))
         self._explain.clicked.connect(lambda: session.explain(of_plan(session).epsilon))
         Explainable(self, session, lambda: of_plan(session) if session.opened is not None else None)
-        head = QWidget()
-        head.setLayout(row(self._figure, self._meaning, None))
+        head = panel(row(self._figure, self._meaning, None))
         for part in (label(tr("BUDGET"), "caption"), head, self._bar, self._facts, self._warning, self._explain):
             self.body.addWidget(part)
         for signal in (session.table_changed, session.plan_changed, session.account_changed, session.released_changed):
@@ -175,11 +172,7 @@ def released_words(steps: Sequence[ReleasedStep]) -> str:
 def first_words(account: AccountView, epsilon: Decimal, delta: Decimal = Decimal(0), model_of: str = "") -> str:
     """Return what a release does to the caps that nobody has set yet, as further sentences; else nothing.
 
-    Args:
-        account: who pays.
-        epsilon: of the release.
-        delta: of the release.
-        model_of: the target of a model that was asked for, too, where this is none.
+    ``model_of`` is the target of a model that was asked for, too, where this is none.
     """
     first, of_delta = account.cap is None, bool(delta) and account.delta_cap is None
     if not first and not of_delta:
@@ -207,7 +200,7 @@ def high_words(epsilon: Decimal) -> str:
     return tr(
         "ε = {epsilon} is high: a suspicion of 10 % can grow to {belief}.",
         epsilon=at_most(epsilon),
-        belief=_believed(epsilon),
+        belief=percent(posterior(float(epsilon), 0.1).high),
     )
 
 
@@ -217,7 +210,3 @@ def offered_words(questions: Questions, epsilon: Decimal) -> str:
         return ""
     who = recipient(questions.recipient)
     return tr("⚠ {title}: {why}", title=tr_sentence(who.title), why=tr_sentence(who.why))
-
-
-def _believed(epsilon: Decimal) -> str:
-    return percent(posterior(float(epsilon), 0.1).high)

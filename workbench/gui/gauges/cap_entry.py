@@ -35,12 +35,7 @@ class CapEntry(Entry):
     """A field for each cap that is to be set; it begins with the least that will do."""
 
     def __init__(self, least: Mapping[str, Decimal], too_low: str) -> None:
-        """Make the fields.
-
-        Args:
-            least: by ``epsilon`` and ``delta``, for those that are to be set.
-            too_low: what is said of less than ``{cost}``.
-        """
+        """Make a field for each cap that is to be set; ``too_low`` is what is said of less than ``{cost}``."""
         super().__init__()
         self._least, self._too_low = least, too_low
         self._fields: dict[str, QLineEdit] = {}

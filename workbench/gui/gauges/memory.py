@@ -6,14 +6,13 @@ from collections import deque
 from collections.abc import Sequence
 
 from PySide6.QtCore import QMarginsF, QSize
-from PySide6.QtWidgets import QWidget
 
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.bar import Bar, Part
-from workbench.gui.widgets.basic import Card, Fact, Facts, label, look, row
+from workbench.gui.widgets.basic import Card, Fact, Facts, label, look, panel, row
 from workbench.gui.widgets.chart import Chart, Drawing
 from workbench.gui.widgets.chart_marks import BarLine, Scale
 from workbench.gui.widgets.formatting import memory
@@ -160,8 +159,7 @@ class MemoryGauge(Card):
         self._predicted: int | None = None
         self._limit: int | None = None
         self._peak = 0
-        head = QWidget()
-        head.setLayout(row(self._figure, label(tr("now"), "muted"), None))
+        head = panel(row(self._figure, label(tr("now"), "muted"), None))
         for part in (self._caption, head, self._bar, self._facts, self.phases, self._trace):
             self.body.addWidget(part)
         jobs.memory.connect(self.show_sample)

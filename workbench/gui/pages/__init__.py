@@ -23,8 +23,8 @@ shown::
         def _verify(self) -> None:
             verify_ledger(self.session, self.jobs)  # from ledger/tasks.py
 
-A descriptor is imported before the window's first paint, so its ``__init__`` imports neither polars, numpy, pyqtgraph
-nor any engine. A page is a thin view over the session: it edits through ``session.edit…``, starts work through its
+A descriptor is imported before the window's first paint, so its ``__init__`` imports neither polars, numpy nor
+any engine. A page is a thin view over the session: it edits through ``session.edit…``, starts work through its
 ``tasks``, and follows signals; it does no arithmetic on data, opens no file and starts no thread. No page imports
 another: what two of them need is a widget, a part of the session, or in the engine.
 """

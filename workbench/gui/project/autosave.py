@@ -16,17 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer
-from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QWidget
 
 from workbench.gui.project.project import Project
 from workbench.gui.project.project_file import SUFFIX, Planned, holds_values, project_of, project_raw
-from workbench.gui.project.project_tasks import Missing, Saved, SourceMissingError, open_as
+from workbench.gui.project.project_tasks import Saved, SourceMissingError, open_as
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import as_sentence, capital, day, tr, tr_sentence
 from workbench.gui.style.stylesheet import MARGIN
-from workbench.gui.widgets.basic import button, label, look, row
+from workbench.gui.widgets.basic import button, label, look, row, stack
 from workbench.gui.widgets.dialogs import ask_for_file, ask_for_folder
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import InputError, WorkbenchError
@@ -68,11 +68,7 @@ class Slot:
         return self._newest
 
     def keep(self, turn: float, text: str) -> None:
-        """Write ``text`` durably, in a worker.
-
-        Raises:
-            InputError: it cannot be written.
-        """
+        """Write ``text`` durably, in a worker; raise :class:`InputError` where it cannot be written."""
         from workbench.release.atomic import write_output
 
         with self._lock:
@@ -99,34 +95,6 @@ class Slot:
                 self._lock.release()
 
 
-def keep_unsaved(
-    session: Session,
-    jobs: JobCenter,
-    slot: Slot,
-    project: Path | None,
-    digest: str,
-    done: Callable[[], None],
-    on_failure: Callable[[BaseException], None],
-) -> JobHandle:
-    """Write the present plan into ``slot``; ``project`` is the file it would be saved into, if any."""
-    planned, turn = Planned.of(session), slot.turn()
-
-    def work(emit: Emit, cancel: CancelToken) -> None:
-        kept = replace(planned, plan=planned.plan.writable())
-        saved: dict[str, Any] = {} if project is None else {"saved_as": str(project), "saved_digest": digest}
-        comment = _IMAGES if kept.declared is not None else _FROM_DATA if holds_values(kept.plan) else _COMMENT
-        slot.keep(turn, write_toml(saved | project_raw(kept, _folder()), comment))
-
-    job = Job(tr("Keeping unsaved work"), work)
-    return jobs.start(job, key=KEY, shown=False, on_result=lambda _: done(), on_failure=on_failure)
-
-
-def clear_unsaved(jobs: JobCenter, slot: Slot) -> JobHandle:
-    """Remove what ``slot`` holds: the plan is saved, or as it was opened."""
-    turn = slot.turn()
-    return jobs.start(Job(tr("Keeping nothing"), lambda emit, cancel: slot.clear(turn)), key=KEY, shown=False)
-
-
 @dataclass(frozen=True)
 class Unsaved:
     """What a window that did not end well has left.
@@ -146,11 +114,6 @@ class Unsaved:
     digest: str
     title: str
     time: datetime
-
-
-def look_for_unsaved(jobs: JobCenter, show: Callable[[Unsaved | None], None]) -> None:
-    """Find what a crash has left; ``show`` gets the newest of it, which then belongs to this process."""
-    jobs.start(Job(tr("Looking for unsaved work"), lambda emit, cancel: claim()), shown=False, on_result=show)
 
 
 def claim() -> Unsaved | None:
@@ -185,20 +148,6 @@ def claim() -> Unsaved | None:
         time = datetime.fromtimestamp(mine.stat().st_mtime, UTC).astimezone()
         return Unsaved(mine, raw, Path(str(saved_as)) if saved_as else None, digest, title, time)
     return None
-
-
-def restore(session: Session, jobs: JobCenter, found: Unsaved, done: Callable[[Saved], None], missing: Missing) -> None:
-    """Open what ``found`` was of, and its plan; where that fails the window says why, and nothing is lost."""
-
-    def read() -> tuple[Planned, str]:
-        return project_of(dict(found.raw), found.file), found.digest
-
-    open_as(session, jobs, found.title, read, done, missing)
-
-
-def drop(found: Unsaved) -> None:
-    """Remove what was offered: it was restored, or is not wanted."""
-    found.file.unlink(missing_ok=True)
 
 
 def recover_ledger(jobs: JobCenter, show: Callable[[list[str]], None]) -> None:
@@ -282,20 +231,24 @@ class Autosave(QObject):
             self._rest.start()
 
     def _keep(self) -> None:
-        if self._project.unsaved:
-            self._kept = True
-            self._handle = keep_unsaved(
-                self._session,
-                self._jobs,
-                self._slot,
-                self._project.path,
-                self._project.digest,
-                self._succeeded,
-                self._failed,
-            )
+        self._kept = self._project.unsaved
+        turn = self._slot.turn()
+        if self._kept:
+            planned, saved_as, digest = Planned.of(self._session), self._project.path, self._project.digest
+
+            def work(emit: Emit, cancel: CancelToken) -> None:
+                kept = replace(planned, plan=planned.plan.writable())
+                saved: dict[str, Any] = {}
+                if saved_as is not None:
+                    saved = {"saved_as": str(saved_as), "saved_digest": digest}
+                comment = _IMAGES if kept.declared is not None else _FROM_DATA if holds_values(kept.plan) else _COMMENT
+                self._slot.keep(turn, write_toml(saved | project_raw(kept, _folder()), comment))
+
+            job, then = Job(tr("Keeping unsaved work"), work), self._succeeded
+            self._handle = self._jobs.start(job, key=KEY, shown=False, on_result=then, on_failure=self._failed)
         else:
-            self._kept = False
-            self._handle = clear_unsaved(self._jobs, self._slot)
+            job = Job(tr("Keeping nothing"), lambda emit, cancel: self._slot.clear(turn))
+            self._handle = self._jobs.start(job, key=KEY, shown=False)
         self._handle.ended.connect(self._ended)
 
     def _ended(self) -> None:
@@ -303,7 +256,7 @@ class Autosave(QObject):
         if self._handle is not None and not self._handle.running:
             self._handle = None
 
-    def _succeeded(self) -> None:
+    def _succeeded(self, _: None) -> None:
         self._stated = False
 
     def _failed(self, error: BaseException) -> None:
@@ -328,12 +281,8 @@ class _Offer(QWidget):
         self.setObjectName(f"{name}_panel")
         self._text = label("", wrap=True, name=f"{name}_text")
         frame = look(QFrame(), kind)
-        line = row(sign, self._text, *actions, spacing=10, margins=(12, 6, 12, 6))
-        line.setStretch(1, 1)
-        frame.setLayout(line)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(MARGIN, 16, MARGIN, 0)
-        layout.addWidget(frame)
+        frame.setLayout(row(sign, (self._text, 1), *actions, spacing=10, margins=(12, 6, 12, 6)))
+        self.setLayout(stack(frame, margins=(MARGIN, 16, MARGIN, 0)))
         self.hide()
 
     def _say(self, text: str) -> None:
@@ -356,13 +305,14 @@ class RestorePanel(_Offer):
 
     def look_back(self) -> None:
         """Find out, after the first paint, what an earlier window has left, and what became of its releases."""
-        look_for_unsaved(self._jobs, self._offer)
+        job = Job(tr("Looking for unsaved work"), lambda emit, cancel: claim())
+        self._jobs.start(job, shown=False, on_result=self._offer)
         recover_ledger(self._jobs, self._report_charges)
 
     def forget(self) -> None:
         """Remove what was offered and not taken, as the window ends well: an offer is made once."""
         if self._found is not None:
-            drop(self._found)
+            self._found.file.unlink(missing_ok=True)
             self._found = None
 
     def _offer(self, found: Unsaved | None) -> None:
@@ -385,13 +335,13 @@ class RestorePanel(_Offer):
     def _ask_and_take(self) -> None:
         if self._found is not None and self._session.may_replace(self._ask_and_take, False):
             found = self._found
-            missing = self._project.missing
-            restore(
+            open_as(
                 self._session,
                 self._jobs,
-                found,
+                found.title,
+                lambda: (project_of(dict(found.raw), found.file), found.digest),
                 lambda saved: self._taken(found, saved),
-                lambda gone: missing.emit(gone, found.project),
+                lambda gone: self._project.missing.emit(gone, found.project),
             )
 
     def _taken(self, found: Unsaved, saved: Saved) -> None:
@@ -399,7 +349,7 @@ class RestorePanel(_Offer):
         self._found = None
         self._project.restored(found.project, saved.digest)
         # Kept until here: from now on the window's own file holds it.
-        drop(found)
+        found.file.unlink(missing_ok=True)
 
     def _discard(self) -> None:
         self.hide()

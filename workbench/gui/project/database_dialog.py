@@ -10,11 +10,9 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QDialog,
     QGridLayout,
-    QHBoxLayout,
     QLineEdit,
     QListWidget,
     QListWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -24,7 +22,7 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.style.stylesheet import MARGIN
-from workbench.gui.widgets.basic import badge, button, label, look, named, row, say, segments, stack
+from workbench.gui.widgets.basic import badge, button, label, look, named, panel, row, say, segments, stack
 from workbench.gui.widgets.dialogs import ask_for_file
 from workbench.gui.widgets.table_model import Cell, Column
 from workbench.gui.widgets.table_view import LinesTable
@@ -138,31 +136,21 @@ class DatabaseDialog(QDialog):
         form.setColumnStretch(1, 2)
         form.setColumnStretch(3, 1)
         self._fields["password"].setEchoMode(QLineEdit.EchoMode.Password)
-        self._preview = QWidget()
         heading = row(label(tr("First rows"), "heading"), badge(), None)
-        inner = QVBoxLayout(self._preview)
-        inner.setContentsMargins(0, 0, 0, 0)
-        inner.addLayout(heading)
-        inner.addWidget(self._rows, 1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(MARGIN, 16, MARGIN, 16)
-        layout.setSpacing(12)
-        layout.addLayout(row(*self._kinds.values(), None, spacing=4))
-        layout.addLayout(form)
-        layout.addLayout(row(self._connect, self._stop, None))
-        layout.addWidget(self._said)
-        beside = QHBoxLayout()
-        beside.setSpacing(16)
-        self._ticks = QWidget()
-        below = QVBoxLayout(self._ticks)
-        below.setContentsMargins(0, 0, 0, 0)
-        below.addWidget(label(tr("Columns to read"), "heading"))
-        below.addWidget(self._columns, 1)
+        self._preview = panel(stack(heading, (self._rows, 1)))
+        self._ticks = panel(stack(label(tr("Columns to read"), "heading"), (self._columns, 1)))
         listed = stack((self._tables, 1), (self._ticks, 1), spacing=12)
-        beside.addLayout(listed, 2)
-        beside.addWidget(self._preview, 3)
-        layout.addLayout(beside, 1)
-        layout.addLayout(row(None, leave, self._open))
+        whole = stack(
+            row(*self._kinds.values(), None, spacing=4),
+            form,
+            row(self._connect, self._stop, None),
+            self._said,
+            (row((listed, 2), (self._preview, 3), spacing=16), 1),
+            row(None, leave, self._open),
+            spacing=12,
+            margins=(MARGIN, 16, MARGIN, 16),
+        )
+        self.setLayout(whole)
 
     # -- what is typed --------------------------------------------------------------------------------------------
 

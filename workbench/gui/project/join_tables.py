@@ -45,15 +45,9 @@ def read_second(path: str, join: Join | None, cancel: CancelToken) -> Second:
 def load_joined(
     opened: OpenTable, plan: DraftPlan, second: Second, persons: tuple[str, str], emit: Emit, cancel: CancelToken
 ) -> tuple[OpenTable, DraftPlan]:
-    """Return the open table with the columns of a second one, and its plan; runs in a worker.
+    """Return the open table joined (anew) with a second one, and the plan of both; runs in a worker.
 
-    Args:
-        opened: the table that is open; one that is joined already is joined anew.
-        plan: of the one, or of both.
-        second: whatever was guessed of its file is taken as confirmed.
-        persons: the column that identifies a person, of each table.
-        emit: receives progress.
-        cancel: checked between columns.
+    What was guessed of the second file is taken as confirmed; ``persons`` name the person's column of each table.
 
     Raises:
         InputError: the two cannot be joined.

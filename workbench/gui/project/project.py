@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -11,14 +12,16 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from workbench.data.databases.address import address_of, title_of
-from workbench.gui.project.project_file import SUFFIX, Planned
-from workbench.gui.project.project_tasks import Saved, SourceMissingError, open_as, open_project, save_project
+from workbench.gui.project.project_file import SUFFIX, Planned, project_text
+from workbench.gui.project.project_tasks import Saved, SourceMissingError, digest_of, open_as, open_project
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr
 from workbench.gui.widgets.dialogs import PROJECTS, ask_for_file, ask_where_to_save, choose
 from workbench.gui.widgets.stopping import Stop, ask_to_stop_all, is_costly
+from workbench.jobs import CancelToken, Emit, Job
+from workbench.params import ParameterError
 
 
 class Project(QObject):
@@ -26,6 +29,7 @@ class Project(QObject):
 
     Attributes:
         path: the file the project was saved into or opened from; ``None`` while it has none.
+        digest: SHA-256 of that file as this window last read or wrote it; empty while there is none.
 
     Signals:
         changed: the path or :attr:`unsaved` may differ.
@@ -43,7 +47,7 @@ class Project(QObject):
         self._session, self._jobs, self._window = session, jobs, window
         self._source = ""
         self._saved: Planned | None = Planned.of(self._session)
-        self._digest = ""
+        self.digest = ""
         self._next: Callable[[], object] | None = None
         self._agreed = Stop.NO
         session.table_changed.connect(self._table_changed)
@@ -161,26 +165,44 @@ class Project(QObject):
             self.save(lambda: then() if self._next is then else None)  # unless the person wanted another thing since
         return answer == "discard"
 
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the file as this window last read or wrote it; empty while there is none."""
-        return self._digest
-
     def restored(self, path: Path | None, digest: str) -> None:
         """Take the present plan for unsaved work on ``path``, left by a window that did not end well."""
-        self.path, self._saved, self._digest = path, None, digest
+        self.path, self._saved, self.digest = path, None, digest
         self.changed.emit()
 
     def _save_into(self, path: Path, then: Callable[[], object] | None) -> None:
-        def done(saved: Saved) -> None:
-            if self._session.open_data is saved.opened:
-                self._keep(path, saved)
+        """Write the file, so that it appears whole; of one that has by now another digest, ask what to do."""
+        opened, planned = self._session.open_data, Planned.of(self._session)
+        expected = self.digest if path == self.path else ""
+        assert opened is not None
+
+        def work(emit: Emit, cancel: CancelToken) -> str:
+            from workbench.release.atomic import write_output
+
+            if path.exists() and not opened.is_sample and Path(opened.source).exists() and path.samefile(opened.source):
+                what = (
+                    tr("the project would replace the images")
+                    if isinstance(opened, OpenImages)
+                    else tr("the project would replace the table")
+                )
+                raise ParameterError(what, str(path), tr("name another file"))
+            if expected and digest_of(path) not in ("", expected):
+                return ""
+            data = project_text(planned, path.parent).encode()
+            write_output(path, data)
+            return hashlib.sha256(data).hexdigest()
+
+        def apply(digest: str) -> None:
+            if not digest:
+                self._ask_to_replace(path, then)
+                return
+            if self._session.open_data is opened:
+                self._keep(path, Saved(opened, planned, digest))
             if then is not None:  # whatever was opened meanwhile: it asks again, where there is work to lose
                 then()
+            self._session.notify("info", tr("Saved {path}.", path=path))
 
-        expected = self._digest if path == self.path else ""
-        changed = partial(self._ask_to_replace, path, then)
-        save_project(self._session, self._jobs, path, done, expected=expected, changed=changed)
+        self._jobs.start(Job(tr("Saving"), work, about=path.name), key="save", on_result=apply)
 
     def _ask_to_replace(self, path: Path, then: Callable[[], object] | None) -> None:
         """Ask what to do about a file that somebody else has changed since it was read."""
@@ -198,7 +220,7 @@ class Project(QObject):
         if not answer or not self._still(opened):
             return
         if answer == "replace":
-            self._digest = ""
+            self.digest = ""
             self._save_into(path, then)
         elif answer == "as":
             self.save_as(then)
@@ -211,7 +233,7 @@ class Project(QObject):
         return False
 
     def _keep(self, path: Path, saved: Saved) -> None:
-        self.path, self._saved, self._digest = path, saved.planned, saved.digest
+        self.path, self._saved, self.digest = path, saved.planned, saved.digest
         self.kept.emit(str(path))
         self.changed.emit()
 
@@ -220,7 +242,7 @@ class Project(QObject):
         opened = self._session.open_data
         source = opened.source if opened is not None else ""
         if source != self._source or not source:
-            self.path, self._digest = None, ""
+            self.path, self.digest = None, ""
             self._saved = Planned.of(self._session)
         self._source = source
         self.changed.emit()

@@ -1,4 +1,4 @@
-"""Save and open a project, in workers."""
+"""Open a project, in a worker."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from workbench.data.databases.address import address_of
 from workbench.gui.project.join_tables import load_joined, read_second
 from workbench.gui.project.open_table import KEY, load, load_images
-from workbench.gui.project.project_file import Planned, project_text, read_project
+from workbench.gui.project.project_file import Planned, read_project
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter
@@ -19,7 +19,7 @@ from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr
 from workbench.gui.widgets.formatting import count
 from workbench.jobs import CancelToken, Emit, Job
-from workbench.params import InputError, ParameterError
+from workbench.params import InputError
 
 
 @dataclass(frozen=True)
@@ -58,61 +58,13 @@ class SourceMissingError(InputError):
 Missing = Callable[[SourceMissingError], None]
 
 
-def save_project(
-    session: Session,
-    jobs: JobCenter,
-    path: Path,
-    done: Callable[[Saved], None],
-    *,
-    expected: str = "",
-    changed: Callable[[], None] = lambda: None,
-) -> None:
-    """Write the project, so that it appears whole; ``done`` gets what was saved.
-
-    Args:
-        session: what is saved.
-        jobs: where it is written.
-        path: the file.
-        done: called with what was saved.
-        expected: the digest the file had when this window last read or wrote it; empty to replace whatever is there.
-        changed: called, with nothing written, where the file has another digest by now.
-    """
-    opened, planned = session.open_data, Planned.of(session)
-    assert opened is not None
-
-    def work(emit: Emit, cancel: CancelToken) -> str:
-        from workbench.release.atomic import write_output
-
-        if path.exists() and not opened.is_sample and Path(opened.source).exists() and path.samefile(opened.source):
-            what = (
-                tr("the project would replace the images")
-                if isinstance(opened, OpenImages)
-                else tr("the project would replace the table")
-            )
-            raise ParameterError(what, str(path), tr("name another file"))
-        if expected and _digest(path) not in ("", expected):
-            return ""
-        data = project_text(planned, path.parent).encode()
-        write_output(path, data)
-        return hashlib.sha256(data).hexdigest()
-
-    def apply(digest: str) -> None:
-        if digest:
-            done(Saved(opened, planned, digest))
-            session.notify("info", tr("Saved {path}.", path=path))
-        else:
-            changed()
-
-    jobs.start(Job(tr("Saving"), work, about=path.name), key="save", on_result=apply)
-
-
 def open_project(
     session: Session, jobs: JobCenter, path: Path, done: Callable[[Saved], None], missing: Missing
 ) -> None:
     """Open a project and its table or images; ``done`` is called with them once both are there."""
 
     def read() -> tuple[Planned, str]:
-        digest = _digest(path)  # first: a change between the two is noticed at the next save
+        digest = digest_of(path)  # first: a change between the two is noticed at the next save
         return read_project(path), digest
 
     open_as(session, jobs, path.name, read, done, missing)
@@ -126,15 +78,9 @@ def open_as(
     done: Callable[[Saved], None],
     missing: Missing,
 ) -> None:
-    """Open what a project says.
+    """Open what a project says; ``missing`` is called where its table or images are not there.
 
-    Args:
-        session: where it goes.
-        jobs: where it is read.
-        name: what a person calls the project.
-        read: gives the project and the digest of its file; runs in a worker.
-        done: called with what was opened.
-        missing: called where the table or the images of the project are not there.
+    ``read`` gives the project and the digest of its file; it runs in a worker.
     """
 
     def work(emit: Emit, cancel: CancelToken) -> tuple[OpenTable | OpenImages, DraftPlan, Planned, str]:
@@ -174,7 +120,7 @@ def open_as(
     jobs.start(Job(tr("Opening"), work, about=name), key=KEY, on_result=apply, on_failure=failed)
 
 
-def _digest(path: Path) -> str:
+def digest_of(path: Path) -> str:
     """Return the SHA-256 of a small file; empty where it is not there or cannot be read."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 KEY = "account"
 
 
-def read_account(session: Session, jobs: JobCenter, ledger: Path | None = None) -> None:
+def read_account(session: Session, jobs: JobCenter) -> None:
     """Bring the budget gauge up to date, after opening a table and after every charge."""
     opened = session.open_data
     if opened is None:
@@ -44,22 +44,19 @@ def read_account(session: Session, jobs: JobCenter, ledger: Path | None = None) 
         apply(AccountView(problem=problem, error=error if isinstance(error, WorkbenchError) else None))
 
     name = session.plan.account
-    job = Job(tr("Reading the ledger"), lambda emit, cancel: account_of(opened.table, ledger, name))
+    job = Job(tr("Reading the ledger"), lambda emit, cancel: account_of(opened.table, name))
     jobs.start(job, key=KEY, shown=False, on_result=apply, on_failure=failed)
 
 
-def account_of(table: Table, ledger: Path | None = None, name: str = "") -> AccountView:
+def account_of(table: Table, name: str = "") -> AccountView:
     """Return the account of ``table``; its marks are recorded, so that a later version of it is known.
 
-    Args:
-        table: the table that is open.
-        ledger: the ledger's file; ``None`` for the user's own.
-        name: the account that the plan states; it decides a doubt, which its first release records.
+    The account ``name`` that the plan states decides a doubt, which its first release records.
     """
     from workbench.release.ledger.ledger import Ledger
     from workbench.release.statements import seen_before
 
-    with Ledger.open(ledger) as book:
+    with Ledger.open() as book:
         identity = book.identify(table)
         named = book.accounts().named(name) if name else ""
         dataset = named if named in book.find(identity).doubts else book.enter(identity)
@@ -137,12 +134,12 @@ def read_models(
     jobs.start(job, key=f"models {key}", shown=False, on_result=show, on_failure=on_failure)
 
 
-def all_releases(ledger: Path | None = None) -> tuple[ReleasedStep, ...]:
+def all_releases() -> tuple[ReleasedStep, ...]:
     """Return every release and generalised table of every table, the newest first; none where there is no ledger."""
     from workbench.release.ledger.ledger import Ledger
     from workbench.release.ledger.records import COUNTED
 
-    with Ledger.read(ledger) as book:
+    with Ledger.read() as book:
         known = book.accounts()
         counted = [r for r in reversed(book.releases()) if r.status in COUNTED]
         found = [past for r in counted for past in _past_of([r], known.of(r.dataset))]
@@ -166,7 +163,7 @@ def _past(release: Release, dataset: str) -> ReleasedStep | None:
     output = Path(str(written))
     vouches = ("card", output / CARD) if model else ("certificate", certificate_path(output))
     files = (("model" if model else "file", output), vouches)
-    standing = files if all(_is_current(path) for _, path in files) else ()
+    standing = files if all(is_there(path) for _, path in files) else ()
     if model and not standing and not release.body.get("certificate"):
         return None
     return ReleasedStep(
@@ -191,7 +188,7 @@ def _generalised(noted: PublishedTable) -> ReleasedStep:
     output = Path(noted.output)
     files = (("file", output), ("certificate", certificate_path(output)))
     name, standing = noted.certificate[:16], False
-    if all(_is_current(path) for _, path in files):
+    if all(is_there(path) for _, path in files):
         try:
             document = read_document(files[1][1], GENERALISED_FORMAT)
         except WorkbenchError:  # another file has its name now
@@ -211,7 +208,8 @@ def _generalised(noted: PublishedTable) -> ReleasedStep:
     )
 
 
-def _is_current(path: Path) -> bool:
+def is_there(path: Path) -> bool:
+    """Return whether something is at ``path``, as far as that can be determined."""
     try:
         return path.exists()
     except OSError:  # a folder that may not be entered
@@ -220,43 +218,17 @@ def _is_current(path: Path) -> bool:
 
 def set_separate(session: Session, jobs: JobCenter, opened: OpenTable | OpenImages) -> None:
     """Record that the table is another one than the one whose version it was taken for; it has its own budget then."""
-
-    def work(emit: Emit, cancel: CancelToken) -> None:
-        from workbench.release.ledger.ledger import Ledger
-
-        with Ledger.open() as book:
-            book.separate(book.identify(opened.table))
-
-    def apply(_: None) -> None:
-        session.notify(
-            "info", tr("{title} has a budget of its own now; the ledger has recorded it.", title=opened.title)
-        )
-        read_account(session, jobs)
-
-    jobs.start(Job(tr("Separating two tables"), work), on_result=apply)
+    stated = tr("{title} has a budget of its own now; the ledger has recorded it.", title=opened.title)
+    title = tr("Separating two tables")
+    change_ledger(session, jobs, title, lambda book: book.separate(book.identify(opened.table)), stated)
 
 
 def name_account(session: Session, jobs: JobCenter, opened: OpenTable, name: str) -> None:
     """Give the account of the table a public name."""
-
-    def work(emit: Emit, cancel: CancelToken) -> None:
-        from workbench.release.ledger.ledger import Ledger
-
-        with Ledger.open() as book:
-            book.set_name(book.identify(opened.table), name)
-
-    def apply(_: None) -> None:
-        session.notify(
-            "info",
-            tr(
-                "The account of {title} is called {name} now; the ledger has recorded it.",
-                title=opened.title,
-                name=name,
-            ),
-        )
-        read_account(session, jobs)
-
-    jobs.start(Job(tr("Naming the account"), work), on_result=apply)
+    named = {"title": opened.title, "name": name}
+    stated = tr("The account of {title} is called {name} now; the ledger has recorded it.", **named)
+    title = tr("Naming the account")
+    change_ledger(session, jobs, title, lambda book: book.set_name(book.identify(opened.table), name), stated)
 
 
 def find_paused(session: Session, jobs: JobCenter, *, notify: bool = False) -> None:

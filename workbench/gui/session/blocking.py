@@ -40,34 +40,27 @@ class Refused:
     words: str
 
 
-class InvalidValues:
-    """Finds them, once for each column as it is declared: a list of values may be long, and edits are many."""
+_KNOWN: dict[str, tuple[DraftColumn, ColumnProfile, Refused | None]] = {}
+"""What was found of each column as it is declared: a list of values may be long, and edits are many."""
 
-    def __init__(self) -> None:
-        self._known: dict[str, tuple[DraftColumn, ColumnProfile, Refused | None]] = {}
 
-    def columns(self, opened: OpenTable | None, plan: DraftPlan) -> tuple[str, ...]:
-        """Return the names of the protected columns with a cell that is missing, unreadable or not listed.
+def refused_columns(opened: OpenTable | None, plan: DraftPlan) -> tuple[str, ...]:
+    """Return the names of the protected columns with a cell that is missing, unreadable or not listed.
 
-        Values outside bounds are not among them: they are moved to the nearest bound in any case.
-        """
-        if opened is None or plan.replaces_invalid:
-            return ()
-        return tuple(c.name for c in plan.protected if self._refused(c, opened.profiles.get(c.name)) is not None)
+    Values outside bounds are not among them: they are moved to the nearest bound in any case.
+    """
+    return tuple(c.name for c in plan.protected if why_refused(opened, plan, c) is not None)
 
-    def why(self, opened: OpenTable | None, plan: DraftPlan, name: str) -> Refused | None:
-        """Return what a release would refuse in a column; ``None`` where that is nothing."""
-        if opened is None or plan.replaces_invalid or not (column := plan.column(name)).protected:
-            return None
-        return self._refused(column, opened.profiles.get(name))
 
-    def _refused(self, column: DraftColumn, profile: ColumnProfile | None) -> Refused | None:
-        if profile is None:
-            return None
-        known = self._known.get(column.name)
-        if known is None or known[0] is not column or known[1] is not profile:
-            known = self._known[column.name] = column, profile, _refused(column, profile)
-        return known[2]
+def why_refused(opened: OpenTable | None, plan: DraftPlan, column: DraftColumn) -> Refused | None:
+    """Return what a release would refuse in a column; ``None`` where that is nothing."""
+    profile = opened.profiles.get(column.name) if opened is not None else None
+    if profile is None or plan.replaces_invalid or not column.protected:
+        return None
+    known = _KNOWN.get(column.name)
+    if known is None or known[0] is not column or known[1] is not profile:
+        known = _KNOWN[column.name] = column, profile, _refused(column, profile)
+    return known[2]
 
 
 def _refused(column: DraftColumn, profile: ColumnProfile) -> Refused | None:
@@ -109,10 +102,6 @@ def _refused(column: DraftColumn, profile: ColumnProfile) -> Refused | None:
     return Refused("domain", words)
 
 
-FOUND = InvalidValues()
-"""One for the whole window: the rail's dot, the foot and the line below the attributes ask the same."""
-
-
 FACT_WORDS = {
     "lower": tr_later("bounds"),
     "upper": tr_later("bounds"),
@@ -137,13 +126,13 @@ def in_need(opened: OpenTable | None, plan: DraftPlan, column: DraftColumn) -> b
     if column.action == "drop":
         return False
     blocked = bool(column.unfilled) or bool(column.problems()) or bool(column.unconfirmed)
-    return blocked or FOUND.why(opened, plan, column.name) is not None
+    return blocked or why_refused(opened, plan, column) is not None
 
 
 def blocks(opened: OpenTable, plan: DraftPlan) -> bool:
     """Return whether anything about the table or its columns blocks a release."""
     stated = bool(opened.table.doubts) or bool(plan.guesses()) or any(p.column for p in plan.problems())
-    return stated or bool(FOUND.columns(opened, plan))
+    return stated or bool(refused_columns(opened, plan))
 
 
 def needed_first(plan: DraftPlan) -> list[int]:

@@ -41,10 +41,6 @@ def in_step(before: DraftPlan, after: DraftPlan) -> DraftPlan:
     """Return ``after`` with the share that a first plan gives the target, where nobody has moved a share so far.
 
     A change of ε alone moves no share: a curve against ε is of one split.
-
-    Args:
-        before: the plan before an edit.
-        after: the plan after it; it stays as it is where a person has moved a share, or moves one by the edit.
     """
     if [*_asked(before)] == [*_asked(after)]:
         return after
@@ -94,10 +90,7 @@ def protect_changes(column: DraftColumn, guessed: str) -> dict[str, Any]:
 def answered(draft: DraftPlan, questions: Questions, kind_of: Callable[[str], str]) -> DraftPlan:
     """Return the plan that answers ``questions``: what is not needed is dropped, and ε is one that is offered.
 
-    Args:
-        draft: the plan.
-        questions: the answers.
-        kind_of: the kind that a column seems to have, by its name.
+    ``kind_of`` returns the kind that a column seems to have, by its name.
     """
     made = {}
     for name, now in changes(questions, draft.columns).items():

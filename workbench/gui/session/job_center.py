@@ -13,19 +13,7 @@ from workbench.gui.style.language import capital, tr, tr_sentence
 from workbench.jobs import Job, Run, start
 from workbench.jobs.log import log_trace
 from workbench.jobs.runner import MemorySampler
-from workbench.signals.events import (
-    AtStake,
-    Budget,
-    Cancelled,
-    Event,
-    Failed,
-    Finished,
-    Memory,
-    Metric,
-    Notice,
-    Progress,
-    Spread,
-)
+from workbench.signals.events import AtStake, Cancelled, Event, Failed, Finished, Progress
 
 POLL_MS = 40
 """25 looks a second, more than an eye follows."""
@@ -127,21 +115,8 @@ class JobHandle(QObject):
 
     def _send(self, event: Event) -> None:
         match event:
-            case Progress():
-                self.latest = event
-                self.progress.emit(event)
-            case Metric():
-                self.metric.emit(event)
-            case Spread():
-                self.spread.emit(event)
             case AtStake(epsilon):
                 self.at_stake = epsilon
-            case Budget():
-                self.budget.emit(event)
-            case Memory():
-                self.memory.emit(event)
-            case Notice():
-                self.notice.emit(event)
             case Finished(result):
                 self.end = event
                 self.finished.emit(result)
@@ -151,6 +126,10 @@ class JobHandle(QObject):
             case Cancelled():
                 self.end = event
                 self.cancelled.emit()
+            case _:  # what it says meanwhile has a signal of its own name
+                if isinstance(event, Progress):
+                    self.latest = event
+                getattr(self, type(event).__name__.lower()).emit(event)
 
 
 class JobCenter(QObject):
@@ -189,7 +168,7 @@ class JobCenter(QObject):
         *,
         key: str = "",
         shown: bool = True,
-        on_result: Callable[[Any], None] | None = None,
+        on_result: Callable[[Any], object] | None = None,
         on_failure: Callable[[BaseException], None] | None = None,
     ) -> JobHandle:
         """Start ``job``; its results come back on the GUI thread.

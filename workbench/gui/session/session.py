@@ -21,7 +21,7 @@ from workbench.gui.session.draft import DraftPlan, NetworkDraft
 from workbench.gui.session.draft_edits import answered, in_step
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.open_images import OpenImages, Stamp
-from workbench.gui.session.settings import Cluster, RecentFiles
+from workbench.gui.session.settings import Cluster, RecentFiles, Settings
 from workbench.gui.session.undo import PlanEdit
 from workbench.gui.style.language import tr, tr_number
 from workbench.params import WorkbenchError
@@ -124,10 +124,6 @@ class OpenTable:
         return self.source.startswith("sample:")
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
 @dataclass(frozen=True)
 class RunRecord:
     """One finished study or training run of this session.
@@ -147,7 +143,7 @@ class RunRecord:
     epsilon: Decimal | None
     result: Any = field(compare=False)
     source: str = ""
-    time: str = field(default_factory=_now, compare=False)
+    time: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"), compare=False)
     made_up: bool = False
 
 
@@ -155,12 +151,22 @@ class Session(QObject):
     """Everything the pages look at. Setters emit only when the value really changed.
 
     Attributes:
+        opened: the table that is open.
+        images: the set of images that is open; no table is open beside it.
+        plan: as it is.
+        chosen_way: the way to release that a person chose; empty where nobody did.
+        generalised: what a person set on the page Generalise; ``None`` where nothing differs from how it begins.
+        account: the ledger's view of the dataset that is open.
+        runs: the studies and training runs of this session, oldest first.
+        released: its releases, oldest first.
+        theme: the colours to draw in.
+        explained: the (ε, δ) that was asked about last.
         undo_stack: every edit of the plan; cleared when a table is opened or something is released.
         may_leave: asks the person whether unsaved work may go, where there is any, and returns whether to go on at
             once; it calls its argument later where the work is saved first. The window sets it.
         may_replace: asks the same where another table is to be opened, and first about trainings on this one, which
             end by it; its argument is whether the plan is kept. The window sets it.
-        recent: the files that were opened last; ``None`` outside a window.
+        recent: the files that were opened last.
         figures_agreed: the table or images of which the person agreed to see private figures.
         to_train: (model, ε) that Train is to offer.
         to_run: the values by name that Train is to put into the form of a network.
@@ -223,49 +229,39 @@ class Session(QObject):
         self._within_step = False
         self.may_leave: Callable[[Callable[[], object]], bool] = lambda then: True
         self.may_replace: Callable[[Callable[[], object], bool], bool] = lambda then, keeps_plan: True
-        self.recent: RecentFiles | None = None
+        self.recent = RecentFiles(Settings(), self)
         self.cluster = Cluster()
         self.figures_agreed: OpenTable | OpenImages | None = None
         self.network = NetworkDraft(self)
-        self._opened: OpenTable | None = None
-        self._images: OpenImages | None = None
-        self._plan = DraftPlan()
-        self._account = AccountView()
-        self._runs: tuple[RunRecord, ...] = ()
-        self._released: tuple[ReleasedStep, ...] = ()
-        self._theme = LIGHT
-        self._way = self._advised = ""
-        self._generalised: GeneraliseDraft | None = None
+        self.opened: OpenTable | None = None
+        self.images: OpenImages | None = None
+        self.plan = DraftPlan()
+        self.account = AccountView()
+        self.runs: tuple[RunRecord, ...] = ()
+        self.released: tuple[ReleasedStep, ...] = ()
+        self.theme = LIGHT
+        self.chosen_way = self._advised = ""
+        self.generalised: GeneraliseDraft | None = None
         self.release_wanted = False
         self.model_cost: tuple[Decimal, Decimal] | None = None
         self.to_train, self.to_run, self.to_draw, self.to_compare = (Offer(self) for _ in range(4))
         self.to_learn_from, self.to_estimate_from, self.to_attack = (Offer(self) for _ in range(3))
         self.held_out = self.part_of_open = self._rest_of_part = ""
         self.paused: tuple[Any, ...] = ()
-        self._explained: tuple[Decimal, Decimal] | None = None
+        self.explained: tuple[Decimal, Decimal] | None = None
         self.help_topic = ""
 
     # -- what is open ---------------------------------------------------------------------------------------------
 
     @property
-    def opened(self) -> OpenTable | None:
-        """The table that is open."""
-        return self._opened
-
-    @property
-    def images(self) -> OpenImages | None:
-        """The set of images that is open; no table is open beside it."""
-        return self._images
-
-    @property
     def open_data(self) -> OpenTable | OpenImages | None:
         """The table or the set of images that is open: what the account is of."""
-        return self._opened or self._images
+        return self.opened or self.images
 
     @property
     def folder(self) -> str:
         """The folder of the table's file, where every file is looked for first; empty where there is none."""
-        return "" if self._opened is None else self._opened.folder
+        return "" if self.opened is None else self.opened.folder
 
     def profile_of(self, name: str) -> ColumnProfile | None:
         """Return what a column of the open table looks like; ``None`` where there is no such column."""
@@ -285,23 +281,14 @@ class Session(QObject):
         generalised: GeneraliseDraft | None = None,
         held_out: str = "",
     ) -> None:
-        """Replace the table or images and the plans, or close them; what belonged to the former ones goes.
-
-        Args:
-            opened: the table or the images.
-            plan: of the table.
-            network: the training that is planned for images.
-            way: to release, as it was chosen before; empty where none was.
-            generalised: what was set on the page Generalise.
-            held_out: the file of the rows that were held out of it; empty for none.
-        """
-        self._opened = opened if isinstance(opened, OpenTable) else None
-        self._images = opened if isinstance(opened, OpenImages) else None
-        self._plan = plan
+        """Replace the table or images and what was planned of them, or close them; what belonged to the former goes."""
+        self.opened = opened if isinstance(opened, OpenTable) else None
+        self.images = opened if isinstance(opened, OpenImages) else None
+        self.plan = plan
         self.network.set(network)
-        self._account = AccountView()
-        self._runs, self._released = (), ()
-        self._way, self._advised, self._generalised = way, "", generalised
+        self.account = AccountView()
+        self.runs, self.released = (), ()
+        self.chosen_way, self._advised, self.generalised = way, "", generalised
         self.release_wanted, self.model_cost = False, None
         for offer in self.findChildren(Offer):
             offer.value = None
@@ -313,23 +300,16 @@ class Session(QObject):
         self.released_changed.emit()
 
     def swap(self, text: str, opened: OpenTable, plan: DraftPlan, then: Callable[[], object]) -> None:
-        """Take the open table with other columns, and a plan of them, as one step that can be undone.
-
-        Args:
-            text: what the person did, for the Edit menu.
-            opened: the table.
-            plan: of its columns.
-            then: called whenever the one or the other is shown.
-        """
+        """Take the open table with other columns and a plan, as one step; ``then`` follows whenever either is shown."""
 
         def show(pair: tuple[OpenTable, DraftPlan]) -> None:
-            self._opened, self._plan = pair  # whoever follows one of the signals looks at both
+            self.opened, self.plan = pair  # whoever follows one of the signals looks at both
             for signal in (self.table_changed, self.plan_changed, self.questions_changed):
                 signal.emit()
             then()
 
-        assert self._opened is not None
-        self.undo_stack.push(PlanEdit(text, (self._opened, self._plan), (opened, plan), show))
+        assert self.opened is not None
+        self.undo_stack.push(PlanEdit(text, (self.opened, self.plan), (opened, plan), show))
 
     def open_part(self, path: Path, rest: Path) -> None:
         """Open a file of some rows of the open table in its place; the plan stays, and ``rest`` was held out of it."""
@@ -343,42 +323,27 @@ class Session(QObject):
     # -- the plan -------------------------------------------------------------------------------------------------
 
     @property
-    def plan(self) -> DraftPlan:
-        """The plan as it is."""
-        return self._plan
-
-    @property
     def questions(self) -> Questions:
         """Who gets the release, which columns they need and what they will ask of it, as the plan has it."""
-        return self._plan.questions
+        return self.plan.questions
 
     @property
     def way(self) -> str:
         """The way to release: the one that is chosen, else the one that is advised, or that suits the questions."""
-        return self._way or self._advised or self.questions.way
-
-    @property
-    def chosen_way(self) -> str:
-        """The way that a person chose; empty where nobody did."""
-        return self._way
+        return self.chosen_way or self._advised or self.questions.way
 
     def choose_way(self, name: str) -> None:
         """Choose a way to release: ``rows``, ``synthetic``, ``statistics``, ``model`` or the name of a kind."""
-        before, self._way = self.way, name
+        before, self.chosen_way = self.way, name
         if self.way != before:
             self.way_changed.emit()
 
-    @property
-    def generalised(self) -> GeneraliseDraft | None:
-        """What a person set on the page Generalise; ``None`` where nothing differs from how it begins."""
-        return self._generalised
-
     def draft_generalise(self, draft: GeneraliseDraft | None, text: str = "", merge: str = "") -> None:
         """Keep what is set on the page Generalise; where ``text`` names it, as a step that can be undone."""
-        if text and draft != self._generalised:
-            self.undo_stack.push(PlanEdit(text, self._generalised, draft, self.draft_generalise, merge))
+        if text and draft != self.generalised:
+            self.undo_stack.push(PlanEdit(text, self.generalised, draft, self.draft_generalise, merge))
             return
-        before, self._generalised = self._generalised, draft
+        before, self.generalised = self.generalised, draft
         if draft != before:
             self.generalise_changed.emit()
 
@@ -401,60 +366,53 @@ class Session(QObject):
             text: what the person did, for the Edit menu.
             changes: attributes of :class:`Questions`.
         """
-        self.edit(text, answered(self._plan, replace(self.questions, **changes), self.kind_of))
+        self.edit(text, answered(self.plan, replace(self.questions, **changes), self.kind_of))
 
     def edit(self, text: str, plan: DraftPlan, merge: str = "") -> None:
-        """Make ``plan`` the plan, as one step that can be undone.
+        """Make ``plan`` the plan, as one step that can be undone and that the Edit menu calls ``text``.
 
-        Args:
-            text: what the person did, for the Edit menu ("change the bounds of age").
-            plan: the plan after it.
-            merge: steps in a row with the same non-empty key become one (a slider that is dragged).
+        Steps in a row with the same non-empty ``merge`` become one (a slider that is dragged).
         """
-        plan = in_step(self._plan, plan)
+        plan = in_step(self.plan, plan)
         if self._within_step:
-            self._plan = plan
-        elif plan != self._plan:
-            self.undo_stack.push(PlanEdit(text, self._plan, plan, self._show_plan, merge))
+            self.plan = plan
+        elif plan != self.plan:
+            self.undo_stack.push(PlanEdit(text, self.plan, plan, self._show_plan, merge))
 
     @contextmanager
     def one_step(self, text: str) -> Iterator[None]:
-        """Take all edits of a block as one step that can be undone; where an error ends it, none of them.
-
-        Args:
-            text: what the person did, for the Edit menu.
-        """
-        before, self._within_step = self._plan, True
+        """Take all edits of a block as one step that can be undone; where an error ends it, none of them."""
+        before, self._within_step = self.plan, True
         try:
             yield
         finally:
-            after, self._plan, self._within_step = self._plan, before, False
+            after, self.plan, self._within_step = self.plan, before, False
         self.edit(text, after)
 
     def edit_column(self, name: str, text: str, merge: str = "", **changes: Any) -> None:
         """Change attributes of one column, as one step that can be undone."""
-        self.edit(text, self._plan.with_column(name, **changes), merge)
+        self.edit(text, self.plan.with_column(name, **changes), merge)
 
     def set_epsilon(self, epsilon: Decimal) -> None:
         """Change the plan's ε; a drag is one step."""
         self.edit(
             tr("set ε to {epsilon}", epsilon=tr_number(epsilon.normalize(), "f")),
-            self._plan.with_(epsilon=epsilon),
+            self.plan.with_(epsilon=epsilon),
             "epsilon",
         )
 
     @property
     def target(self) -> str | None:
         """The column to predict."""
-        return self._plan.target
+        return self.plan.target
 
     def set_target(self, name: str | None) -> None:
         """Choose the column to predict."""
-        self.edit(tr("predict {column}", column=name) if name else tr("predict nothing"), self._plan.with_target(name))
+        self.edit(tr("predict {column}", column=name) if name else tr("predict nothing"), self.plan.with_target(name))
 
     def _show_plan(self, plan: DraftPlan) -> None:
-        if plan != self._plan:
-            before, self._plan = self._plan.questions, plan
+        if plan != self.plan:
+            before, self.plan = self.plan.questions, plan
             self.plan_changed.emit()
             if plan.questions != before:
                 self.questions_changed.emit()
@@ -467,23 +425,13 @@ class Session(QObject):
 
     # -- what the engines said ------------------------------------------------------------------------------------
 
-    @property
-    def account(self) -> AccountView:
-        """The ledger's view of the dataset that is open."""
-        return self._account
-
     def set_account(self, account: AccountView) -> None:
         """Take what a job has read from the ledger."""
-        if account != self._account:
-            self._account = account
-            if account.name and not self._plan.account:  # what is charged to a named account must state its name
-                self._show_plan(self._plan.with_(account=account.name))
+        if account != self.account:
+            self.account = account
+            if account.name and not self.plan.account:  # what is charged to a named account must state its name
+                self._show_plan(self.plan.with_(account=account.name))
             self.account_changed.emit()
-
-    @property
-    def runs(self) -> tuple[RunRecord, ...]:
-        """The studies and training runs of this session, oldest first."""
-        return self._runs
 
     def set_paused(self, found: tuple[Any, ...]) -> None:
         """Set the interrupted trainings of the table that can go on, newest first."""
@@ -499,42 +447,32 @@ class Session(QObject):
 
     def add_run(self, run: RunRecord) -> None:
         """Keep a finished run."""
-        self._runs = (*self._runs, run)
+        self.runs = (*self.runs, run)
         self.runs_changed.emit()
-
-    @property
-    def released(self) -> tuple[ReleasedStep, ...]:
-        """The releases of this session, oldest first."""
-        return self._released
 
     def has_released(self, plan: DraftPlan) -> bool:
         """Whether a table of noisy rows was released by exactly this plan in this session, whatever it is to answer."""
-        rows = [step.plan for step in self._released if not step.model and not step.central]
+        rows = [step.plan for step in self.released if not step.model and not step.central]
         return any(released.with_(asked=plan.asked) == plan for released in rows)
 
     def newest_release(self, kind: str) -> ReleasedStep | None:
         """Return the newest central release of a kind from the open table, also of an earlier session."""
-        own = [step for step in self._released if step.central == kind]
-        past = [step for step in self._account.past if step.central == kind and step.files and self._opened is not None]
+        own = [step for step in self.released if step.central == kind]
+        past = [step for step in self.account.past if step.central == kind and step.files and self.opened is not None]
         return next(reversed(own or past), None)
 
     def add_release(self, step: ReleasedStep) -> None:
         """Keep a release; what led to it can no longer be undone."""
-        self._released = (*self._released, step)
+        self.released = (*self.released, step)
         self.undo_stack.clear()
         self.released_changed.emit()
 
     # -- the person -----------------------------------------------------------------------------------------------
 
-    @property
-    def theme(self) -> Theme:
-        """The colours to draw in."""
-        return self._theme
-
     def set_theme(self, theme: Theme) -> None:
         """Change the colours."""
-        if theme != self._theme:
-            self._theme = theme
+        if theme != self.theme:
+            self.theme = theme
             self.theme_changed.emit()
 
     def notify(self, level: Level, text: str) -> None:
@@ -563,10 +501,5 @@ class Session(QObject):
 
     def explain(self, epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> None:
         """Show what ``epsilon`` means, of whole rows or of the attribute ``about``."""
-        self._explained = epsilon, delta
+        self.explained = epsilon, delta
         self.explain_asked.emit(epsilon, delta, about)
-
-    @property
-    def explained(self) -> tuple[Decimal, Decimal] | None:
-        """The (ε, δ) that was asked about last."""
-        return self._explained

@@ -52,16 +52,7 @@ class FormSteps:
         title: Callable[[Any], str],
         written: Callable[[Any], bool],
     ) -> None:
-        """Watch a form.
-
-        Args:
-            stack: where the steps go.
-            name: of the form.
-            state: returns what is chosen and written in it, by field.
-            show: shows what ``state`` returned.
-            title: returns what a person calls a field, where undo names it.
-            written: whether a field is typed into: a word is one step, not each of its letters.
-        """
+        """Watch the form ``name``; in a field that is ``written``, a word is one step, not each of its letters."""
         self._stack, self._name, self._state, self._show = stack, name, state, show
         self._title, self._written = title, written
         self._former: Mapping[Any, Any] = {}

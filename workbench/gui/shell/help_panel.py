@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QWidget
 
 from workbench.gui.pages.base import Page
 from workbench.gui.style.language import tr, tr_later
@@ -32,10 +31,7 @@ class HelpPanel(Card):
         self.setAccessibleName(tr("Help"))
         self._title = Elided("", "heading")
         close = button(tr("Close"), "help_close", "link", tip=tr("Close this help (Esc)"), press=self.hide)
-        head = QWidget()
-        line = row(close)
-        line.insertWidget(0, self._title, 1)
-        head.setLayout(line)
+        head = panel(row((self._title, 1), close))
         self._what = label("", wrap=True, name="help_what")
         self._how = label("", wrap=True, name="help_how")
         self._everywhere = label(tr(EVERYWHERE), "muted", wrap=True)
@@ -137,10 +133,7 @@ class TourPanel(Card):
         self._at = 0
         self._title = Elided("", "heading")
         self._count = label("", "muted", name="tour_count")
-        head = QWidget()
-        line = row(self._count)
-        line.insertWidget(0, self._title, 1)
-        head.setLayout(line)
+        head = panel(row((self._title, 1), self._count))
         self._text = label("", wrap=True, name="tour_text")
         self._next = button(tr("Next"), "tour_next", "primary", press=lambda: self._show(self._at + 1))
         leave = button(tr("Leave"), "tour_leave", tip=tr("Leave the tour; Help → Take the Tour shows it again"))

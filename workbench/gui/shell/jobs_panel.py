@@ -10,12 +10,12 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QProgressBar, QScrollArea, QSizePolicy, QStatusBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QProgressBar, QScrollArea, QSizePolicy, QStatusBar, QWidget
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import capital, tr, tr_later, tr_number, tr_sentence
-from workbench.gui.widgets.basic import Elided, button, label, look, row, stack
+from workbench.gui.widgets.basic import Elided, button, label, look, panel, row, stack
 from workbench.gui.widgets.formatting import time_left
 from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.signals.events import Cancelled, Failed, Finished, Progress
@@ -119,22 +119,17 @@ class JobsPanel(QScrollArea):
     """Lists the jobs that take a while; where there is no room for all, one is seen and the rest scrolled to."""
 
     def __init__(self, jobs: JobCenter, has_cancel: Callable[[JobHandle], bool], keys_to: Callable[[], object]) -> None:
-        """Make the panel.
+        """Make the panel; where the page in sight ``has_cancel`` for a job, its line has none.
 
-        Args:
-            jobs: what is listed.
-            has_cancel: whether the page in sight has a Cancel of its own for a job: two would be one too many.
-            keys_to: gives the keyboard to the page; called when a button that had it goes or greys.
+        ``keys_to`` gives the keyboard to the page; called when a button that had it goes or greys.
         """
         super().__init__()
         self.setObjectName("jobs_panel")
         self.setAccessibleName(tr("Running jobs"))
         self._has_cancel, self._keys_to = has_cancel, keys_to
         self._lines: dict[JobHandle, JobLine] = {}
-        self._inner = look(QWidget(), "clear")
-        self._layout = QVBoxLayout(self._inner)
-        self._layout.setContentsMargins(0, 0, 0, 8)
-        self._layout.setSpacing(4)
+        self._layout = stack(spacing=4, margins=(0, 0, 0, 8))
+        self._inner = look(panel(self._layout), "clear")
         self.setWidget(self._inner)
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -237,14 +232,9 @@ class Banner(QWidget):
         self._more.hide()
         close = button(tr("Close"), "banner_close", "link", tip=tr("Close this message (Esc)"))
         close.clicked.connect(lambda: self.closed.emit())
-        inner = row(self._sign, spacing=10, margins=(12, 0, 12, 0))
+        inner = row(self._sign, (self._text, 1), self._more, close, spacing=10, margins=(12, 0, 12, 0))
         self._frame.setLayout(inner)
-        inner.addWidget(self._text, 1)
-        inner.addWidget(self._more)
-        inner.addWidget(close)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 1, 0, 1)
-        layout.addWidget(self._frame)
+        self.setLayout(stack(self._frame, margins=(0, 1, 0, 1)))
         self.hide()
 
     @property

@@ -19,7 +19,7 @@ from PySide6.QtGui import (
     QPen,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QMainWindow, QScrollArea, QStackedWidget, QStatusBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMainWindow, QScrollArea, QStackedWidget, QStatusBar, QWidget
 
 from workbench.data.databases.address import PASSWORD_NEEDED
 from workbench.gui.gauges.budget import BudgetGauge
@@ -32,14 +32,13 @@ from workbench.gui.project.project import Project
 from workbench.gui.session.account_task import find_paused
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.session.settings import RecentFiles, Settings
+from workbench.gui.session.settings import Settings
 from workbench.gui.shell.help_panel import HelpPanel, TourPanel
 from workbench.gui.shell.jobs_panel import Banner, JobsPanel, Messages
-from workbench.gui.shell.menus import TEXT_SIZE, Menus
 from workbench.gui.shell.rail import Rail, Tabs
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.theme import ThemeSwitch
-from workbench.gui.widgets.basic import look, row, stack
+from workbench.gui.widgets.basic import panel, row, scrolled, stack
 from workbench.gui.widgets.explain import ExplainPanel
 from workbench.gui.widgets.stopping import Stop, ask_to_stop, ask_to_stop_all
 from workbench.params import WorkbenchError
@@ -187,6 +186,9 @@ SIZE = (1280, 800)
 GAUGES_WIDTH, GAUGES_WIDEST = 256, 340
 NARROW = 1080
 """Below this width, at the usual size of text, the gauges are below the rooms."""
+TEXT_SIZE = "text_size"
+"""Where the settings keep the size of text."""
+
 TOUR = "tour"
 """Where the settings keep whether the tour was seen."""
 FIRST_TOUR = True
@@ -204,7 +206,7 @@ class MainWindow(QMainWindow):
         project: where the plan is saved, and whether it differs from its file.
         rail: the list of pages.
         gauges: the panels on the right.
-        quiet: fires in a moment in which nobody waits for the window; stopped when it closes.
+        menus: what its menus do; :class:`workbench.gui.shell.menus.Menus` sets it.
     """
 
     def __init__(self, pages: Sequence[Page]) -> None:
@@ -214,9 +216,7 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self.session = Session(self)
         self.jobs = JobCenter(self)
-        self.quiet = QTimer(self, singleShot=True)
         self.settings = Settings()
-        self.session.recent = RecentFiles(self.settings, self)
         self.session.cluster = self.settings.cluster
         self.project = Project(self.session, self.jobs, self)
         self.autosave = Autosave(self.session, self.jobs, self.project)
@@ -249,7 +249,7 @@ class MainWindow(QMainWindow):
         self.gauges = self._gauge_column()
         self.jobs_panel = JobsPanel(self.jobs, lambda job: job is self.page.job, lambda: self.page.take_keys())
         self._arrange()
-        self.menus = Menus(self, self)
+        self.menus: object = None
         self.session.page_asked.connect(self.show_page)
         self.jobs.noticed.connect(self.messages.notify)
         self.jobs.failed.connect(self.session.report)
@@ -346,33 +346,16 @@ class MainWindow(QMainWindow):
     # -- arrangement ----------------------------------------------------------------------------------------------
 
     def _gauge_column(self) -> QScrollArea:
-        column = look(QWidget(), "clear")
-        self._gauge_layout = layout = QVBoxLayout(column)
-        layout.setSpacing(8)
-        layout.addWidget(self.budget_gauge)
-        layout.addWidget(self.explain_panel)
-        layout.addWidget(self.help_panel)
-        layout.addWidget(self.tour)
-        layout.addWidget(self.memory_gauge)
-        layout.addStretch(1)
-        area = QScrollArea()
-        area.setObjectName("gauges")
-        area.setWidget(column)
-        area.setWidgetResizable(True)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        return area
+        panels = self.budget_gauge, self.explain_panel, self.help_panel, self.tour, self.memory_gauge
+        self._gauge_layout = stack(*panels, None)
+        return scrolled(self._gauge_layout, "gauges")
 
     def _arrange(self) -> None:
         centre = stack(self.restore_panel, self.missing_panel, (self._stack, 1), spacing=0)
         self._below: bool | None = None  # whether the gauges are below the rooms
         self._upper = upper = row((centre, 1), spacing=0)
         self.rail.add_below(self.jobs_panel)
-        whole = QWidget()
-        layout = row(self.rail, spacing=0)
-        whole.setLayout(layout)
-        layout.addLayout(upper, 1)
-        self.setCentralWidget(whole)
+        self.setCentralWidget(panel(row(self.rail, (upper, 1), spacing=0)))
 
     def _restore(self) -> None:
         self.resize(*SIZE)
@@ -383,7 +366,7 @@ class MainWindow(QMainWindow):
 
     def _remember_table(self) -> None:
         opened = self.session.open_data
-        if opened is not None and not opened.is_sample and self.session.recent is not None:
+        if opened is not None and not opened.is_sample:
             self.session.recent.add(opened.source)
 
     def _retitle(self) -> None:
@@ -426,9 +409,6 @@ class MainWindow(QMainWindow):
 
     def escape(self) -> None:
         """Do what Esc asks for: leave what the page has open, else the banner, else cancel the newest job."""
-        if self.menus.palette.isVisible():
-            self.menus.palette.close_quietly()
-            return
         if self.page.escape():
             return
         if self.explain_panel.isVisible() or self.help_panel.isVisible():
@@ -481,7 +461,6 @@ class MainWindow(QMainWindow):
         self.settings.save("gauges", "shown" if self.gauges.isVisibleTo(self) else "hidden")
         self.settings.sync()
         self.jobs.shut_down(0.0)
-        self.quiet.stop()
         self.messages.stop()
         event.accept()
 

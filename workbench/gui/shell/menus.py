@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Protocol
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt
 from PySide6.QtGui import QAction, QActionGroup, QKeyEvent, QKeySequence
@@ -15,31 +14,24 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QListWidget,
     QListWidgetItem,
-    QMainWindow,
     QMenu,
-    QScrollArea,
     QWidget,
 )
 
 import workbench
 from workbench.data.samples.sample_tables import SAMPLES
-from workbench.gui.pages.base import ROOMS, PageFrame
+from workbench.gui.pages.base import ROOMS
 from workbench.gui.project.open_table import open_images, open_table
-from workbench.gui.project.project import Project
 from workbench.gui.session.draft import DraftPlan
-from workbench.gui.session.job_center import JobCenter
-from workbench.gui.session.session import Session
-from workbench.gui.session.settings import Cluster, Settings
-from workbench.gui.shell.help_panel import HelpPanel, TourPanel
-from workbench.gui.shell.jobs_panel import Messages
+from workbench.gui.session.settings import Cluster
+from workbench.gui.shell.main_window import TEXT_SIZE, MainWindow
 from workbench.gui.shell.preferences import PreferencesDialog
-from workbench.gui.shell.rail import Rail
 from workbench.gui.shell.retranslate import retranslate
 from workbench.gui.style.language import LANGUAGES, SYSTEM, best, set_language, tr, tr_later, tr_sentence
-from workbench.gui.style.theme import MODES, ThemeSwitch
+from workbench.gui.style.theme import MODES
 from workbench.gui.widgets.basic import look, named, stack
 from workbench.gui.widgets.dialogs import FOLDER_OF_IMAGES, ask_for_data, ask_for_folder
-from workbench.gui.widgets.explain import ExplainPanel, asked_at, of_plan
+from workbench.gui.widgets.explain import asked_at, of_plan
 
 SIZE = (460, 360)
 TOP = 64
@@ -71,9 +63,7 @@ class CommandPalette(QFrame):
         self._search.setPlaceholderText(tr("Type a command or a page"))
         self._list = named(QListWidget(), "palette_list", tr("Commands that match"))
         self._list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        layout = stack(self._search, margins=(12, 12, 12, 12))
-        self.setLayout(layout)
-        layout.addWidget(self._list, 1)
+        self.setLayout(stack(self._search, (self._list, 1), margins=(12, 12, 12, 12)))
         self._search.textChanged.connect(self._narrow)
         self._search.installEventFilter(self)
         self._list.itemClicked.connect(self._do)
@@ -134,9 +124,6 @@ class CommandPalette(QFrame):
 STEP = 10
 """Percent by which text grows or shrinks at a time."""
 
-TEXT_SIZE = "text_size"
-"""Where the settings keep the size of text."""
-
 ABOUT = (
     tr_later(
         "It releases tables and models with a stated, accounted privacy guarantee. What you open "
@@ -146,47 +133,6 @@ ABOUT = (
 )
 
 
-class Shell(Protocol):
-    """What the menus need of the window that they belong to."""
-
-    session: Session
-    jobs: JobCenter
-    project: Project
-    settings: Settings
-    theme: ThemeSwitch
-    rail: Rail
-    messages: Messages
-    gauges: QScrollArea
-    explain_panel: ExplainPanel
-    help_panel: HelpPanel
-    tour: TourPanel
-
-    @property
-    def page(self) -> PageFrame:
-        """The page that is shown."""
-
-    def open(self, source: str) -> None:
-        """Open a table or a project."""
-
-    def ask_for_database(self) -> None:
-        """Ask which table of a database to open."""
-
-    def show_page(self, name: str) -> None:
-        """Show the page called ``name``."""
-
-    def show_room(self, name: str) -> None:
-        """Show the room called ``name``."""
-
-    def next_tab(self, step: int) -> None:
-        """Show the tab ``step`` places further in the room."""
-
-    def run_page(self) -> None:
-        """Do what Ctrl+Return asks for."""
-
-    def escape(self) -> None:
-        """Do what Esc asks for."""
-
-
 class Menus:
     """Builds File, Edit, View and Help of a window.
 
@@ -194,9 +140,9 @@ class Menus:
         actions: every action by its object name.
     """
 
-    def __init__(self, window: QMainWindow, shell: Shell) -> None:
+    def __init__(self, window: MainWindow) -> None:
         self._window = window
-        self._shell = shell
+        window.menus = self
         self.actions: dict[str, QAction] = {}
         self._recent = QMenu(tr("Open &Recent"), window)
         self._recent.setObjectName("menu_recent")
@@ -210,19 +156,19 @@ class Menus:
     def _file(self) -> None:
         menu = self._window.menuBar().addMenu(tr("&File"))
         self._add(menu, "open", tr("&Open Table or Images…"), self.ask_for_table, QKeySequence.StandardKey.Open)
-        self._add(menu, "open_database", tr("Open from a &Database…"), self._shell.ask_for_database)
+        self._add(menu, "open_database", tr("Open from a &Database…"), self._window.ask_for_database)
         self._add(menu, "open_image_folder", tr("Open &Folder of Images…"), self._ask_for_folder)
         menu.addMenu(self._recent)
         samples = menu.addMenu(tr("&Samples"))
         for sample in SAMPLES:
             title = tr_sentence(sample.name.replace("-", " ").capitalize())
-            done = partial(self._shell.open, f"sample:{sample.name}")
+            done = partial(self._window.open, f"sample:{sample.name}")
             self._add(samples, f"sample_{sample.name}", title, done).setToolTip(tr_sentence(sample.help))
         samples.setToolTipsVisible(True)
         self._add(menu, "reload", tr("&Reload"), self._reload, QKeySequence.StandardKey.Refresh)
         self._add(menu, "close_table", tr("&Close Table"), self._close, QKeySequence("Ctrl+W"))
         menu.addSeparator()
-        project = self._shell.project
+        project = self._window.project
         self._add(menu, "open_project", tr("Open &Project…"), project.ask_and_open, QKeySequence("Ctrl+Shift+O"))
         self._add(menu, "save", tr("&Save Project"), project.save, QKeySequence.StandardKey.Save)
         self._add(menu, "save_as", tr("Save Project &As…"), project.save_as, QKeySequence("Ctrl+Shift+S"))
@@ -233,7 +179,7 @@ class Menus:
 
     def _edit(self) -> None:
         menu = self._window.menuBar().addMenu(tr("&Edit"))
-        stack = self._shell.session.undo_stack
+        stack = self._window.session.undo_stack
         for name, action, key in (
             ("undo", stack.createUndoAction(self._window, tr("&Undo")), "Ctrl+Z"),
             ("redo", stack.createRedoAction(self._window, tr("&Redo")), "Ctrl+Shift+Z"),
@@ -243,13 +189,12 @@ class Menus:
             menu.addAction(action)
             self.actions[name] = action
         # What the status bar says of an edit must not outlast it.
-        self.actions["undo"].triggered.connect(lambda: self._shell.messages.report_step(tr("Undone"), stack.redoText()))
-        self.actions["redo"].triggered.connect(
-            lambda: self._shell.messages.report_step(tr("Done again"), stack.undoText())
-        )
+        say = self._window.messages.report_step
+        self.actions["undo"].triggered.connect(lambda: say(tr("Undone"), stack.redoText()))
+        self.actions["redo"].triggered.connect(lambda: say(tr("Done again"), stack.undoText()))
         menu.addSeparator()
-        self._add(menu, "run", tr("Run This &Page"), self._shell.run_page, QKeySequence("Ctrl+Return"))
-        self._add(menu, "cancel", tr("&Cancel"), self._shell.escape, QKeySequence("Esc"))
+        self._add(menu, "run", tr("Run This &Page"), self._window.run_page, QKeySequence("Ctrl+Return"))
+        self._add(menu, "cancel", tr("&Cancel"), self._escape, QKeySequence("Esc"))
         menu.addSeparator()
         self._add(menu, "palette", tr("&Find a Command…"), self.palette.open, QKeySequence("Ctrl+K"))
 
@@ -257,18 +202,18 @@ class Menus:
         menu = self._window.menuBar().addMenu(tr("&View"))
         for number, room in enumerate(ROOMS, start=1):
             key = QKeySequence(f"Ctrl+{number}")
-            self._add(menu, f"room_{room.name}", tr(room.title), partial(self._shell.show_room, room.name), key)
-        self._add(menu, "next_tab", tr("Next Tab"), partial(self._shell.next_tab, 1), QKeySequence("Ctrl+PgDown"))
-        self._add(menu, "former_tab", tr("Previous Tab"), partial(self._shell.next_tab, -1), QKeySequence("Ctrl+PgUp"))
+            self._add(menu, f"room_{room.name}", tr(room.title), partial(self._window.show_room, room.name), key)
+        self._add(menu, "next_tab", tr("Next Tab"), partial(self._window.next_tab, 1), QKeySequence("Ctrl+PgDown"))
+        self._add(menu, "former_tab", tr("Previous Tab"), partial(self._window.next_tab, -1), QKeySequence("Ctrl+PgUp"))
         tabs = menu.addMenu(tr("All &Tabs"))
         rooms = {room.name: tr(room.title) for room in ROOMS}
-        for name, page in self._shell.rail.pages.items():
+        for name, page in self._window.rail.pages.items():
             title = f"{rooms[page.room]}: {tr(page.title)}"
-            self._add(tabs, f"page_{name}", title, partial(self._shell.show_page, name)).setWhatsThis(page.known_as)
+            self._add(tabs, f"page_{name}", title, partial(self._window.show_page, name)).setWhatsThis(page.known_as)
         menu.addSeparator()
         gauges = self._add(menu, "gauges", tr("&Gauges"), self._toggle_gauges, QKeySequence("F9"))
         gauges.setCheckable(True)
-        gauges.setChecked(self._shell.settings.load("gauges") != "hidden")
+        gauges.setChecked(self._window.settings.load("gauges") != "hidden")
         menu.addSeparator()
         self._add(menu, "text_larger", tr("&Larger Text"), lambda: self._scale(self._size() + STEP), "Ctrl++")
         self._add(menu, "text_smaller", tr("&Smaller Text"), lambda: self._scale(self._size() - STEP), "Ctrl+-")
@@ -279,10 +224,10 @@ class Menus:
         for mode, title in MODES.items():
             action = self._add(themes, f"theme_{mode}", tr(title), partial(self._choose_theme, mode))
             action.setCheckable(True)
-            action.setChecked(mode == self._shell.theme.mode)
+            action.setChecked(mode == self._window.theme.mode)
             group.addAction(action)
         languages = menu.addMenu(tr("&Language"))
-        chosen, group = self._shell.settings.language, QActionGroup(self._window)
+        chosen, group = self._window.settings.language, QActionGroup(self._window)
         for code, title in ((SYSTEM, tr_later("System")), *LANGUAGES.items()):
             action = self._add(languages, f"language_{code}", tr(title), partial(self._choose_language, code))
             action.setCheckable(True)
@@ -293,17 +238,17 @@ class Menus:
         menu = self._window.menuBar().addMenu(tr("&Help"))
         self._add(menu, "help", tr("&Help"), self._show_help, QKeySequence.StandardKey.HelpContents)
         self._add(menu, "page_help", tr("About This &Page"), self._show_page_help, QKeySequence("Shift+F1"))
-        self._add(menu, "topics", tr("&Search the Help…"), lambda: self._shell.session.ask_for_help("window"))
+        self._add(menu, "topics", tr("&Search the Help…"), lambda: self._window.session.ask_for_help("window"))
         self._add(menu, "explain", tr("What Does &ε Mean?"), self._explain, QKeySequence("Ctrl+E"))
-        self._add(menu, "glossary", tr("&Glossary"), lambda: self._shell.session.ask_for_help("glossary"))
+        self._add(menu, "glossary", tr("&Glossary"), lambda: self._window.session.ask_for_help("glossary"))
         self._add(menu, "tour", tr("Take the &Tour"), self._tour)
         menu.addSeparator()
         self._add(menu, "about", tr("&About This Program"), self._show_about)
         self._add(menu, "about_qt", tr("About &Qt"), QApplication.aboutQt)
-        session = self._shell.session
-        self._shell.help_panel.more_asked.connect(session.ask_for_help)
-        session.explain_asked.connect(self._shell.help_panel.hide)
-        self._shell.messages.more_asked.connect(lambda text: self._show_text(tr("Message"), (("", text),)))
+        session = self._window.session
+        self._window.help_panel.more_asked.connect(session.ask_for_help)
+        session.explain_asked.connect(self._window.help_panel.hide)
+        self._window.messages.more_asked.connect(lambda text: self._show_text(tr("Message"), (("", text),)))
         session.explain_asked.connect(self._show_gauges)
 
     def _add(
@@ -327,123 +272,119 @@ class Menus:
 
     def ask_for_table(self) -> None:
         """Ask for a file and open it."""
-        path = ask_for_data(self._window, self._shell.session.folder)
+        path = ask_for_data(self._window, self._window.session.folder)
         if path:
-            self._shell.open(path)
+            self._window.open(path)
 
     def _ask_for_folder(self) -> None:
         folder = ask_for_folder(self._window, FOLDER_OF_IMAGES)
         if folder:
-            self._shell.open(folder)
+            self._window.open(folder)
 
     def _ask_for_preferences(self) -> None:
-        PreferencesDialog(self._shell.session, self._keep_cluster, self._window).open()
+        PreferencesDialog(self._window.session, self._keep_cluster, self._window).open()
 
     def _keep_cluster(self, cluster: Cluster) -> None:
-        self._shell.session.cluster = self._shell.settings.cluster = cluster
+        self._window.session.cluster = self._window.settings.cluster = cluster
+
+    def _escape(self) -> None:
+        if self.palette.isVisible():
+            self.palette.close_quietly()
+        else:
+            self._window.escape()
 
     def _reload(self) -> None:
-        session, jobs = self._shell.session, self._shell.jobs
+        session, jobs = self._window.session, self._window.jobs
         if session.images is not None:
             open_images(session, jobs, session.images.source, session.images.options)
         elif session.opened is not None:
             open_table(session, jobs, session.opened.source, session.opened.options)
-        elif self._recent_paths:
-            self._shell.open(self._recent_paths[0])
+        elif paths := session.recent.paths:
+            self._window.open(paths[0])
 
     def _close(self) -> None:
         """Close the table or the images, once unsaved work is taken care of."""
-        session = self._shell.session
+        session = self._window.session
         if session.open_data is None or not session.may_replace(self._close, False):
             return
         title = session.open_data.title
         session.open(None, DraftPlan())
-        self._shell.show_page(next(name for name, page in self._shell.rail.pages.items() if page.home))
+        self._window.show_page(next(name for name, page in self._window.rail.pages.items() if page.home))
         session.notify("info", tr("Closed {title}.", title=title))
-
-    @property
-    def _recent_paths(self) -> list[str]:
-        recent = self._shell.session.recent
-        return [] if recent is None else recent.paths
 
     def _list_recent(self) -> None:
         self._recent.clear()
-        for path in self._recent_paths:
-            self._recent.addAction(path.replace("&", "&&"), partial(self._shell.open, path))
+        for path in self._window.session.recent.paths:
+            self._recent.addAction(path.replace("&", "&&"), partial(self._window.open, path))
         if self._recent.isEmpty():
             self._recent.addAction(tr("No recent files")).setEnabled(False)
         else:
             self._recent.addSeparator()
-            self._recent.addAction(tr("Clear"), self._clear_recent)
-
-    def _clear_recent(self) -> None:
-        recent = self._shell.session.recent
-        if recent is not None:
-            recent.clear()
+            self._recent.addAction(tr("Clear"), self._window.session.recent.clear)
 
     def _toggle_gauges(self) -> None:
-        self._shell.gauges.setVisible(self.actions["gauges"].isChecked())
+        self._window.gauges.setVisible(self.actions["gauges"].isChecked())
 
     def _size(self) -> int:
-        return self._shell.theme.scale
+        return self._window.theme.scale
 
     def _scale(self, percent: int) -> None:
         with waiting():
-            self._shell.theme.set_scale(percent)
-            self._shell.session.theme_changed.emit()  # draws charts with letters of that size
-        self._shell.settings.save(TEXT_SIZE, self._shell.theme.scale)
-        self._window.statusBar().showMessage(tr("Text size {scale} %.", scale=self._shell.theme.scale))
+            self._window.theme.set_scale(percent)
+            self._window.session.theme_changed.emit()  # draws charts with letters of that size
+        self._window.settings.save(TEXT_SIZE, self._window.theme.scale)
+        self._window.statusBar().showMessage(tr("Text size {scale} %.", scale=self._window.theme.scale))
 
     def _tour(self) -> None:
         self._show_gauges()
-        self._shell.help_panel.hide()
-        self._shell.explain_panel.hide()
-        self._shell.tour.start()
+        self._window.help_panel.hide()
+        self._window.explain_panel.hide()
+        self._window.tour.start()
 
     def _show_about(self) -> None:
         name = tr("Privacy workbench {version}", version=workbench.__version__)
         self._show_text(tr("About this program"), (("", text) for text in (name, *map(tr, ABOUT))))
 
     def _show_text(self, title: str, parts: Iterable[tuple[str, str]]) -> None:
-        self._shell.explain_panel.hide()
-        self._shell.help_panel.show_text(title, tuple(parts))
+        self._window.explain_panel.hide()
+        self._window.help_panel.show_text(title, tuple(parts))
         self._show_gauges()
 
     def _choose_theme(self, mode: str) -> None:
         with waiting():
-            self._shell.theme.set_mode(mode)
-        self._shell.settings.theme = mode
+            self._window.theme.set_mode(mode)
+        self._window.settings.theme = mode
 
     def _choose_language(self, code: str) -> None:
         """Say everything in another language at once; nothing that is open or runs is touched."""
-        self._shell.settings.language = code
+        self._window.settings.language = code
         with waiting():
             set_language(best(code))
             retranslate()
-            self._shell.session.theme_changed.emit()  # draws charts and cells anew
+            self._window.session.theme_changed.emit()  # draws charts and cells anew
         self._window.statusBar().showMessage(tr("The window is in English now."))
 
     def _show_gauges(self) -> None:
-        self._shell.gauges.show()
+        self._window.gauges.show()
         self.actions["gauges"].setChecked(True)
 
     def _show_help(self) -> None:
         """Explain the ε that has the focus, else say what the page is for."""
         asked = asked_at(QApplication.focusWidget())
         if asked is not None:
-            self._shell.session.explain(asked.epsilon, asked.delta, asked.about)
+            self._window.session.explain(asked.epsilon, asked.delta, asked.about)
         else:
             self._show_page_help()
 
     def _show_page_help(self) -> None:
-        name = self._shell.page.objectName().removeprefix("page_")
-        page = self._shell.rail.pages[name]
-        self._shell.explain_panel.hide()
-        self._shell.help_panel.show_page(page)
+        name = self._window.page.objectName().removeprefix("page_")
+        page = self._window.rail.pages[name]
+        self._window.explain_panel.hide()
+        self._window.help_panel.show_page(page)
         self._show_gauges()
 
     def _explain(self) -> None:
         """Explain the ε that has the focus, else that of the plan."""
-        session = self._shell.session
+        session = self._window.session
         found = asked_at(QApplication.focusWidget()) or of_plan(session)
         session.explain(found.epsilon, found.delta, found.about)

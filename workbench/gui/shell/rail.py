@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QByteArray, QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QAbstractButton, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QPushButton, QSizePolicy, QWidget
 
 from workbench.gui.pages.base import ROOMS, Page, Room
 from workbench.gui.session.session import Session
@@ -233,11 +233,9 @@ class Rail(QWidget):
         self._title = label(tr("Privacy workbench"), "heading")
         self._table = Elided(tr("no table yet"), "muted")
         self._table.setObjectName("rail_table")
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(12, 18, 12, 12)
-        layout.setSpacing(4)
         head = stack(self._title, self._table, spacing=2, margins=(10, 0, 0, 10))
-        layout.addLayout(head)
+        self._lines = layout = stack(head, spacing=4, margins=(12, 18, 12, 12))
+        self.setLayout(layout)
         self.buttons: dict[str, RailButton] = {}
         self.pages = {page.name: page for room in ROOMS for page in pages if page.room == room.name}
         for room in ROOMS:
@@ -251,7 +249,6 @@ class Rail(QWidget):
             self.buttons[room.name] = line
         layout.addStretch(1)
         layout.addWidget(Legend(session))
-        self._lines = layout
         for signal in (
             session.table_changed,
             session.plan_changed,

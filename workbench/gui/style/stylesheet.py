@@ -186,8 +186,6 @@ QSplitter::handle { background: transparent; }
 
 def stylesheet(theme: Theme, scale: float = 1.0) -> str:
     """Return the style sheet in the colours of ``theme``, with text and the heights it needs at ``scale``."""
-    from workbench.gui.style.colours import mixed
-
     dark = theme.name == "dark"
     colours = {k: getattr(theme, k) for k in ("window", "surface", "text", "muted", "line", "selection")}
     sheet = _SHEET.substitute(
@@ -210,3 +208,10 @@ def stylesheet(theme: Theme, scale: float = 1.0) -> str:
     if scale == 1.0:
         return sheet
     return _SCALED.sub(lambda found: f"{found[1]}{round(int(found[2]) * scale)}px", sheet)
+
+
+def mixed(one: str, other: str, share: float) -> str:
+    """Return the colour that is ``share`` of ``other`` and the rest of ``one``."""
+    a, b = QColor(one), QColor(other)
+    pairs = ((a.red(), b.red()), (a.green(), b.green()), (a.blue(), b.blue()))
+    return QColor(*(round(x + (y - x) * share) for x, y in pairs)).name()

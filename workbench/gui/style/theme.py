@@ -8,9 +8,8 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
-from workbench.gui.style.colours import mixed
 from workbench.gui.style.language import tr_later
-from workbench.gui.style.stylesheet import stylesheet
+from workbench.gui.style.stylesheet import mixed, stylesheet
 from workbench.render.fonts import font, scaled, set_scale
 from workbench.render.palette import DARK, LIGHT, Theme
 

@@ -1,8 +1,6 @@
 """The chart of the window: a page declares a :class:`Drawing` in the units of its data, :class:`Chart` paints it.
 
-Painted here and no pyqtgraph plots: a plot takes 17 to 22 ms to be made and painted first, one of these 1 or 2 ms, and
-the Data page, which is the first to be seen, would wait for the import besides (0.2 to 0.5 s;
-``tests/benchmarks/results/painting.md``).
+A drawing is painted within 1 or 2 ms (``tests/benchmarks/results/painting.md``).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Literal
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QImage, QPainter, QPen, QPolygonF
 
-from workbench.gui.style.colours import mixed
+from workbench.gui.style.stylesheet import mixed
 from workbench.render.fonts import font
 from workbench.render.palette import BAND_OPACITY, STYLES, Theme
 

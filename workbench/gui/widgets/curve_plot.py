@@ -7,24 +7,20 @@ import math
 from decimal import Decimal
 
 import numpy as np
-import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QPointF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPen, QResizeEvent
+from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFocusEvent, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from workbench.gui.style.language import tr, tr_number
 from workbench.gui.widgets.basic import label, look, named
 from workbench.gui.widgets.formatting import at_most
-from workbench.render.curve import CurveView, x_range
+from workbench.render.curve import CurveView
 from workbench.render.fonts import font, scaled
 from workbench.render.palette import SIGNS, STYLES, Theme
 from workbench.render.values import CurveFigure
 
 LEAST_HEIGHT = 280
 """Points in which the letters of the axes have room: with large text the page is scrolled."""
-
-LETTERS = 100
-"""A length, to see whether letters are as large as those that were drawn."""
 
 NEAR = 0.25
 """Decades beside the line of the plan's ε that its words take."""
@@ -41,41 +37,46 @@ class _View(CurveView):
     left = Signal()
 
     def __init__(self, figure: CurveFigure, theme: Theme, epsilon: Decimal) -> None:
+        self.epsilon = epsilon
+        self._ringed: tuple[int, int] | None = None
         super().__init__(figure, theme)
-        self.letters = scaled(LETTERS)
         self.setMouseTracking(True)
-        self.viewport().setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._ring = pg.ScatterPlotItem(size=16, pen=pg.mkPen(theme.text, width=2), brush=None, antialias=True)
-        self.box.addItem(self._ring, ignoreBounds=True)
-        pen = QPen(QColor(theme.accent), 1.5 * self._pixel_ratio)
-        pen.setCosmetic(True)
-        self._mark = pg.InfiniteLine(angle=90, pen=pen)
-        self._mark_text = pg.TextItem(color=theme.accent)
-        self._mark_text.setFont(font(13))
-        self._mark_text.fill = pg.mkBrush(theme.surface)  # a line that passes behind it would strike it through
-        for part in (self._mark, self._mark_text):
-            self.box.addItem(part, ignoreBounds=True)
-        self.mark(epsilon)
 
-    def mark(self, epsilon: Decimal) -> None:
-        """Draw the line of the plan's ε, where it is in sight."""
-        low, high = x_range(self.figure)
-        inside = not self.figure.against and low <= float(epsilon) <= high
-        for part in (self._mark, self._mark_text):
-            part.setVisible(inside)
-        if not inside:
-            return
-        at = math.log10(epsilon)
-        right = at > (math.log10(low) + math.log10(high)) / 2
-        self._mark.setValue(at)
-        self._mark_text.setText(tr("your ε = {epsilon}", epsilon=at_most(epsilon)))
-        self._mark_text.setAnchor((1 if right else 0, 0.5))
-        self._mark_text.setPos(at, self._free_at(at))
+    @property
+    def marked(self) -> bool:
+        """Whether the line of the plan's ε is in sight."""
+        low, high = self.across
+        return not self.figure.against and low <= float(self.epsilon) <= high
+
+    @property
+    def mark_words(self) -> str:
+        """What is written beside that line."""
+        return tr("your ε = {epsilon}", epsilon=at_most(self.epsilon))
+
+    def mark_box(self) -> QRectF:
+        """Return where that is written: on the side with more room, clear of the lines."""
+        metrics, x = QFontMetricsF(font(13)), self.to_x(float(self.epsilon))
+        box = QRectF(x, 0, metrics.horizontalAdvance(self.mark_words) + 8, metrics.height() + 8)
+        box.moveCenter(QPointF(box.center().x(), self.to_y(self._free_at(math.log10(self.epsilon)))))
+        return box.translated(-box.width(), 0) if x > self.plot.center().x() else box
+
+    def paint_plot(self, painter: QPainter) -> None:
+        super().paint_plot(painter)
+        if self.marked:
+            x, box = self.to_x(float(self.epsilon)), self.mark_box()
+            painter.setPen(QPen(QColor(self.theme.accent), 1.5))
+            painter.drawLine(QLineF(x, self.plot.top(), x, self.plot.bottom()))
+            painter.fillRect(box, QColor(self.theme.surface))  # a line that passes behind it would strike it through
+            painter.setFont(font(13))
+            painter.drawText(box, Qt.AlignmentFlag.AlignCenter, self.mark_words)
+        if self._ringed is not None:
+            painter.setPen(QPen(QColor(self.theme.text), 2))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawEllipse(self.place_of(*self._ringed), 8, 8)
 
     def _free_at(self, at: float) -> float:
         """Return the middle of the widest gap between lines, baselines and edges near a place of the axis."""
-        levels: list[float] = [*self.box.viewRange()[1], *(level.value for level in self.figure.baselines)]
+        levels: list[float] = [*self.upward, *(level.value for level in self.figure.baselines)]
         for line in self.figure.series:
             x = [math.log10(one) for one in line.x]
             levels.extend(map(float, np.interp([at - NEAR, at, at + NEAR], x, line.mean) if x else ()))
@@ -83,17 +84,16 @@ class _View(CurveView):
         low, high = max(itertools.pairwise(ends), key=lambda gap: gap[1] - gap[0])
         return (low + high) / 2
 
-    def place(self, series: int, index: int) -> QPointF:
+    def place_of(self, series: int, index: int) -> QPointF:
         line = self.figure.series[series]
-        at: QPointF = self.box.mapViewToScene(QPointF(math.log10(line.x[index]), line.mean[index]))
-        return at
+        return QPointF(self.to_x(line.x[index]), self.to_y(line.mean[index]))
 
     def nearest(self, at: QPointF, former: tuple[int, int] | None) -> tuple[int, int] | None:
         """Return (series, index) of the point under ``at``; of points that overlap, that on the line of ``former``."""
         points = [(s, i) for s, line in enumerate(self.figure.series) for i in range(len(line.x))]
 
         def far(point: tuple[int, int]) -> tuple[int, bool]:
-            there = self.place(*point)
+            there = self.place_of(*point)
             away = round(math.hypot(there.x() - at.x(), there.y() - at.y()))
             return away, former is None or point[0] != former[0]
 
@@ -101,11 +101,8 @@ class _View(CurveView):
         return best if far(best)[0] <= REACH else None
 
     def ring(self, point: tuple[int, int] | None) -> None:
-        if point is None:
-            self._ring.setData([], [])
-            return
-        line = self.figure.series[point[0]]
-        self._ring.setData([math.log10(line.x[point[1]])], [line.mean[point[1]]])
+        self._ringed = point
+        self.update()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
         self.moved.emit(event.position())
@@ -113,9 +110,6 @@ class _View(CurveView):
     def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
         if event.button() == Qt.MouseButton.LeftButton:
             self.pressed.emit(event.position())
-
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
-        """Do nothing: the press was the click."""
 
     def leaveEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
         self.left.emit()
@@ -172,35 +166,27 @@ class CurvePlot(QWidget):
         return QSize(640, 360)
 
     def show_figure(self, figure: CurveFigure, theme: Theme, epsilon: Decimal) -> None:
-        """Draw ``figure`` in place of the former; where its lines are the same ones, they are moved."""
-        former = self._view
-        alike = former is not None and former.theme is theme and former.letters == scaled(LETTERS)
-        if former is not None and alike and former.can_show(figure):
-            former.show_figure(figure)
-            former.setAccessibleName(figure.title)
-            former.mark(epsilon)
+        """Draw ``figure`` in place of the former."""
+        if self._view is None:
+            self._view = view = _View(figure, theme, epsilon)
+            view.moved.connect(lambda at: self._look_at(view.nearest(at, self._at)))
+            view.left.connect(lambda: self._look_at(None))
+            view.pressed.connect(self._press)
+            self._layout.addWidget(view)
         else:
-            self._new_view(figure, theme, epsilon)
+            self._view.epsilon = epsilon
+            self._view.show_figure(figure, theme)
+        self._view.setAccessibleName(figure.title)
+        self.setMinimumHeight(scaled(LEAST_HEIGHT))
+        self._callout.setStyleSheet(
+            f"background: {theme.surface}; color: {theme.text}; border: 1px solid {theme.line};"
+            "border-radius: 6px; padding: 6px 10px;"
+        )
         self.setAccessibleName(figure.title)
         if self._at is not None:
             series, index = self._at
             inside = series < len(figure.series) and index < len(figure.series[series].x)
             self._look_at(self._at if inside else None)
-
-    def _new_view(self, figure: CurveFigure, theme: Theme, epsilon: Decimal) -> None:
-        self.setMinimumHeight(scaled(LEAST_HEIGHT))
-        view = _View(figure, theme, epsilon)
-        view.moved.connect(lambda at: self._look_at(view.nearest(at, self._at)))
-        view.left.connect(lambda: self._look_at(None))
-        view.pressed.connect(self._press)
-        self.clear()
-        self._view = view
-        self._layout.addWidget(view)
-        view.setAccessibleName(figure.title)
-        self._callout.setStyleSheet(
-            f"background: {theme.surface}; color: {theme.text}; border: 1px solid {theme.line};"
-            "border-radius: 6px; padding: 6px 10px;"
-        )
 
     def clear(self) -> None:
         """Show nothing."""
@@ -215,7 +201,7 @@ class CurvePlot(QWidget):
     def place_of(self, series: int, index: int) -> QPointF:
         """Return where a point is, for whoever points at it."""
         assert self._view is not None
-        return self._view.place(series, index)
+        return self._view.place_of(series, index)
 
     def _press(self, at: QPointF) -> None:
         self.setFocus()
@@ -245,7 +231,7 @@ class CurvePlot(QWidget):
         value = f"{tr_number(line.mean[index], f'.{digits}f')}{band}"
         self._callout.setText(f"{marker} {line.name}\n{of} = {at_most(line.x[index])}:  {value}")
         self._callout.setAccessibleName(self._callout.text().replace("\n", ", "))
-        self._place_callout(self._view.place(*point))
+        self._place_callout(self._view.place_of(*point))
 
     def _place_callout(self, at: QPointF) -> None:
         self._callout.adjustSize()

@@ -54,18 +54,9 @@ class PrivacyEntry(QWidget):
         slider: tuple[Decimal, Decimal] | None = None,
         ends: tuple[str, str] = (tr_later("more private"), tr_later("more accurate")),
     ) -> None:
-        """Make the entry.
+        """Make the entry ``NAME``, with ``NAME_field``, ``NAME_slider`` and ``NAME_problem``.
 
-        Args:
-            name: its object name; the field is ``NAME_field``, the slider ``NAME_slider``, the problem
-                ``NAME_problem``.
-            low: least value that is accepted.
-            high: greatest value that is accepted.
-            value: the first value.
-            symbol: the letter the literature uses.
-            help_text: the tooltip.
-            slider: where the slider begins and ends (default: at the bounds); the field accepts more than it offers.
-            ends: the texts at the two ends of the slider.
+        Values from ``low`` to ``high`` are accepted; the slider may offer fewer, between two ``ends`` in words.
         """
         super().__init__()
         named(self, name, symbol, help_text)

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_number
-from workbench.gui.style.stylesheet import ROW
+from workbench.gui.style.stylesheet import ROW, mixed
 from workbench.gui.widgets.basic import Card, badge, label, row
 from workbench.gui.widgets.fast_table_model import RowsModel, arranged
 from workbench.gui.widgets.table_view import TableFilter, TableView, heading_width
@@ -59,8 +59,6 @@ _RIGHT = _ONE_LINE | Qt.AlignmentFlag.AlignRight.value
 
 def tint(theme: Theme) -> str:
     """Return the colour behind a changed cell."""
-    from workbench.gui.style.colours import mixed
-
     return mixed(theme.surface, theme.warn, TINT)
 
 
@@ -80,16 +78,7 @@ def as_in_the_file(face: QFont) -> QFont:
 
 
 def write(painter: QPainter, lines: Lines, left: int, room: int, height: int, *, right: bool = False) -> None:
-    """Write texts below each other, each in the middle of its row, and cut where it is wider than its room.
-
-    Args:
-        painter: whose font and colour are taken.
-        lines: each text with the top of its row.
-        left: where the room of all of them begins.
-        room: its width.
-        height: of a row.
-        right: whether they end where the room ends.
-    """
+    """Write texts below each other, each in the middle of its row, and cut where it is wider than ``room``."""
     metrics, side = QFontMetricsF(painter.font()), _RIGHT if right else _LEFT
     for text, top in lines:
         if metrics.horizontalAdvance(text) > room:
@@ -149,17 +138,7 @@ class RowsTable(TableView):
         row_height: int,
         private: bool = False,
     ) -> None:
-        """Make the view.
-
-        Args:
-            session: whose colours it takes.
-            jobs: where rows are sorted and filtered.
-            model: the rows.
-            name: its object name.
-            accessible: what a screen reader says.
-            row_height: pixels of a row.
-            private: whether its rows are, so that a filter does not say how many it leaves.
-        """
+        """Make the view; a filter of ``private`` rows does not say how many it leaves."""
         super().__init__(model, name, accessible, row_height=row_height)
         self._session, self._jobs, self._shown = session, jobs, model
         self._sides: tuple[RowsTable, ...] = (self,)
@@ -348,14 +327,6 @@ class PrivateRows(Card):
     """
 
     def __init__(self, session: Session, jobs: JobCenter, name: str, title: str = "") -> None:
-        """Make the card.
-
-        Args:
-            session: whose colours it takes.
-            jobs: where rows are sorted and filtered.
-            name: of the table.
-            title: its caption; empty where the page says what they are.
-        """
         super().__init__(pad=8)
         self._model = RowsModel(session)
         accessible = tr("Rows of the table: private, not for release")

@@ -27,14 +27,9 @@ def agree(session: Session) -> None:
 
 
 def may_show(parent: QWidget, session: Session, *, made_up: str = "") -> str:
-    """Return whether to go on: ``shown``, or ``made_up`` for rows that are made up; empty for neither.
+    """Return whether to go on: ``shown``, or ``made_up`` for made-up rows; empty for neither. Asked once of a table.
 
-    Only the first time of a table is asked about.
-
-    Args:
-        parent: the page.
-        session: what is open.
-        made_up: what made-up rows are good for here, in a sentence; empty where the study has none.
+    ``made_up`` says what made-up rows are good for here; empty where the study has none.
     """
     from workbench.release.ledger.study_note import BEFORE
 

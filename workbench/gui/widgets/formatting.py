@@ -40,7 +40,7 @@ def plain(value: Decimal | float | None) -> str:
     """Return four significant digits, without an exponent where a number can do without one."""
     if value is None:
         return "–"
-    number = _decimal(value)
+    number = value if isinstance(value, Decimal) else Decimal(repr(float(value)))
     if number == 0 or not number.is_finite():
         return entered(number)
     if number.adjusted() < -4:
@@ -88,10 +88,6 @@ def in_full(epsilon: Decimal | None) -> str:
 def exactly(epsilon: Decimal) -> str:
     """Return what is behind a shortened ε where nothing can be pointed at; empty where it is whole."""
     return "" if at_most(epsilon) == entered(epsilon) else f" ({tr('exactly {epsilon}', epsilon=entered(epsilon))})"
-
-
-def _decimal(value: Decimal | float) -> Decimal:
-    return value if isinstance(value, Decimal) else Decimal(repr(float(value)))
 
 
 def entered(value: Decimal) -> str:

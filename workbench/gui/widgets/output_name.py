@@ -8,6 +8,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QLineEdit
 from shiboken6 import isValid
 
+from workbench.gui.session.account_task import is_there
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
@@ -70,7 +71,7 @@ def suggest(session: Session, jobs: JobCenter, field: PathField, ending: str, su
         for number in itertools.count(1):
             cancel.check()
             path = beside(opened, ending, suffix, number)
-            if not _is_current(path):
+            if not is_there(path):  # where that cannot be determined, writing there will say why
                 break
         return path
 
@@ -92,11 +93,3 @@ def path_in(field: QLineEdit) -> Path:
 
 def _released_into(session: Session) -> set[Path]:
     return {step.files[0][1] for step in session.released}
-
-
-def _is_current(path: Path) -> bool:
-    """Return whether something is at ``path``; where that cannot be determined, writing there will say why."""
-    try:
-        return path.exists()
-    except OSError:
-        return False

@@ -11,10 +11,10 @@ from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLabel, QLineEdit, QScrollArea, QSlider, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLabel, QLineEdit, QSlider, QWidget
 
 from workbench.gui.style.language import as_sentence, capital, tr, tr_later, tr_number, tr_sentence, typed
-from workbench.gui.widgets.basic import button, hold, label, look, mark_wrong, named, panel, row, rule, say, stack
+from workbench.gui.widgets.basic import button, hold, label, mark_wrong, named, panel, row, rule, say, scrolled, stack
 from workbench.gui.widgets.chart_marks import Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_file
@@ -75,7 +75,7 @@ class Form(QWidget):
             parameters: the class.
             titles: the words of an attribute where neither its own title nor its name will do.
             given: values of the attributes that are not asked for.
-            across: how many parameters are side by side where there is room; more than one where all are often changed.
+            across: how many are side by side where there is room; more than one where all are often changed.
             first: attributes that are above the others, however rarely they are changed elsewhere.
             lists: attributes that are chosen from what :meth:`offer` gives, each with what it means.
             sliders: the scale of the slider beside the field of a number; with any, the parameters are in this order.
@@ -466,18 +466,10 @@ def _written(value: Any) -> str:
 
 def explained(form: Form, *above: QWidget) -> QWidget:
     """Return ``above`` and the form in a scroll area, and below it, never scrolled away, what a field means."""
-    holder = look(QWidget(), "clear")
-    lines = stack(*above, form, None)
-    lines.setContentsMargins(0, 0, 8, 0)
-    holder.setLayout(lines)
-    area = QScrollArea()
-    area.setWidget(holder)
-    area.setWidgetResizable(True)
-    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its fields have the keys, and it follows them
+    # Its fields have the keys, and it follows them.
+    area = scrolled(stack(*above, form, None, margins=(0, 0, 8, 0)), f"{form.objectName()}_area", sideways=True)
     stated = label(tr(ASK), "muted", wrap=True, name=f"{form.objectName()}_help")
     stated.setFixedHeight(HELP_HEIGHT)
     stated.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
     form.explained.connect(stated.setText)
-    whole = look(QWidget(), "clear")
-    whole.setLayout(stack(area, rule(), stated))
-    return whole
+    return panel(stack(area, rule(), stated))

@@ -39,7 +39,8 @@ def save_certificate(
         check_document_path(path)
         write_document(verified(release, cancel).paper(), path)
 
-    return _start(jobs, Job(tr("Writing the certificate"), work, about=path.name), done, on_failure)
+    job = Job(tr("Writing the certificate"), work, about=path.name)
+    return jobs.start(job, key=DOCUMENTS, on_result=lambda _: done(), on_failure=on_failure)
 
 
 def save_bundle(
@@ -58,19 +59,11 @@ def save_bundle(
         with Ledger.read() as ledger:
             write_bundle(found, path, ledger, signed=own_public_key() is not None)
 
-    return _start(jobs, Job(tr("Writing the bundle"), work, about=path.name), done, on_failure)
+    job = Job(tr("Writing the bundle"), work, about=path.name)
+    return jobs.start(job, key=DOCUMENTS, on_result=lambda _: done(), on_failure=on_failure)
 
 
-def _start(
-    jobs: JobCenter, job: Job[None], done: Callable[[], object], on_failure: Callable[[BaseException], None]
-) -> JobHandle:
-    def apply(_result: None) -> None:
-        done()
-
-    return jobs.start(job, key="documents", on_result=apply, on_failure=on_failure)
-
-
-VERIFY_KEY = "verify"
+DOCUMENTS, VERIFY_KEY = "documents", "verify"
 
 
 def verify(
@@ -133,17 +126,7 @@ class ReleasedCard(Card):
         open_it: Callable[[Path], object] | None = None,
         attack: Callable[[Path], object] | None = None,
     ) -> None:
-        """Make the card.
-
-        Args:
-            step: the release.
-            jobs: verifies it.
-            name: begins the object names of its parts.
-            learn: leads to where a model is trained on a released table of noisy rows.
-            estimate: leads to what a recipient of the released table can estimate, and to its rows.
-            open_it: opens a released table in place of the one that is open.
-            attack: leads to what an attacker gets from it.
-        """
+        """Make the card; the ways lead to a model of the release, its estimates, its rows and an attack on it."""
         super().__init__(spacing=6)
         self.setObjectName(name)
         self.step = step

@@ -16,12 +16,12 @@ from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import button
 from workbench.gui.widgets.dialogs import ask_where_to_save
+from workbench.gui.widgets.release_card import PAPERS
 from workbench.jobs import CancelToken, Emit, Job
 
 MOST_KNOWN = 6
 """Columns that are taken to be known where nobody says which are."""
 
-PAPERS = tr_later("PDF (*.pdf);;Web page (*.html)")
 BUNDLE = tr_later("Bundle with the report, for those who may see the rows (*.bundle)")
 
 

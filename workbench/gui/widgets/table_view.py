@@ -127,11 +127,7 @@ class TableView(QTableView):
         return action
 
     def sort_by_headings(self, *, indicated: bool = True) -> None:
-        """Let a click on a heading sort, and a key do the same.
-
-        Args:
-            indicated: whether every heading keeps the room of the sign, and not only the one that sorts.
-        """
+        """Let a click on a heading sort, and a key; where it is ``indicated``, each heading keeps room for the sign."""
         heads = self.horizontalHeader()
         heads.setSectionsClickable(True)
         heads.setSortIndicatorShown(indicated)

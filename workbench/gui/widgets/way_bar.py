@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from PySide6.QtCore import QEvent, QTimer
-from PySide6.QtGui import QFontMetrics, QShowEvent
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from workbench.gui.session.session import Session
@@ -28,10 +28,6 @@ INSIDE = {
     MODEL: tr_later("a model"),
 }
 """The words of a way inside a sentence."""
-
-
-PADDING = 26
-"""Room left and right of the words of a segment."""
 
 
 def ways() -> tuple[tuple[str, str, str], ...]:
@@ -66,13 +62,9 @@ class WayBar(QWidget):
     """
 
     def __init__(self, session: Session, page: str, own: str = "", only: Container[str] | None = None) -> None:
-        """Make it for ``page``.
+        """Make it for ``page``; ``own`` is pressed for good, else the chosen way; ``only`` says which are offered.
 
-        Args:
-            session: knows and takes the way.
-            page: names the segments; any other page than the settings leads there.
-            own: the way that the page is about, which stays pressed; by default the one that is chosen.
-            only: which ways are offered; by default all.
+        A segment of any other page than the settings leads there.
         """
         super().__init__()
         self.setObjectName(f"{page}_ways")
@@ -95,32 +87,16 @@ class WayBar(QWidget):
         for name, words, tip in ways():
             if name in self._segments:
                 named(self._segments[name], f"{self.page}_way_{name}", words, tip).setText(words)
-        self._fit()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         """Keep the keys on the segment that is pressed: Qt gives them to the first one when another page's goes."""
         super().showEvent(event)
-        self._fit()
         QTimer.singleShot(0, self, self._give_keys)
 
     def _give_keys(self) -> None:
         pressed = self._segments.get(self._own or self._session.way)
         if pressed is not None and any(segment.hasFocus() for segment in self._segments.values()):
             pressed.setFocus()
-
-    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Fit the words again where they are written larger or smaller."""
-        super().changeEvent(event)
-        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
-            self._fit()
-
-    def _fit(self) -> None:
-        """Give each segment room for its words as they are written while it is pressed."""
-        for segment in self._segments.values():
-            bold = segment.font()
-            bold.setBold(True)
-            words = QFontMetrics(bold).horizontalAdvance(segment.text())
-            segment.setMinimumWidth(words + PADDING)
 
     def _mark(self) -> None:
         for name, segment in self._segments.items():

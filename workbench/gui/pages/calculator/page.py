@@ -18,9 +18,8 @@ from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.calculator import PAGE
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.style.colours import mixed
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence, typed
-from workbench.gui.style.stylesheet import MARGIN, PAD
+from workbench.gui.style.stylesheet import MARGIN, PAD, mixed
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import (
     Card,

@@ -13,7 +13,7 @@ from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.data import PAGE
 from workbench.gui.pages.data.start import CONFIRM, ONWARD_TIP, StartPanel, guessed_in_words, next_step
 from workbench.gui.project.open_table import open_images, open_table
-from workbench.gui.session.blocking import FOUND
+from workbench.gui.session.blocking import refused_columns, why_refused
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
@@ -315,7 +315,7 @@ class DataPage(PageFrame):
                 self._show_view("dialect")
             return
         place = self._next_to_fix()
-        refused = FOUND.columns(self.session.opened, self.session.plan)
+        refused = refused_columns(self.session.opened, self.session.plan)
         if not place.isValid() and not self.session.plan.guesses() and refused:
             self._fix_values(refused[0])
         elif not place.isValid() and self.session.plan.guesses():
@@ -340,7 +340,7 @@ class DataPage(PageFrame):
 
     def _fix_values(self, name: str) -> None:
         """Go to what a release would stop at: the list of values, what a missing value means, or the kind."""
-        why = FOUND.why(self.session.opened, self.session.plan, name)
+        why = why_refused(self.session.opened, self.session.plan, self.session.plan.column(name))
         place = self._cell(name, 0)
         self._bring_up(place)
         self.table.setFocus()

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QPushButton, QSizePolicy, QWi
 
 from workbench.data.databases.address import address_of
 from workbench.data.samples.sample_tables import SAMPLES, Sample
-from workbench.gui.session.blocking import FOUND, open_facts
+from workbench.gui.session.blocking import open_facts, refused_columns, why_refused
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.draft_edits import GUESSED_FACTS
 from workbench.gui.session.job_center import JobCenter
@@ -74,8 +74,8 @@ def _of_table(opened: OpenTable, plan: DraftPlan, *, at_dialect: bool) -> NextSt
     if plan.guesses():
         said = tr("Guessed from the rows: {guesses}.", guesses=guessed_in_words(plan))
         return NextStep(said, tr(CONFIRM), CONFIRM_TIP)
-    if refused := FOUND.columns(opened, plan):
-        why = FOUND.why(opened, plan, refused[0])
+    if refused := refused_columns(opened, plan):
+        why = why_refused(opened, plan, plan.column(refused[0]))
         said = tr("A release would stop: {column}: {why}.", column=refused[0], why=why.words if why else "")
         others = len(refused) - 1
         more = tr_n("{n} other column also.", "{n} other columns also.", others) if others else ""

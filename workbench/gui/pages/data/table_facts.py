@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit, QSplitter, QWidget
 
 from workbench.data.databases.address import title_of
 from workbench.gui.pages.data.facts import Edit
-from workbench.gui.session.blocking import FOUND
+from workbench.gui.session.blocking import refused_columns
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence, typed
@@ -126,7 +126,7 @@ class WholeTable(QWidget):
         self.invalid.setChecked(plan.replaces_invalid)
         self.invalid.setEnabled(not plan.unit)  # rows are emptied, and an empty value is refused otherwise
         say(self._stated, " ".join(_warnings(opened, plan)))
-        self._what.setVisible(plan.replaces_invalid or bool(FOUND.columns(opened, plan)))
+        self._what.setVisible(plan.replaces_invalid or bool(refused_columns(opened, plan)))
         self._keep_height()
         QTimer.singleShot(0, self, self._share_height)
 
@@ -164,7 +164,7 @@ class WholeTable(QWidget):
 
 def _warnings(opened: OpenTable | None, plan: DraftPlan) -> Iterator[str]:
     """Return what a release does with the rows that is to be known before it, a sentence each."""
-    refused = FOUND.columns(opened, plan)
+    refused = refused_columns(opened, plan)
     if refused:
         columns = listed(refused)
         yield tr("⚠ Missing or invalid values in {columns}: a release stops there, unless replaced.", columns=columns)

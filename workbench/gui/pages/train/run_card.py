@@ -595,7 +595,7 @@ class StudyCard(Card):
         self._of_settings.setVisible(not drawn and self.height() >= HIGH)
         if found is None or not drawn:
             return
-        # It knows pyqtgraph, which a page without a study does not wait for.
+        # It knows numpy, which a page without a study does not wait for.
 
         from workbench.gui.widgets.curve_plot import CurvePlot
         from workbench.render.curve_figure import curve_figure
