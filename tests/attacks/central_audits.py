@@ -21,7 +21,7 @@ from workbench.signals.cancel import CancelToken
 from workbench.statistics import bins, queries
 from workbench.statistics.asked import Request, Statistic
 from workbench.statistics.release_file import decode
-from workbench.synth import mst, synthesis, tree_fit
+from workbench.synth import fit, mst, synthesis
 from workbench.synth.parameters import SynthesisParameters
 from workbench.work.ask import Ask
 from workbench.work.work import Work
@@ -279,7 +279,7 @@ def synthetic(method: str, names: str, rows: Rows, drawn: int, *faults: Fault, *
     def outputs(gone: bool, samples: int, fault: Fault) -> list[Told]:
         with pytest.MonkeyPatch.context() as patch:  # fits are post-processing: few rounds serve an audit
             for place in (mst, synthesis):
-                patch.setattr(place, "fitted", lambda *a, **k: tree_fit.fitted(*a, **{**k, "rounds": 3}))
+                patch.setattr(place, "fitted", lambda *a, **k: fit.fitted(*a, **{**k, "rounds": 3}))
             return [{k: v for k, v in told.items() if k.startswith("/file")} for told in sound(gone, samples, fault)]
 
     samples = {"marginals": 1_600, "mst": 2_000, "aim": 800}[method]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from workbench.data.columns.grid import grid
-from workbench.learners import NAIVE_BAYES
+from workbench.learners.naive_bayes.estimator import NAIVE_BAYES
 from workbench.sanitize.budget_split import target_weight
 from workbench.sanitize.plan import Column
 from workbench.studies.regimes import Fit, Regime, StudyData, predictions

@@ -42,11 +42,9 @@ def census(rows: int = ROWS) -> tuple[Table, dict[str, Hierarchy]]:
     for name in data:
         values = sorted(set(data[name].tolist()), key=int)
         if name == "age":
-            way = builder("intervals")
-            hierarchies[name] = way.build(values, way.parameters(widths=(5, 10, 20)))
+            hierarchies[name] = builder("intervals")(widths=(5, 10, 20)).build(values)
             continue
-        way = builder("order")
-        made = way.build(values, way.parameters(size=GROUPS.get(name, 100)))
+        made = builder("order")(size=GROUPS.get(name, 100)).build(values)
         height = HEIGHTS.get(name, 1)
         hierarchies[name] = Hierarchy((*made.levels[:height], made.levels[-1]))
     return table, hierarchies

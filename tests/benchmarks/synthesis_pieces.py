@@ -31,7 +31,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from synthesis_tables import SUBJECTS, Subject
 
-from workbench.learners import LOGISTIC_REGRESSION, NAIVE_BAYES, RANDOM_FOREST
+from workbench.learners.forest.estimator import RANDOM_FOREST
+from workbench.learners.logistic_regression.estimator import LOGISTIC_REGRESSION
+from workbench.learners.naive_bayes.estimator import NAIVE_BAYES
 from workbench.sanitize.plan import VALUES
 from workbench.studies.held_out import seed_of
 from workbench.studies.regimes import Fit, Regime, StudyData, predictions, synthetic_cells

@@ -133,19 +133,19 @@ def test_what_is_missing_or_unknown_is_bad_usage(run: Run) -> None:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ToyRequest(Parameters):
+class Toy(Parameters):
     """What a toy attack can be asked."""
 
     tosses: int = integer(default=7, at_least=1, upto=9, help="how often a coin is thrown")
 
 
-def toy(subject: Subject, request: ToyRequest, emit: object, cancel: object) -> Outcome:
+def toy(subject: Subject, request: Toy, emit: object, cancel: object) -> Outcome:
     main = Rate.counted(request.tosses, 10)
     return Outcome(attack="toy", main=main, naive=Rate.known(0.5), guarantee=subject.guarantee)
 
 
 def test_a_new_attack_is_one_entry_of_the_list(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Attack(name="toy", title="Toy", help="t", given=(), request=f"{__name__}:ToyRequest")
+    made = Attack("toy", "Toy", "t", module=__name__)
     monkeypatch.setattr(f"{__name__}.run", toy)
     monkeypatch.setattr(attacks, "ATTACKS", (*attacks.ATTACKS, made))
     assert run("attack", "toy", "--tosses", "3")["main"] == 0.3

@@ -11,12 +11,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QPushButton, QSlider
 
 from workbench.gui.pages.calculator import page as calculator
-from workbench.gui.pages.calculator import tasks
 
 
 @pytest.fixture
 def coarse(monkeypatch):
-    monkeypatch.setattr(tasks, "EXACT_POINTS", 2)
+    monkeypatch.setattr(calculator, "EXACT_POINTS", 2)
     monkeypatch.setattr("workbench.privacy.accounting.run_curves.POINTS", 3)
     monkeypatch.setattr("workbench.privacy.accounting.run_curves.HEAT_POINTS", 3)
 

@@ -192,7 +192,7 @@ def test_a_generalised_table_that_was_replaced_is_not_shown_as_the_file_that_has
     idle(generalised)
     lines = generalised.page.table.lines
     assert [lines.cell(at, 5).text for at in range(lines.height())] == ["in place", "moved"]
-    assert Path(generalised.page._lines[0].step.output) == tmp_path / "general.csv"
+    assert Path(generalised.page._lines[0].output) == tmp_path / "general.csv"
 
 
 # -- A model is a release as well: the Release page lists it with its cost, its folder and Verify ---------------------

@@ -13,7 +13,6 @@ from workbench.gui.session.generalise_draft import GeneraliseDraft
 from workbench.gui.widgets import figures_first
 from workbench.release.ledger.ledger import Ledger
 from workbench.risk import measures
-from workbench.risk.hierarchies import builder
 from workbench.risk.hierarchies.builders import Tree
 from workbench.risk.measures import Line, Measure
 
@@ -113,7 +112,7 @@ def test_threshold_distance_and_population_are_under_more(hands, tmp_path):
     assert figures(hands)["t of ill"] == "0.2222"
     choose(hands, "risk_more_distance", "hierarchical")
     assert hands.text("risk_problem").startswith("The distance hierarchical needs a hierarchy of ill")
-    way = builder("tree"), Tree(groups=("any = flu | cold",))
+    way = Tree(groups=("any = flu | cold",))
     hands.window.session.draft_generalise(GeneraliseDraft(hierarchies={"ill": way}))
     hands.idle()
     assert figures(hands)["t of ill"] == "0.1111"

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QRadioButton, QWidge
 from workbench import learners
 from workbench.cli import main
 from workbench.deep.networks import NETWORKS
+from workbench.learners.naive_bayes.estimator import NAIVE_BAYES
 from workbench.params import ParameterError
 from workbench.release.certificate import read_card
 from workbench.release.ledger.ledger import Ledger
@@ -26,7 +27,7 @@ from workbench.studies.curve import CurvePlan
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learners, "LEARNERS", (learners.NAIVE_BAYES, TOY))
+    monkeypatch.setattr(learners, "LEARNERS", (NAIVE_BAYES, TOY))
 
 
 @pytest.fixture
@@ -159,8 +160,8 @@ def test_models_that_cannot_learn_the_target_are_not_offered(iris, press, idle, 
 
 
 def test_ways_that_a_learner_does_not_have_are_not_offered(iris, press, qtbot, monkeypatch):
-    toy = replace(TOY, ordinary=None, task=learners.NAIVE_BAYES.task)
-    monkeypatch.setattr(learners, "LEARNERS", (learners.NAIVE_BAYES, toy))
+    toy = replace(TOY, ordinary=None, task=NAIVE_BAYES.task)
+    monkeypatch.setattr(learners, "LEARNERS", (NAIVE_BAYES, toy))
     iris.session.set_target("species")
     press(iris, "tab_utility")
     model = iris.findChild(QComboBox, "curve_model")

@@ -156,7 +156,7 @@ def test_the_beginning_of_a_run_says_what_goes_on_and_how_long(
         held.wait(PATIENCE / 1000)
         raise CancelledError
 
-    monkeypatch.setattr(tasks, "train_in_process", held_up)
+    monkeypatch.setattr("workbench.jobs.network.train_network", held_up)
     press(people, "tab_train")
     choose_model(people, "logistic")
     retype(people, qtbot, "train_folder", str(tmp_path / "net"))

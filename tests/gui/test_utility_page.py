@@ -268,8 +268,8 @@ def test_a_point_of_the_private_model_goes_to_train_and_leaves_the_plan_alone(ut
 def test_it_starts_on_the_advised_model_and_keeps_the_one_that_a_person_chose(people, finish, qtbot):
     finish(people, "tab_utility")
     box = people.findChild(QComboBox, "curve_model")
-    assert (box.currentData(), box.currentText()) == ("logistic-regression", "Logistic regression, pure ε   ★")
-    assert box.itemData(0, Qt.ItemDataRole.ToolTipRole).startswith("Logistic regression, pure ε is advised")
+    assert (box.currentData(), box.currentText()) == ("logistic-regression", "Logistic regression, exact noise   ★")
+    assert box.itemData(0, Qt.ItemDataRole.ToolTipRole).startswith("Logistic regression, exact noise is advised")
     assert sum("★" in box.itemText(at) for at in range(box.count())) == 1
     people.session.set_target("age")  # a number: other models fit, and another is advised
     assert (box.currentData(), "★" in box.currentText()) == ("boosted-trees", True)
@@ -324,11 +324,11 @@ def test_one_click_draws_the_standard_comparison_in_one_picture_with_the_persons
     assert utility.findChild(QLineEdit, "curve_epsilons").text() == "1, 10"
     figure = utility.page.figure
     names = [series.name for series in figure.series]
-    assert {"Logistic, pure ε: private model", "Naive Bayes: private model"} <= set(names)
-    assert {"Logistic, pure ε: synthetic", "Naive Bayes: sanitised, corrected"} <= set(names)
+    assert {"Logistic, exact noise: private model", "Naive Bayes: private model"} <= set(names)
+    assert {"Logistic, exact noise: synthetic", "Naive Bayes: sanitised, corrected"} <= set(names)
     assert len({series.style for series in figure.series}) == len(figure.series)
     levels = [level.name for level in figure.baselines]
-    assert levels == ["Logistic, pure ε: no privacy", "Naive Bayes: no privacy", "always the majority"]
+    assert levels == ["Logistic, exact noise: no privacy", "Naive Bayes: no privacy", "always the majority"]
     assert "Best at your ε = 1: " in utility.findChild(QLabel, "curve_words").text()
     assert "Compare lists every line" in utility.statusBar().currentMessage()
     assert utility.findChild(QWidget, "curve_standard").isVisible()

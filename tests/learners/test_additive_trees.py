@@ -14,9 +14,11 @@ from sklearn.datasets import make_friedman1
 
 from workbench.cli.main import main
 from workbench.data.schema import Attribute
-from workbench.learners import ADDITIVE_REGRESSION, ADDITIVE_TREES, FOREST_REGRESSION, learner
+from workbench.learners import learner
+from workbench.learners.additive_trees.estimator import ADDITIVE_REGRESSION, ADDITIVE_TREES
 from workbench.learners.additive_trees.smooth import steps
 from workbench.learners.boosted_trees import BoostedParameters, BoostedTrees
+from workbench.learners.forest.estimator import FOREST_REGRESSION
 from workbench.params import ParameterError
 from workbench.privacy.accounting.event import ZeroConcentrated
 from workbench.release.card import contradictions

@@ -9,8 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from workbench.data.schema import Attribute
-from workbench.learners import BEST_CLASSIFIER, BEST_REGRESSION
-from workbench.learners.best_of import NumberSetting, candidates
+from workbench.learners.best_of import BEST_CLASSIFIER, BEST_REGRESSION, Setting, candidates
 from workbench.learners.tasks import CLASSIFICATION, EMPTY
 from workbench.params import ParameterError
 from workbench.work.noise import Exact, Study
@@ -70,13 +69,13 @@ def test_emptying_a_row_changes_the_score_of_no_other(monkeypatch: pytest.Monkey
         {"epsilon": 40.0, "candidates": "linear-regression", "tries": 1.0}
     )
     judged: list[tuple[NDArray[np.float64], int]] = []
-    score = NumberSetting.score
+    score = Setting.score
 
-    def heard(setting: NumberSetting, said: NDArray[np.float64], own: NDArray[np.float64]) -> int:
+    def heard(setting: Setting, said: NDArray[np.float64], own: NDArray[np.float64]) -> int:
         judged.append((said, score(setting, said, own)))
         return judged[-1][1]
 
-    monkeypatch.setattr(NumberSetting, "score", heard)
+    monkeypatch.setattr(Setting, "score", heard)
 
     def scored() -> int:
         BEST_REGRESSION.private(columns, NUMBER, parameters, Study(np.random.default_rng(3))).fit(X, y)

@@ -16,9 +16,20 @@ from fake_noise import Fake
 from learner_conformance import BlackBox, LearnerConformance, Tables, Way
 from numpy.typing import NDArray
 
-from workbench import learners
 from workbench.data.schema import Attribute
 from workbench.learners import LEARNERS
+from workbench.learners.additive_trees.estimator import ADDITIVE_REGRESSION, ADDITIVE_TREES
+from workbench.learners.best_of import BEST_CLASSIFIER, BEST_REGRESSION
+from workbench.learners.boosted_trees import BOOSTED_TREES
+from workbench.learners.dbscan import DBSCAN
+from workbench.learners.forest.estimator import FOREST_REGRESSION, RANDOM_FOREST
+from workbench.learners.kmeans import KMEANS
+from workbench.learners.linear_regression.estimator import LINEAR_REGRESSION
+from workbench.learners.logistic_regression.estimator import LOGISTIC_REGRESSION
+from workbench.learners.median_forest.estimator import MEDIAN_FOREST, MEDIAN_XGBOOST
+from workbench.learners.naive_bayes.estimator import NAIVE_BAYES
+from workbench.learners.pca import PRINCIPAL_COMPONENTS
+from workbench.learners.standardize import STANDARDIZE
 from workbench.work.ask import UndeclaredError
 
 X, GAP = (
@@ -48,7 +59,7 @@ NAN = float("nan")
 
 
 class TestNaiveBayes(LearnerConformance):
-    chosen = learners.NAIVE_BAYES
+    chosen = NAIVE_BAYES
     keys = ("used",)
     attributes = (X, GAP, Attribute(name="colour", kind="category", domain=("red", "blue"), missing="own-value"))
     target = TWO
@@ -69,7 +80,7 @@ class TestNaiveBayes(LearnerConformance):
 
 
 class TestBestClassifier(LearnerConformance):
-    chosen = learners.BEST_CLASSIFIER
+    chosen = BEST_CLASSIFIER
     keys = ("chosen", "model")
     attributes, target = (X, COLOUR), TWO
     given: ClassVar[dict[str, Any]] = {"candidates": "logistic-regression; naive-bayes: ranges=declared", "tries": 3.0}
@@ -82,7 +93,7 @@ class TestBestClassifier(LearnerConformance):
 
 
 class TestBestRegression(LearnerConformance):
-    chosen = learners.BEST_REGRESSION
+    chosen = BEST_REGRESSION
     keys = ("chosen", "model")
     attributes, target = (X, COLOUR), NUMBER
     given: ClassVar[dict[str, Any]] = {
@@ -94,7 +105,7 @@ class TestBestRegression(LearnerConformance):
 
 
 class TestLinearRegression(LearnerConformance):
-    chosen = learners.LINEAR_REGRESSION
+    chosen = LINEAR_REGRESSION
     keys = ("columns",)
     attributes, target = (X, GAP, COLOUR), NUMBER
     ways = (
@@ -105,6 +116,7 @@ class TestLinearRegression(LearnerConformance):
         Way({"epsilon": 20.0, "delta": 1e-6, "columns": 6}),
         Way({"epsilon": 20.0, "delta": 1e-6, "columns": 2}),
         Way({"epsilon": 20.0, "delta": 1e-6, "method": "functional"}),
+        Way({"epsilon": 1000.0, "delta": 1e-6, "columns": 3}),  # so much that products are asked for
     )
     tables = (
         Tables(1, [*itertools.product((-9, -3, 0.7, 5), (NAN, 0, 1), (0, 2), (-4, 0, 4.9, 10))]),
@@ -125,8 +137,14 @@ class TestLinearRegression(LearnerConformance):
     )
 
 
+def each_kind(model: Any) -> list[int]:
+    """Return the sums of what a descent was told of means, first and second, and of gradients."""
+    kinds = [[sum(v) for label, v in model.answers.items() if kind in label] for kind in ("first", "second", "round")]
+    return [sum(kind) for kind in kinds]
+
+
 class TestLogisticRegression(LearnerConformance):
-    chosen = learners.LOGISTIC_REGRESSION
+    chosen = LOGISTIC_REGRESSION
     keys = ("columns",)
     attributes, target = (X, GAP), THREE
     # At 20 a search of one round, at 1,000 of four; sums of one chosen column, of all, and rounds along the gradient.
@@ -137,6 +155,8 @@ class TestLogisticRegression(LearnerConformance):
         Way({"weights_from": "sums", "epsilon": 20.0, "columns": 3}),
         Way({"weights_from": "sums", "epsilon": 50_000.0, "columns": 3}),
         Way({"weights_from": "sums", "epsilon": 50_000.0, "columns": 2}),
+        Way({"epsilon": 20.0, "delta": 1e-6}, spends=0.2),
+        Way({"epsilon": 1000.0, "delta": 1e-6}),  # so much that moments are asked for
     )
     tables = (
         Tables(1, [*itertools.product((-9, -3, 0.9, 1, 5), (NAN, 0, 1), (0, 1))]),
@@ -146,7 +166,12 @@ class TestLogisticRegression(LearnerConformance):
     black_boxes = (
         box([(0.5, 0.5, 0), (0.5, 0.5, 1)], target=TWO, weights_from="search"),
         box(CORNER, target=TWO, weights_from="sums", columns=2),
+        box(CORNER, target=TWO, times=24.0, seen=each_kind, delta=1e-6),
     )
+
+    def ranged(self) -> list[Way]:
+        """Return the way without a δ: with one, means and moments are asked for in place of ranges."""
+        return super().ranged()[:1]
 
 
 class TestLogisticRegressionOfTwo(TestLogisticRegression):
@@ -165,7 +190,7 @@ FORESTS = (
 
 
 class TestRandomForest(LearnerConformance):
-    chosen = learners.RANDOM_FOREST
+    chosen = RANDOM_FOREST
     black_boxes = (box(CORNER, target=TWO, times=12.0, delta=1e-4, trees=1, depth=1),)
     attributes, target = (X, STEPS, COLOUR), THREE
     ways = FORESTS
@@ -177,7 +202,7 @@ class TestRandomForest(LearnerConformance):
 
 
 class TestForestRegression(LearnerConformance):
-    chosen = learners.FOREST_REGRESSION
+    chosen = FOREST_REGRESSION
     attributes, target = (X, STEPS, COLOUR), NUMBER
     ways = FORESTS
     tables = (
@@ -188,7 +213,7 @@ class TestForestRegression(LearnerConformance):
 
 
 class TestBoostedTrees(LearnerConformance):
-    chosen = learners.BOOSTED_TREES
+    chosen = BOOSTED_TREES
     attributes, target = (X, STEPS, COLOUR), NUMBER
     # By n·ε: one tree of four parts, one and two of eight, six; and three trees of two levels.
     ways = (
@@ -203,7 +228,7 @@ class TestBoostedTrees(LearnerConformance):
 
 
 class TestAdditiveRegression(LearnerConformance):
-    chosen = learners.ADDITIVE_REGRESSION
+    chosen = ADDITIVE_REGRESSION
     keys = ("columns",)
     attributes, target = (X, STEPS, COLOUR), NUMBER
     # One chosen column of four parts, two of eight; all of them once, and in two cycles.
@@ -224,7 +249,7 @@ class TestAdditiveRegression(LearnerConformance):
 
 
 class TestAdditiveTrees(TestAdditiveRegression):
-    chosen = learners.ADDITIVE_TREES
+    chosen = ADDITIVE_TREES
     target = THREE
     tables = (
         Tables(1, [*itertools.product((-9, 5), (NAN, 3), (0, 2), (0, 1, 2))]),
@@ -263,16 +288,16 @@ class OfMedians(LearnerConformance):
 
 
 class TestMedianForest(OfMedians):
-    chosen = learners.MEDIAN_FOREST
+    chosen = MEDIAN_FOREST
 
 
 @pytest.mark.skipif(importlib.util.find_spec("xgboost") is None, reason="XGBoost is not installed")
 class TestMedianXgboost(OfMedians):
-    chosen = learners.MEDIAN_XGBOOST
+    chosen = MEDIAN_XGBOOST
 
 
 class TestKMeans(LearnerConformance):
-    chosen = learners.KMEANS
+    chosen = KMEANS
     attributes, target = (X, GAP), TWO
     # At 5 the start is a line, and for one row nothing else is asked (of two groups only where they part); at 5,000 it
     # is a figure, chosen by report-noisy-max.
@@ -291,7 +316,7 @@ class TestKMeans(LearnerConformance):
 
 
 class TestDbscan(LearnerConformance):
-    chosen = learners.DBSCAN
+    chosen = DBSCAN
     attributes, target = (X, GAP, COLOUR), TWO
     ways = (Way({"epsilon": 1.0}, spends=0.999),)
     tables = (
@@ -304,7 +329,7 @@ class TestDbscan(LearnerConformance):
 
 
 class TestPCA(LearnerConformance):
-    chosen = learners.PRINCIPAL_COMPONENTS
+    chosen = PRINCIPAL_COMPONENTS
     keys = ("columns", "components")
     attributes = (X, GAP, COLOUR, Attribute(name="yes", kind="boolean", missing="own-value"))
     target = TWO
@@ -318,7 +343,7 @@ class TestPCA(LearnerConformance):
 
 
 class TestStandardize(LearnerConformance):
-    chosen = learners.STANDARDIZE
+    chosen = STANDARDIZE
     attributes, target = (X, GAP, COLOUR), TWO
     ways = (Way({"epsilon": 2.0}, spends=0.999),)
     tables = (

@@ -22,7 +22,8 @@ from workbench.cli.main import main
 from workbench.data.joined import joined
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
-from workbench.learners import LEARNERS, NAIVE_BAYES, Learner, learner
+from workbench.learners import LEARNERS, Learner, learner
+from workbench.learners.naive_bayes.estimator import NAIVE_BAYES
 from workbench.learners.setting import split_epsilon
 from workbench.params import ParameterError
 from workbench.privacy.accounting.event import Cost, PureDp, ZeroConcentrated, exact, floor_double

@@ -31,7 +31,7 @@ from workbench.learners.linear_regression.estimator import (
     weighted,
 )
 from workbench.learners.linear_regression.solve import functional_line
-from workbench.learners.selection import SENSITIVITY, UNIT, line_losses
+from workbench.learners.selection import SENSITIVITY, UNIT, line_sums, losses_of
 from workbench.params import ParameterError
 from workbench.work.noise import Exact, Study
 
@@ -112,6 +112,17 @@ def test_collinear_columns_predict_better_with_more_epsilon(delta: float | None)
     rises = np.diff(found, axis=0)
     assert (rises.mean(axis=1) > -3 * rises.std(axis=1) / np.sqrt(8)).all()
     assert found.mean(axis=1)[1:].min() > 0.6
+
+
+def test_with_a_delta_products_of_columns_are_found() -> None:
+    generator = np.random.default_rng(4)
+    X = generator.uniform(-1, 1, (4_000, 5))
+    y = np.clip(4 * X[:, 0] * X[:, 3] + X[:, 1] + generator.normal(0, 0.5, 4_000), -5, 5)
+    data = table(X, y, {f"x{i}": (-1, 1) for i in range(5)}, (-5, 5))
+    assert r2(data, None, 0) < 0.25 < 0.75 < r2(data, 1.0, 0, delta=1e-6)
+    plain = fitted(data, 1.0, delta=1e-6).to_plain()
+    former = LinearRegressionModel.setting_from_plain({**plain, "format": 3})
+    assert (former.bends, fitted(data, 1.0, delta=1e-6).model_.setting.bends) == (0, 6)
 
 
 def test_without_noise_a_collinear_table_has_a_line() -> None:
@@ -245,8 +256,8 @@ def test_a_row_moves_every_loss_in_one_direction_and_by_one_unit_at_most(
 ) -> None:
     table = np.array(rows)
     rest = np.delete(table, removed % len(rows), axis=0)
-    with_row = line_losses(table[:, :2], table[:, 2], 8)
-    without = line_losses(rest[:, :2], rest[:, 2], 8)
+    with_row = losses_of(line_sums(table[:, :2], table[:, 2]), 8)
+    without = losses_of(line_sums(rest[:, :2], rest[:, 2]), 8)
     for one, other in zip(with_row, without, strict=True):
         assert -1 <= one - other <= UNIT + 1 <= SENSITIVITY
 
@@ -268,7 +279,7 @@ def test_the_loss_is_the_least_of_all_lines_within_the_square(seed: int) -> None
         (a[best], b[best]),
         bounds=[(-1, 1)] * 2,
     )
-    (found,) = line_losses(x[:, None], y, size)
+    (found,) = losses_of(line_sums(x[:, None], y), size)
     assert found == pytest.approx(min(polished.fun, losses.min()) / 4 * UNIT, abs=1.001)
 
 

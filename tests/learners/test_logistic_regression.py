@@ -110,6 +110,16 @@ def test_accuracy(tables: Callable[[str], Table], name: str, least: dict[float, 
         assert accuracies(tables(name), epsilon).mean() > floor, epsilon
 
 
+def test_with_a_delta_and_many_rows_it_descends(tables: Callable[[str], Table]) -> None:
+    assert accuracies(tables("breast cancer"), 1.0, 10, delta=1e-6).mean() > 0.945
+    assert accuracies(tables("diabetes"), 1.0, 10, delta=1e-6).mean() > 0.73
+    data = made(4_000, 5, 3, 4)
+    assert accuracy(data, None, 0) - accuracy(data, 1.0, 0, delta=1e-6) < 0.02
+    few, by_search = fitted(iris(), 1.0, delta=1e-6), fitted(iris(), 10.0, delta=1e-6, weights_from=SEARCH)
+    assert not few.model_.setting.gaussian
+    assert not by_search.model_.setting.gaussian
+
+
 @pytest.mark.parametrize("way", ["by-size", SEARCH, SUMS])
 @pytest.mark.parametrize(("shares", "epsilon"), [((0.7, 0.3), 0.3), ((0.7, 0.3), 3.0), ((0.6, 0.2, 0.2), 1.0)])
 def test_where_nothing_can_be_told_it_is_as_good_as_the_largest_class(

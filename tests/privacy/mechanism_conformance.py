@@ -16,10 +16,23 @@ from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.error_profile import error_profile
 from workbench.privacy.local.mechanism_table import MechanismTable
 from workbench.privacy.local.mechanisms import MECHANISMS, Mechanism
-from workbench.privacy.local.sampler import TOTAL, AliasSampler, decoded
+from workbench.privacy.local.sampler import TOTAL, TOTAL_BITS, AliasSampler
 
 EPSILONS = (1e-6, 0.01, 0.1, 0.5, 1.0, math.log(3), 2.0, 4.0, 10.0, 30.0)
 FALSE_ALARM = 1e-6
+
+
+def decoded(sampler: AliasSampler, columns: int) -> np.ndarray:
+    """Return the weights that ``sampler`` really samples, uint64 (m, columns): the check that it is exact."""
+    buckets = 1 << sampler.bits
+    entries = sampler.entries.reshape(sampler.rows, buckets)
+    thresholds = entries >> np.uint64(sampler.bits)
+    alias = (entries & np.uint64(buckets - 1)).astype(np.int64)
+    capacity = np.uint64(1 << (TOTAL_BITS - sampler.bits))
+    weights = thresholds.copy()
+    row = np.broadcast_to(np.arange(sampler.rows)[:, None], alias.shape)
+    np.add.at(weights, (row, alias), capacity - thresholds)
+    return weights[:, :columns]
 
 
 def brute_force_ratio(weights: np.ndarray) -> Fraction:

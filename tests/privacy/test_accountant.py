@@ -23,6 +23,7 @@ from workbench.privacy.accounting.accountant import (
     RDP,
     RDP_CLASSIC,
     Accountant,
+    Grid,
     accountant_names,
     composed_with_itself,
     event_of,
@@ -221,7 +222,7 @@ def test_without_sampling_pld_is_just_above_the_closed_form(sigma: float, steps:
     ],
 )
 def test_extreme_runs_are_accounted_in_bounded_time(event: PoissonGaussian) -> None:
-    pld, rdp, classic = (loss(event, 1e-6, a, COARSE).epsilon for a in accountant_names())
+    pld, rdp, classic = (loss(event, 1e-6, a, Grid(COARSE)).epsilon for a in accountant_names())
     assert 0 <= pld <= rdp <= classic < math.inf
 
 
@@ -248,10 +249,12 @@ def test_bounds_are_ordered_and_fall_with_noise(rate: float, sigma: float, steps
 
 @pytest.mark.parametrize("event", [SHORT, PoissonGaussian(0.01, 1.0, 300), PoissonGaussian(0.5, 2.0, 20)])
 def test_pld_is_below_renyi_and_falls_with_noise_and_grows_with_steps(event: PoissonGaussian) -> None:
-    bound = loss(event, 1e-5, "pld", COARSE).epsilon
+    bound = loss(event, 1e-5, "pld", Grid(COARSE)).epsilon
     assert bound < loss(event, 1e-5, "rdp").epsilon
-    assert loss(replace(event, noise_multiplier=1.2 * event.noise_multiplier), 1e-5, "pld", COARSE).epsilon < bound
-    assert loss(replace(event, steps=2 * event.steps), 1e-5, "pld", COARSE).epsilon > bound
+    assert (
+        loss(replace(event, noise_multiplier=1.2 * event.noise_multiplier), 1e-5, "pld", Grid(COARSE)).epsilon < bound
+    )
+    assert loss(replace(event, steps=2 * event.steps), 1e-5, "pld", Grid(COARSE)).epsilon > bound
     assert loss(event, 1e-5).epsilon <= bound
 
 
@@ -337,7 +340,7 @@ def test_any_number_of_steps_is_composed_in_bounded_time():
     """10⁸ steps once took minutes: the library raised the size of a distribution to that power, to compare it."""
     for event in (event_of(10**9, 64, 15, 1.0), event_of(60_000, 64, 10_000, 1.0), event_of(10**8, 1, 10, 1.0)):
         began = time.perf_counter()
-        found = loss(event, 1e-5, "pld", COARSE)
+        found = loss(event, 1e-5, "pld", Grid(COARSE))
         assert time.perf_counter() - began < 30
         assert 0 < found.epsilon <= 1.001 * quick_loss(event, 1e-5).epsilon
 

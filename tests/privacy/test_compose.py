@@ -14,17 +14,9 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from workbench.params import ParameterError
-from workbench.privacy.accounting.compose import (
-    advanced_epsilon,
-    basic,
-    flatten,
-    for_person,
-    pure_epsilon,
-    round_up,
-    total,
-)
+from workbench.privacy.accounting.compose import advanced_epsilon, for_person, round_up, total
 from workbench.privacy.accounting.concentrated import zcdp_epsilon
-from workbench.privacy.accounting.event import Composed, Cost, PoissonGaussian, PureDp, ZeroConcentrated, exact, group
+from workbench.privacy.accounting.event import Cost, PureDp, ZeroConcentrated, exact, group
 from workbench.privacy.accounting.zcdp import delta_of, rho_of
 from workbench.privacy.central.central_noise import CentralNoise, NoNoise
 from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
@@ -54,7 +46,7 @@ def test_a_person_with_several_rows_costs_the_golden_multiple(golden: dict[str, 
 
 
 def test_ten_tenths_are_one() -> None:
-    assert basic([cost("0.1")] * 10).epsilon == 1
+    assert total([exact(0.1)] * 10) == 1
     assert total([exact(0.1)] * 3) == exact(0.3)
 
 
@@ -74,25 +66,6 @@ def test_rounding_never_flatters_and_stays_within_one_unit(value: float, places:
 def test_a_loss_that_is_no_number_is_not_rounded(bad: float) -> None:
     with pytest.raises(ParameterError):
         round_up(bad)
-
-
-def test_nested_events_flatten_in_order_and_pure_ones_add() -> None:
-    a, b, c = PureDp(Decimal("0.1"), "a"), PureDp(Decimal("0.2"), "b"), PureDp(Decimal("0.3"), "c")
-    nested = Composed((a, Composed((b, Composed((c,))))))
-    assert flatten(nested) == (a, b, c)
-    assert pure_epsilon(nested) == Decimal("0.6")
-
-
-def test_a_gaussian_event_has_no_pure_epsilon() -> None:
-    with pytest.raises(ParameterError, match="training has no pure epsilon"):
-        pure_epsilon(Composed((PureDp(Decimal(1)), PoissonGaussian(0.1, 1.0, 3, "training"))))
-
-
-def test_basic_composition_adds_deltas_and_keeps_the_events() -> None:
-    whole = basic([cost("1", "1e-6"), cost("2", "1e-5")], label="both")
-    assert (whole.epsilon, whole.delta) == (3, Decimal("1.1e-5"))
-    assert len(flatten(whole.event)) == 2
-    assert basic([]).epsilon == 0
 
 
 @given(epsilon=st.floats(0.01, 5), delta=st.floats(1e-12, 1e-3), rows=st.integers(2, 20))
@@ -179,13 +152,6 @@ def test_shares_sum_to_the_budget_exactly(weights: list[float], delta: str) -> N
     assert all(s.amount > 0 and Decimal(s.loss) <= s.amount for s in shares)
     kind = ZeroConcentrated if delta != "0" else PureDp
     assert all(isinstance(s.event("q"), kind) for s in shares)
-
-
-def test_an_event_with_a_rho_has_no_pure_epsilon() -> None:
-    event = ZeroConcentrated(Decimal("0.1"), "counts")
-    assert flatten(Composed((event, PureDp(Decimal(1))))) == (event, PureDp(Decimal(1)))
-    with pytest.raises(ParameterError, match="counts has no pure epsilon"):
-        pure_epsilon(event)
 
 
 def test_a_choice_costs_an_eighth_of_its_squared_epsilon() -> None:

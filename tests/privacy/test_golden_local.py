@@ -19,21 +19,18 @@ from scipy.stats import binom
 
 from workbench.privacy import audit
 from workbench.privacy.accounting.accountant import event_of, loss
-from workbench.privacy.accounting.compose import basic
-from workbench.privacy.accounting.event import Cost, PureDp
+from workbench.privacy.accounting.compose import total
+from workbench.privacy.central.mechanisms.choice import exponential_chances
 from workbench.privacy.central.share import discrete_laplace_variance
-from workbench.privacy.local.calibrate import float_epsilon
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.error_profile import duchi_sd, error_profile
 from workbench.privacy.local.frequency import OUE, SUE, variance
 from workbench.privacy.local.frequency.olh import best_cells
 from workbench.privacy.local.mechanism_table import MechanismTable
 from workbench.privacy.local.mechanisms import BOUNDED_LAPLACE, DUCHI, GRR, HYBRID, PIECEWISE, WARNER
-from workbench.privacy.local.mechanisms.exponential import textbook
 from workbench.privacy.local.mechanisms.hybrid import DUCHI_UPTO
 from workbench.privacy.local.mechanisms.square_wave import half_wave
-from workbench.privacy.local.mechanisms.staircase import gamma_absolute, gamma_variance, nominal_epsilon, true_epsilon
-from workbench.privacy.local.mechanisms.warner import epsilon_of_truth
+from workbench.privacy.local.mechanisms.staircase import gamma_absolute, gamma_variance, nominal_epsilon
 from workbench.privacy.local.unbiased import direct
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.rappor.decode import corrected
@@ -68,13 +65,22 @@ def _laplace_true_epsilon(inputs: Inputs) -> float:
     return BOUNDED_LAPLACE.build(cells, inputs["eps_nominal"]).exact_epsilon
 
 
+def _staircase_true_epsilon(inputs: Inputs) -> float:
+    """Of a staircase of nominal ε that is redrawn into its interval."""
+    nominal = inputs["eps_nominal"]
+    found = nominal + math.log(2 - math.exp(-nominal / 2))
+    assert nominal_epsilon(found) == pytest.approx(nominal, rel=1e-9)
+    return found
+
+
 def _laplace_naive_epsilon(inputs: Inputs) -> float:
     """Noise for a sensitivity below the range, on neighbours a sensitivity apart (the central use)."""
     cells = Cells.line(inputs["L"], inputs["U"], 2001)
     assert cells.values is not None
     rows = np.exp(-np.abs(cells.values[:, None] - cells.values[None, :]) / inputs["scale"])
     step = round(inputs["sensitivity"] / (cells.values[1] - cells.values[0]))
-    return max(float_epsilon(rows[[i, i + step]]) for i in (0, (2001 - step) // 2, 2000 - step))
+    rows /= rows.sum(axis=1, keepdims=True)
+    return max(float(np.log(rows[i] / rows[i + step]).max()) for i in (0, (2001 - step) // 2, 2000 - step))
 
 
 def _stairs_mean_absolute(eps: float) -> float:
@@ -147,7 +153,7 @@ def _unary_variance(inputs: Inputs) -> float:
 
 
 def _exponential(at: int) -> Callable[[Inputs], float]:
-    return lambda i: float(textbook(i["u"], i["eps"], i["sens"])[at])
+    return lambda i: exponential_chances(i["u"], i["eps"] / (2 * i["sens"]))[at]
 
 
 FUNCTIONS: dict[str, tuple[Callable[[Inputs], float], float]] = {
@@ -155,12 +161,12 @@ FUNCTIONS: dict[str, tuple[Callable[[Inputs], float], float]] = {
     "grr_p": (_grr_p, 0.0),
     "grr_nvar_f0": (_grr_other_variance, 1e-9),
     "grr_var": (_grr_variance, 0.0),
-    "warner_eps": (lambda i: epsilon_of_truth(i["p_truth"]), 0.0),
+    "warner_eps": (lambda i: math.log(i["p_truth"] / (1 - i["p_truth"])), 0.0),
     "warner_estimate": (_warner_estimate, 1e-9),
     "warner_var": (lambda i: 4 * (0.25 + i["pi"] / 2) * (0.75 - i["pi"] / 2) / i["N"], 0.0),
     "ldp_bounded_laplace_rejection_true_eps": (_laplace_true_epsilon, 1e-7),
     "central_bounded_laplace_naive_true_eps": (_laplace_naive_epsilon, 2e-2),
-    "ldp_bounded_staircase_rejection_true_eps": (lambda i: true_epsilon(i["eps_nominal"]), 0.0),
+    "ldp_bounded_staircase_rejection_true_eps": (_staircase_true_epsilon, 0.0),
     "ldp_bounded_staircase_corrected_nominal_eps": (lambda i: nominal_epsilon(i["eps_target"]), 0.0),
     "staircase_gamma_L1": (lambda i: gamma_absolute(i["eps"]), 0.0),
     "staircase_gamma_L2": (lambda i: gamma_variance(i["eps"]), 0.0),
@@ -259,8 +265,7 @@ TESTS = Path(__file__).resolve().parents[1]
 
 def costs(*epsilons: float | str) -> float:
     """Return what the ledger charges for answers of these costs about the same rows."""
-    parts = [Cost(Decimal(str(e)), Decimal(0), PureDp(Decimal(str(e)))) for e in epsilons]
-    return float(basic(parts).epsilon)
+    return float(total(Decimal(str(e)) for e in epsilons))
 
 
 def mass(scale: float, at: float, width: float) -> float:
@@ -456,7 +461,7 @@ def test_permute_and_flip_is_never_worse_than_the_exponential_mechanism() -> Non
         inputs = {"u": scores, "eps": 1.0, "sens": 1.0}
         flipped = [_permute_and_flip(at)(inputs) for at in range(len(scores))]
         assert sum(flipped) == pytest.approx(1)
-        assert np.dot(flipped, scores) >= np.dot(textbook(scores, 1.0, 1.0), scores) - 1e-12
+        assert np.dot(flipped, scores) >= np.dot(exponential_chances(scores, 0.5), scores) - 1e-12
 
 
 def literals(tree: ast.AST) -> Iterator[str]:

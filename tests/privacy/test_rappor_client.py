@@ -28,7 +28,6 @@ from workbench.privacy.rappor.bits import (
     cohorts,
     filters,
     instant_answers,
-    packed,
     permanent_answers,
     unpacked,
 )
@@ -125,7 +124,7 @@ def test_each_bit_is_a_comparison_of_64_digits(one: int, zero: int) -> None:
     numbers += [one % ONE, max(one - 1, 0), zero % ONE, max(zero - 1, 0)]
     words = [sum((number >> digit & 1) << i for i, number in enumerate(numbers)) for digit in range(63, -1, -1)]
     bits = random.integers(0, 2, 64).astype(bool)
-    drawn = unpacked(biased(packed(bits[None, :]), one, zero, Fixed(words)), 64)[0]
+    drawn = unpacked(biased(np.packbits(bits[None, :], axis=1, bitorder="little"), one, zero, Fixed(words)), 64)[0]
     assert drawn.tolist() == [
         int(number < (one if bit else zero)) for number, bit in zip(numbers, bits.tolist(), strict=True)
     ]
@@ -138,7 +137,7 @@ def test_bits_have_their_probabilities(k: int, entropy: Entropy) -> None:
     n = 400_000 // k
     bits = np.zeros((n, k), dtype=bool)
     bits[::2] = True
-    permanent = permanent_answers(packed(bits), parameters, entropy)
+    permanent = permanent_answers(np.packbits(bits, axis=1, bitorder="little"), parameters, entropy)
     reports = unpacked(instant_answers(permanent, parameters, entropy), k)
     for rows, chance in ((reports[::2], parameters.q_star), (reports[1::2], parameters.p_star)):
         low, high = binom.ppf([1e-8, 1 - 1e-8], rows.size, chance)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mechanism_conformance import decoded
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -18,7 +19,7 @@ from workbench.privacy.local import sampler as sampler_module
 from workbench.privacy.local.calibrate import calibrated
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.mechanism_table import integer_rows, largest_ratio, log_at_most, log_up
-from workbench.privacy.local.sampler import TOTAL, AliasSampler, decoded
+from workbench.privacy.local.sampler import TOTAL, AliasSampler
 
 FALSE_ALARM = 1e-6
 

@@ -23,7 +23,7 @@ from workbench.data.on_workers import Workers
 from workbench.data.table import Table
 from workbench.learners import Learner
 from workbench.learners.base import SummingEstimator
-from workbench.learners.tasks import task
+from workbench.learners.tasks import target_of
 from workbench.params import InputError, ParameterError
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.release_learner import FitTask, _readers, fit_on, release_fit
@@ -72,13 +72,13 @@ def written(path: Path, rows: int = ROWS) -> Path:
     return path
 
 
-def target_of(chosen: Learner) -> str:
+def goal_of(chosen: Learner) -> str:
     return "cost" if chosen.task == "regression" else "ill"
 
 
 def unfitted(chosen: Learner, **more: Any) -> tuple[Any, list[Any], Any]:
     """Return a study's estimator with fixed noise, the columns that it reads, and its target."""
-    features, target = [PLAN.column(name) for name in FEATURES], PLAN.column(target_of(chosen))
+    features, target = [PLAN.column(name) for name in FEATURES], PLAN.column(goal_of(chosen))
     small_forest = {"trees": 2} if "trees" in chosen.parameters.declared() else {}
     parameters = chosen.parameters.from_plain({"epsilon": 5.0, **small_forest, **more})
     noise = Study(np.random.default_rng(1))
@@ -99,7 +99,7 @@ def of_parts(chosen: Learner, table: Table, workers: Workers | None, **more: Any
 
 def in_memory(chosen: Learner, table: Table, **more: Any) -> dict[str, Any]:
     estimator, features, target = unfitted(chosen, **more)
-    return plain(estimator.fit(matrix(table, features), task(chosen.task).read(table, target)))
+    return plain(estimator.fit(matrix(table, features), target_of(table, target)))
 
 
 @pytest.mark.parametrize("count", [7, pytest.param(2, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.slow)])
@@ -164,7 +164,7 @@ def test_ranges_are_counted_in_the_pass_that_finds_the_account(
     bayes, more = learners.learner("naive-bayes"), {"epsilon": 40.0}
     estimator, features, target = unfitted(bayes, **more)
     columns = (tuple(features), target)
-    ranges = Sums(_readers(estimator, columns), estimator.range_counts(ROWS))
+    ranges = Sums(_readers(columns), estimator.range_counts(ROWS))
     ranges.read(table, CancelToken())
     fit_on(estimator, table, columns, workers, counts=ranges.total)
     assert plain(estimator) == in_memory(bayes, Table(table.stored.load(), "a.csv"), **more)  # type: ignore[union-attr]
@@ -204,7 +204,7 @@ def test_a_learner_that_needs_the_rows_is_refused_with_those_that_do_not(tmp_pat
     wanted = FitTask(chosen, chosen.parameters(epsilon=1.0), PLAN, "ill", table, tmp_path / "m", workers=WORKERS)
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         with pytest.raises(
-            ParameterError, match="“Logistic regression, pure ε” is not made of sums of parts"
+            ParameterError, match="“Logistic regression, exact noise” is not made of sums of parts"
         ) as refused:
             release_fit(wanted, ledger)
         assert ledger.releases() == []

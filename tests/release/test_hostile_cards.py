@@ -26,7 +26,8 @@ from workbench.data.table import Table
 from workbench.deep.features import Features
 from workbench.deep.noise import FORMER_ON_GPU
 from workbench.deep.plan import DpSgdPlan
-from workbench.learners import LEARNERS, NAIVE_BAYES, learner
+from workbench.learners import LEARNERS, learner
+from workbench.learners.naive_bayes.estimator import NAIVE_BAYES
 from workbench.release.card import MODEL
 from workbench.release.certificate import CARD, checksum
 from workbench.release.ledger.ledger import Ledger

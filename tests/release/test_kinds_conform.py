@@ -28,7 +28,7 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 from workbench.statistics.asked import Request, Statistic
 from workbench.statistics.release_file import FORMATS, decode
-from workbench.synth import mst, synthesis, tree_fit
+from workbench.synth import fit, mst, synthesis
 from workbench.synth.parameters import SynthesisParameters
 from workbench.work.ask import Ask
 from workbench.work.work import Made
@@ -118,7 +118,7 @@ class Synthetic(KindConformance):
     def quick_fits(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Fits are post-processing of answers: a few rounds serve."""
         for place in (mst, synthesis):
-            monkeypatch.setattr(place, "fitted", lambda *a, **k: tree_fit.fitted(*a, **{**k, "rounds": 3}))
+            monkeypatch.setattr(place, "fitted", lambda *a, **k: fit.fitted(*a, **{**k, "rounds": 3}))
 
     @classmethod
     def case(cls) -> Case:

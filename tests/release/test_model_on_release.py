@@ -18,7 +18,10 @@ from released import release_table
 from workbench.data.columns.grid import matrix
 from workbench.data.read import read_table
 from workbench.data.table import Table
-from workbench.learners import DBSCAN, LINEAR_REGRESSION, NAIVE_BAYES, Learner
+from workbench.learners import Learner
+from workbench.learners.dbscan import DBSCAN
+from workbench.learners.linear_regression.estimator import LINEAR_REGRESSION
+from workbench.learners.naive_bayes.estimator import NAIVE_BAYES
 from workbench.params import CancelledError, InputError, ParameterError
 from workbench.release.certificate import checksum, ledger_facts, read_card
 from workbench.release.ledger.ledger import Ledger

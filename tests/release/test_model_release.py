@@ -25,7 +25,7 @@ from release_cases import release as release_rows
 from release_cases import release_and_die as release_rows_and_die
 
 from workbench.data.schema import Attribute
-from workbench.learners import STANDARDIZE
+from workbench.learners.standardize import STANDARDIZE
 from workbench.params import BudgetRefusedError, CancelledError, CheckFailedError, InputError
 from workbench.privacy.accounting.event import Charge
 from workbench.release import parts
@@ -33,12 +33,13 @@ from workbench.release import path as release_path
 from workbench.release.card import model_bytes
 from workbench.release.certificate import checksum, read_card
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.model import Trained, card_facts, drawn_by, model_folder
+from workbench.release.model.model import card_facts, made, model_folder
 from workbench.release.path import Released, ReleaseRequest
 from workbench.release.recover import recover, request_of
 from workbench.release.statements import model_statement
 from workbench.release.verify import verify_in_ledger, verify_release
 from workbench.work.noise import Charged
+from workbench.work.work import Made
 
 INPUTS = (
     Attribute(name="age", kind="integer", lower=0, upper=120),
@@ -46,39 +47,42 @@ INPUTS = (
 )
 
 
-def trained(charge: Charge, **facts: Any) -> Trained:
+def trained(charge: Charge, *, delta: str = "0", releasable: bool = True) -> Made:
     """A model of a few made-up rows."""
-    charge(loss_of("1.5", facts.pop("delta", "0")))
+    charge(loss_of("1.5", delta))
     parameters = STANDARDIZE.parameters.from_plain({"epsilon": 1.5})
     estimator = STANDARDIZE.private(INPUTS[:1], INPUTS[1], parameters, Charged(lambda cost: None))
     estimator.fit([[30.0], [40.0]] * 10, [0, 1] * 10)
-    return Trained(
-        model=STANDARDIZE.name,
-        parameters=parameters.to_plain(),
-        inputs=[attribute.to_plain() for attribute in INPUTS],
-        statement=model_statement(1, replaces_invalid=False),
-        randomness=estimator.randomness(20),
-        training={
+    statement = model_statement(1, replaces_invalid=False)
+    stated = {
+        "rows": 20,
+        "model": STANDARDIZE.name,
+        "guarantee": {"statement": statement, "randomness": estimator.randomness(20)},
+        "parameters": parameters.to_plain(),
+        "inputs": [attribute.to_plain() for attribute in INPUTS],
+        "outside_guarantee": [],
+        "training": {
             "rows_per_person": 1,
             "attributes_used": ["age"],
             "queries": [{"label": e.label, "epsilon": str(e.epsilon)} for e in estimator.events(20)],
         },
-        **{"releasable": True, "rows": 20, "files": {"model.json": model_bytes(estimator)}, **facts},
-    )
+    }
+    return made({"model.json": model_bytes(estimator)}, stated, releasable=releasable)
 
 
 def release(
     ledger: Path,
     target: Path,
-    train: Callable[..., Trained] = trained,
+    train: Callable[..., Made] = trained,
     of: str = "age",
     *,
     replace: bool = False,
     **named: Any,
 ) -> Released:
     work, digest = "fit mean", request_of("fit mean", of=of)
+    to = model_folder(target, replace=replace)
     wanted = ReleaseRequest(
-        table_of(20), model_folder(target, replace=replace), work, digest, 10_000, drawn_by(train), card_facts, **named
+        table_of(20), to, work, digest, 10_000, lambda charge, emit, cancel: train(charge), card_facts, **named
     )
     with Ledger.open(ledger) as opened:
         return release_path.release(wanted, opened)
@@ -106,7 +110,7 @@ def test_a_model_is_charged_carded_and_alone_in_its_folder(folder: Path, ledger:
 
 def test_a_run_that_settles_for_less_is_charged_less_and_says_so(folder: Path, ledger: Path) -> None:
     done = release(
-        ledger, folder / "model", lambda c: trained(c, delta="1e-5", settled=(Decimal("0.5"), Decimal("1e-6")))
+        ledger, folder / "model", lambda c: replace(trained(c, delta="1e-5"), settled=(Decimal("0.5"), Decimal("1e-6")))
     )
     assert (done.epsilon_charged, done.delta_charged, done.epsilon_remaining) == (Decimal("0.5"), Decimal("1e-6"), 1)
     card = read_card(folder / "model")
@@ -119,14 +123,14 @@ def test_a_run_that_settles_for_less_is_charged_less_and_says_so(folder: Path, l
 
 
 def test_work_that_did_not_charge_charged_twice_or_was_seeded_is_never_released(folder: Path, ledger: Path) -> None:
-    def free(charge: Charge) -> Trained:
+    def free(charge: Charge) -> Made:
         return trained(lambda cost: None)
 
-    def twice(charge: Charge) -> Trained:
+    def twice(charge: Charge) -> Made:
         charge(loss_of("0.1"))
         return trained(charge)
 
-    def seeded(charge: Charge) -> Trained:
+    def seeded(charge: Charge) -> Made:
         return trained(charge, releasable=False)
 
     for train, sentence in ((free, "never charged"), (twice, "charged once"), (seeded, "seeded noise")):
@@ -147,7 +151,7 @@ def test_work_that_did_not_charge_charged_twice_or_was_seeded_is_never_released(
 def test_a_run_that_fails_is_void_unless_its_figures_were_watched(
     folder: Path, ledger: Path, watched: Callable[[], bool] | None, status: str, error: BaseException
 ) -> None:
-    def fail(charge: Charge) -> Trained:
+    def fail(charge: Charge) -> Made:
         trained(charge)
         raise error
 
@@ -193,7 +197,7 @@ def test_a_finished_model_that_could_not_be_named_is_published_by_the_next_run_o
     """The attack: fill the folder while the training runs, copy the finished model, get the charge back."""
     target = folder / "model"
 
-    def filled(charge: Charge) -> Trained:
+    def filled(charge: Charge) -> Made:
         done = trained(charge)
         target.mkdir()
         (target / "theirs").write_text("x")
@@ -206,7 +210,7 @@ def test_a_finished_model_that_could_not_be_named_is_published_by_the_next_run_o
     with pytest.raises(InputError, match="has not been given this name yet"):
         release(ledger, target, of="pay")
 
-    def never(charge: Charge) -> Trained:
+    def never(charge: Charge) -> Made:
         raise AssertionError("trained again")
 
     done = release(ledger, target, never)
@@ -374,8 +378,12 @@ def test_every_change_of_a_model_is_found(folder: Path, ledger: Path) -> None:
 
 
 def test_a_card_that_does_not_fit_its_schema_is_void(folder: Path, ledger: Path) -> None:
+    def unfit(charge: Charge) -> Made:
+        done = trained(charge)
+        return replace(done, method={**done.method, "inputs": [{"name": 90817263}]})
+
     with pytest.raises(CheckFailedError, match="does not fit its own schema") as told:
-        release(ledger, folder / "model", lambda c: replace(trained(c), inputs=[{"name": 90817263}]))
+        release(ledger, folder / "model", unfit)
     assert "inputs" in str(told.value)
     assert "90817263" not in str(told.value)  # nothing was charged, and what stands there may have been drawn
     assert names_in(folder) == set()

@@ -128,7 +128,7 @@ def test_a_builder_makes_these_levels_and_the_file_gives_them_back(name: str, tm
     values, parameters, lines = CASES[name]
     if name == "masking":  # a single "9" is "*" at level 1: the next level would be of another width
         values, lines = values[:2], lines[:2]
-    made_ = builder(name).build(values, builder(name).parameters(**parameters))
+    made_ = builder(name)(**parameters).build(values)
     assert made_.to_text().splitlines() == lines
     path = tmp_path / "h.csv"
     path.write_text(made_.to_text(), encoding="utf-8")
@@ -138,7 +138,7 @@ def test_a_builder_makes_these_levels_and_the_file_gives_them_back(name: str, tm
 def test_every_builder_works_as_it_is_declared_first() -> None:
     suited = {"dates": ["2020-02-29", "1999-12-31"]}
     for one in BUILDERS:
-        found = one.build(suited.get(one.name, ["12", "47"]))
+        found = one().build(suited.get(one.name, ["12", "47"]))
         assert found.levels[-1] == ("*", "*")
 
 
@@ -146,7 +146,7 @@ def test_a_level_never_separates_what_the_one_below_joins() -> None:
     with pytest.raises(InputError, match="level 2 separates"):
         Hierarchy.from_text("a;x;1\nb;x;2\n")
     with pytest.raises(ParameterError, match="15 is not a multiple of 10"):
-        builder("intervals").parameters(widths=(10, 15))
+        builder("intervals")(widths=(10, 15))
 
 
 @pytest.mark.parametrize(
@@ -192,9 +192,9 @@ def test_a_suggestion_fits_what_the_values_look_like(column: str, levels: int) -
 
 
 def test_a_way_in_words() -> None:
-    column, (chosen, parameters) = way_of("age = intervals : widths=10,20; start=5")
-    assert (column, chosen.name) == ("age", "intervals")
-    assert parameters.to_plain() == {"widths": [10, 20], "start": 5}
+    column, way = way_of("age = intervals : widths=10,20; start=5")
+    assert (column, way.name) == ("age", "intervals")
+    assert way.to_plain() == {"widths": [10, 20], "start": 5}
     with pytest.raises(ParameterError, match="did you mean 'intervals'"):
         way_of("age=interval")
     with pytest.raises(ParameterError, match="no parameter of masking"):

@@ -10,9 +10,11 @@ from scipy.special import ndtr
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.mechanisms import mechanism
 from workbench.sanitize.estimates.pairs import NoisyColumn, estimate_correlation
-from workbench.sanitize.estimates.quantiles import QuantileTests, default_shares, estimate_quantiles
+from workbench.sanitize.estimates.quantiles import QuantileTests, estimate_quantiles
 
 RHO = 0.6
+
+QUARTILES = 0.25, 0.5, 0.75
 
 
 @dataclass(frozen=True)
@@ -71,16 +73,16 @@ def study(
     held = two_columns(shape, rows, cells)
     assert grid.values is not None
     truth = float(np.corrcoef(grid.values[held].T)[0, 1])
-    quartiles = [int(np.sort(held[:, 0])[int(np.ceil(q * rows)) - 1]) for q in default_shares()]
+    quartiles = [int(np.sort(held[:, 0])[int(np.ceil(q * rows)) - 1]) for q in QUARTILES]
     random = np.random.default_rng([rows, cells, int(epsilon * 100), len(name), len(shape)])
     missed, wide, dark = [0, 0], [0.0, 0.0], [0, 0]
     for at in range(repeats):
         a, b = (answers_of(chances, held[:, side], random) for side in (0, 1))
         counts = np.bincount(a, minlength=chances.shape[1])
         tests = QuantileTests(table, grid, counts, 0.95)
-        missed[0] += sum(not tests.admits(j, q) for j, q in zip(quartiles, default_shares(), strict=True))
+        missed[0] += sum(not tests.admits(j, q) for j, q in zip(quartiles, QUARTILES, strict=True))
         if ends or at < 4:
-            found = estimate_quantiles("x", grid, table, counts, default_shares(), 0.95)
+            found = estimate_quantiles("x", grid, table, counts, QUARTILES, 0.95)
             wide[0] += sum(q.high - q.low for q in found) / 3
             dark[0] += sum(q.hidden for q in found)
         pair = estimate_correlation(NoisyColumn("a", grid, table, a), NoisyColumn("b", grid, table, b), 0.95)

@@ -12,15 +12,18 @@ from workbench.params import ParameterError
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.mechanisms import BOUNDED_LAPLACE, GRR, STAIRCASE
 from workbench.sanitize.calibrated import protected_column
-from workbench.sanitize.estimates.pair import (
+from workbench.sanitize.estimates.pairs import (
     MOST_PAIRS,
-    NamesColumn,
+    NoisyColumn,
     PairChannel,
+    _coupled,
+    _Pair,
+    _Side,
+    estimate_correlation,
     estimate_pair,
     estimate_two_way,
     pair_refusal,
 )
-from workbench.sanitize.estimates.pairs import NoisyColumn, _coupled, _Pair, _Side, estimate_correlation
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import CancelledError, CancelToken
 
@@ -171,8 +174,8 @@ def test_intervals_of_a_two_way_table_hold_the_shares():
     for _ in range(25):
         a, b = (answers_of(t.probabilities(), x, random) for t, x in zip(tables, (first, second), strict=True))
         columns = (
-            NamesColumn("a", ("x", "y", "z"), one, tables[0], a),
-            NamesColumn("b", ("no", "yes"), other, tables[1], b),
+            NoisyColumn("a", one, tables[0], a, ("x", "y", "z")),
+            NoisyColumn("b", other, tables[1], b, ("no", "yes")),
         )
         found = estimate_two_way(*columns, 0.95)
         missed += sum(not i.low <= t <= i.high for i, t in zip(found.shares.values(), true, strict=True))

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from interval_study import draws, population
-from pair_study import study
+from pair_study import QUARTILES, study
 from scipy import stats
 
 from workbench.params import ParameterError
@@ -18,7 +18,7 @@ from workbench.privacy.local.channel import DenseTable
 from workbench.privacy.local.mechanisms import BOUNDED_LAPLACE, GRR, STAIRCASE
 from workbench.privacy.local.sampler import TOTAL
 from workbench.sanitize.calibrated import protected_columns
-from workbench.sanitize.estimates.quantiles import QuantileTests, checked_shares, default_shares, estimate_quantiles
+from workbench.sanitize.estimates.quantiles import QuantileTests, checked_shares, estimate_quantiles
 from workbench.sanitize.forecast import forecast
 from workbench.sanitize.plan import Column, Plan
 from workbench.sanitize.recipient import RELATIONS_WAYS_OUT, faded_columns, noisy_columns, relations_words
@@ -59,7 +59,7 @@ def test_bisection_finds_the_ends_of_what_is_admitted(mechanism):
     random = np.random.default_rng(3)
     counts = draws(population("bell", 21, 800), table.probabilities(), random)
     tests = QuantileTests(table, grid, counts, 0.95)
-    for share in default_shares():
+    for share in QUARTILES:
         low, high = tests.ends(share)
         admitted = [j for j in range(21) if tests.admits(j, share)]
         assert (low, high) == (min(admitted), max(admitted))
@@ -70,9 +70,9 @@ def test_without_noise_the_quantile_is_that_of_the_rows():
     grid = Cells.line(0, 10, 11)
     table = GRR.build(grid, 30.0)
     truth = np.array([0, 300, 500, 200, 0, 0, 400, 0, 300, 200, 100])
-    lower, median, upper = estimate_quantiles("x", grid, table, truth, default_shares(), 0.95)
+    lower, median, upper = estimate_quantiles("x", grid, table, truth, QUARTILES, 0.95)
     values = np.repeat(np.arange(11), truth)
-    found = [np.quantile(values, q, method="inverted_cdf") for q in default_shares()]
+    found = [np.quantile(values, q, method="inverted_cdf") for q in QUARTILES]
     assert [lower.estimate, median.estimate, upper.estimate] == found
     assert all(q.low <= q.estimate <= q.high and q.high - q.low <= 4 for q in (lower, median, upper))
 

@@ -84,6 +84,28 @@ def test_a_word_that_ties_with_the_chance_is_decided_by_what_is_left_of_it(word:
     assert noisy_max([2, 3], 1, 0.5, cast("CentralNoise", SimpleNamespace(below=lambda total: next(draws)))) == 1 - kept
 
 
+@pytest.mark.parametrize("off", [0, 1, 1 << 16, 1 << 23, 1 << 25, 1 << 40, 1 << 52])
+def test_doubles_decide_as_the_exact_chances_do(off: int) -> None:
+    generator = np.random.default_rng(7)
+    for epsilon in (0.01, 0.3, 2.0, 40.0):
+        scores = [int(s) for s in generator.integers(0, 200, 300)]
+        weights = noisy_max_weights(scores, 1, epsilon)
+        firsts = [(weight << 64) // max(weights) for weight in weights]
+        words = [
+            min(max(f + off * int(s), 0), 2**64 - 1)
+            for f, s in zip(firsts, generator.choice([-1, 1], 300), strict=True)
+        ]
+        right = [word < first for word, first in zip(words, firsts, strict=True)]
+        asked = []
+
+        def below(total: int, words: list[int] = words, asked: list[int] = asked) -> int:
+            asked.append(total)
+            return int.from_bytes(np.array(words, "<u8").tobytes(), "little") if len(asked) == 1 else total - 1
+
+        last = noisy_max(scores, 1, epsilon, cast("CentralNoise", SimpleNamespace(below=below)))
+        assert (asked[-1], last) == (sum(right), max(place for place, kept in enumerate(right) if kept))
+
+
 @pytest.mark.parametrize(("choices", "epsilon"), [(2, 0.1), (3, 1.0), (6, 0.4), (6, 8.0)])
 def test_a_lead_as_forecast_is_told_apart_with_95_percent_and_one_row_less_is_not(choices: int, epsilon: float) -> None:
     lead = clear_lead(choices, epsilon)

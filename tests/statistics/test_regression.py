@@ -21,8 +21,8 @@ from workbench.privacy.central.laplace import StudyNoise
 from workbench.sanitize.plan import Plan
 from workbench.statistics.figures import figures_of
 from workbench.statistics.forecast import forecast
+from workbench.statistics.products import INTERCEPT
 from workbench.statistics.queries import Query, queries_of
-from workbench.statistics.regression import INTERCEPT
 
 LINE = {"statistic": "regression", "column": "pay", "on": ("age", "stars")}
 TRUE = {INTERCEPT: 20.0, "age": 0.5, "stars": 5.0}

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from workbench import learners
 from workbench.data.read import read_table
 from workbench.data.table import Table
-from workbench.learners import NAIVE_BAYES
+from workbench.learners.naive_bayes.estimator import NAIVE_BAYES
 from workbench.learners.public_tables import PublicTable
 from workbench.params import CancelledError, ParameterError
 from workbench.processes.executor import cores

@@ -129,10 +129,10 @@ def test_a_sweep_of_a_former_version_is_read_and_not_gone_on_with(rows: LoadedRo
 
 def test_runs_are_joined_to_lines_against_epsilon(rows: LoadedRows, tmp_path: Path) -> None:
     lines = sweep_lines(run_grid(spec_of(tmp_path), rows, tmp_path / "out.csv"))
-    assert [line.name for line in lines] == ["lr=0.1", "lr=1"]
+    assert [line.setting for line in lines] == ["lr=0.1", "lr=1"]
     for line in lines:
-        assert [p.repeats for p in line.points] == [2, 2]
-        assert line.points[0].epsilon < line.points[1].epsilon  # σ = 8, then σ = 2
+        assert [p.count for p in line.tried] == [2, 2]
+        assert line.tried[0].epsilon < line.tried[1].epsilon  # σ = 8, then σ = 2
         assert 0.3 < line.majority < 0.7
 
 

@@ -17,8 +17,8 @@ from workbench.studies.shuffled import Simulation, attack, compare_trust, local_
 
 def enumerated(epsilon: float, rows: int, values: int, delta: float) -> float:
     """ε at δ of the counts of the values 0 and 1, by all collections of reports."""
-    response = randomised_response(epsilon, values)
-    of_value = np.full((values, values), response.other) + np.eye(values) * (response.truth - response.other)
+    p, q, _ = randomised_response(epsilon, values)
+    of_value = np.full((values, values), q) + np.eye(values) * (p - q)
     groups = []
     for own in (0, 1):
         chances: dict[tuple[int, int], float] = {}
@@ -66,8 +66,7 @@ def test_errors_are_those_of_the_closed_forms(monkeypatch: pytest.MonkeyPatch) -
     assert found.shares["central"][0] == pytest.approx(1 / math.sinh(found.epsilon / 2) / rows, rel=0.03)
     weights = np.array([1, 1 / 2, 1 / 3, 1 / 4]) / (25 / 12)
     for model, epsilon in (("shuffled", 2.0), ("local", found.epsilon)):
-        response = randomised_response(epsilon, 4)
-        p, q = response.truth, response.other
+        p, q, _ = randomised_response(epsilon, 4)
         variance = (weights * p * (1 - p) + (1 - weights) * q * (1 - q)) / rows / (p - q) ** 2
         assert found.shares[model][0] == pytest.approx(np.sqrt(2 * variance / math.pi).mean(), rel=0.03)
     size = 1 / math.tanh(1.0)

@@ -16,7 +16,9 @@ from sklearn.metrics import (
 from sklearn.svm import LinearSVC
 
 from workbench.data.schema import Attribute
-from workbench.learners import LEARNERS, PRINCIPAL_COMPONENTS, STANDARDIZE, Learner
+from workbench.learners import LEARNERS, Learner
+from workbench.learners.pca import PRINCIPAL_COMPONENTS
+from workbench.learners.standardize import STANDARDIZE
 from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, REGRESSION, TASKS, Task, task
 from workbench.params import InputError, ParameterError
 from workbench.studies.held_out import HeldOut, distances_of, held_out_sizes, scores_of, seed_of, stratified_split

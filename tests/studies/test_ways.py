@@ -67,7 +67,6 @@ def test_each_way_is_asked_the_same_questions() -> None:
     assert all(len(way.answers) == 3 for way in ways.ways)
     assert ways.way(STATISTICS).answers[2].half_length is None
     assert ways.way(SYNTHETIC).answers[2].note == "in some pairs"
-    assert ways.way(MODEL).predicts == "sick"
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from transcripts import COUNTS, loss, recorded
 
 from workbench.data.schema import Attribute
 from workbench.privacy.entropy import SeededEntropy
-from workbench.synth import MARGINALS, SYNTHESISERS, Synthesiser, mst, row_sampler, synthesis, tree_fit
+from workbench.synth import MARGINALS, SYNTHESISERS, Synthesiser, fit, mst, row_sampler, synthesis
 from workbench.synth.base import Questions, Tables, split
 from workbench.synth.columns import CoarseColumn, CodedRows, coarse_columns, coded
 
@@ -34,7 +34,7 @@ SIZES = (2, 3, 3)
 def quick_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fits are post-processing of answers: a few rounds serve."""
     for place in (mst, synthesis):
-        monkeypatch.setattr(place, "fitted", lambda *a, **k: tree_fit.fitted(*a, **{**k, "rounds": 30}))
+        monkeypatch.setattr(place, "fitted", lambda *a, **k: fit.fitted(*a, **{**k, "rounds": 30}))
 
 
 # -- categories -------------------------------------------------------------------------------------------------------

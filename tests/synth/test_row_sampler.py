@@ -17,24 +17,23 @@ from workbench.params import CancelledError
 from workbench.privacy.central.laplace import StudyNoise
 from workbench.privacy.entropy import SeededEntropy
 from workbench.signals.cancel import CancelToken
-from workbench.synth import LINE, TAN, mst, row_sampler, tan, tree_fit
+from workbench.synth import LINE, TAN, fit, mst, row_sampler, tan
 from workbench.synth.base import MODEL, Setting, events
+from workbench.synth.cliques import CliqueMarginals, CliqueTree
 from workbench.synth.columns import CodedRows, Codes
 from workbench.synth.line import inner_of
 from workbench.synth.row_sampler import rounded, sampled_rows
 from workbench.synth.setting import method_for, setting_for
 from workbench.synth.synthesis import SyntheticRows, synthesised
-from workbench.synth.tree import Marginals, Tree
 
 SIZES = (2, 5, 5, 6)
 
 
-def star(codes: np.ndarray, sizes: tuple[int, ...] = SIZES) -> Marginals:
+def star(codes: np.ndarray, sizes: tuple[int, ...] = SIZES) -> CliqueMarginals:
     """The star about the first column that has the tables of ``codes``."""
-    tree = Tree.of(sizes, [(0, j) for j in range(1, len(sizes))], 0)
-    rows = rows_of(codes)
-    nodes = tuple(rows.counts((j,), (s,)) / len(codes) for j, s in enumerate(sizes))
-    return Marginals(tree, nodes, tuple(rows.counts(e, (sizes[0], sizes[e[1]])) / len(codes) for e in tree.edges))
+    tree = CliqueTree.of(sizes, [(0, j) for j in range(1, len(sizes))])
+    counts = (rows_of(codes).counts(clique, [sizes[i] for i in clique]) for clique in tree.cliques)
+    return CliqueMarginals(tree, tuple(table / len(codes) for table in counts))
 
 
 def test_rounded_numbers_sum_and_are_the_nearest() -> None:
@@ -67,7 +66,7 @@ def test_the_tables_of_the_tree_come_back_and_there_are_always_n_rows(
     assert drawn.shape == (rows, 4)
     assert (drawn >= 0).all()
     assert (drawn < np.array(SIZES)).all()
-    for (a, b), table in zip(model.tree.edges, model.tables, strict=True):
+    for (a, b), table in zip(model.tree.cliques, model.tables, strict=True):
         found = rows_of(drawn).counts((a, b), (SIZES[a], SIZES[b]))
         assert np.abs(found - rows * table).max() < 2.01
 
@@ -88,7 +87,7 @@ def test_rounding_does_not_make_siblings_dependent(evenly: bool, monkeypatch: py
 def test_dealing_evenly_leaves_less_chance_association(monkeypatch: pytest.MonkeyPatch) -> None:
     codes = dependent_rows(600, SIZES)
     model = star(codes)
-    wanted = (model.conditionals(0).T * model.nodes[0]) @ model.conditionals(1)
+    wanted = dict(model.pairs(1))[2]
 
     def apart(most: int) -> float:
         monkeypatch.setattr(row_sampler, "MOST_DEALT", most)
@@ -130,7 +129,7 @@ def test_emptying_a_row_spends_no_more_than_rho_whatever_was_answered(
     """The mean alone; chosen columns; ranges and sums that are asked for twice."""
     # What is made of answers takes most of the time.
     monkeypatch.setattr(tan, "density", lambda *_: None)
-    monkeypatch.setattr(mst, "fitted", lambda *a, **k: tree_fit.fitted(*a, **{**k, "rounds": 3}))
+    monkeypatch.setattr(mst, "fitted", lambda *a, **k: fit.fitted(*a, **{**k, "rounds": 3}))
     hostile = [(0, 0, 0), (4, 1, 8), (4, 0, 0), (2, 2, 9), (5, 1, 5)]  # the last cell of a column is a missing value
     setting = setting_of(epsilon, 3)
     assert sum(query.form == MODEL for query in LINE.queries(setting)) >= asks

@@ -17,9 +17,9 @@ from workbench.synth import synthesiser
 from workbench.synth.base import pair_numbers
 from workbench.synth.columns import coarse_columns, coded
 from workbench.synth.density import density
+from workbench.synth.fit import Measured
 from workbench.synth.mst import shares_alone
 from workbench.synth.positions import latent_correlation, order_of
-from workbench.synth.tree_fit import Measured
 
 AGE = Attribute(name="age", kind="integer", lower=0.0, upper=120.0, missing="own-value")
 PAY = Attribute(name="pay", kind="real", lower=0.0, upper=100.0, missing="own-value")

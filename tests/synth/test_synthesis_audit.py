@@ -15,7 +15,7 @@ from workbench.privacy.central.exponential import exponential_choice
 from workbench.privacy.central.laplace import StudyNoise
 from workbench.privacy.central.share import Budget
 from workbench.privacy.entropy import SeededEntropy
-from workbench.synth import AIM, MST, TAN, Synthesiser, mst, synthesis, synthesiser, tree_fit
+from workbench.synth import AIM, MST, TAN, Synthesiser, fit, mst, synthesis, synthesiser
 from workbench.synth.base import Setting, events
 from workbench.synth.columns import CodedRows
 from workbench.synth.mst import SENSITIVITY, expected_tables, score
@@ -36,7 +36,7 @@ NEIGHBOURS = rows_of(CODES), rows_of(CODES, [True] * 5 + [False])
 def quick_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fits are post-processing: few rounds serve an audit."""
     for place in (mst, synthesis):
-        monkeypatch.setattr(place, "fitted", lambda *a, **k: tree_fit.fitted(*a, **{**k, "rounds": 3}))
+        monkeypatch.setattr(place, "fitted", lambda *a, **k: fit.fitted(*a, **{**k, "rounds": 3}))
 
 
 class HalfNoise(StudyNoise):

@@ -1,4 +1,4 @@
-"""Trees: marginals beside brute force, and the fit beside the exact solution."""
+"""Trees of cliques: marginals and rows beside brute force, and the fit beside the exact solution."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from synth_cases import dependent_rows, rows_of
 from workbench.params import CancelledError
 from workbench.privacy.entropy import SeededEntropy
 from workbench.signals.cancel import CancelToken
-from workbench.synth import tree_fit
+from workbench.synth import fit
 from workbench.synth.base import BARRIER, joined_counts
-from workbench.synth.clique_fit import fitted_cliques, in_order
 from workbench.synth.cliques import CliqueTree, spread, summed
+from workbench.synth.fit import ROUNDS, Measured, Term, fitted, in_order
 from workbench.synth.row_sampler import sampled_rows
-from workbench.synth.tree import Tree
-from workbench.synth.tree_fit import ROUNDS, Measured, Term, fitted
 
 SIZES = (3, 2, 4, 2)
 SHAPES = {
@@ -26,31 +24,6 @@ SHAPES = {
     "chain": [(0, 1), (1, 2), (2, 3)],
     "fork": [(1, 0), (1, 2), (3, 1)],
 }
-
-
-def joint(tree: Tree, nodes: list[np.ndarray], edges: list[np.ndarray]) -> np.ndarray:
-    """The distribution written out in full."""
-    out = np.zeros(tree.sizes)
-    for x in itertools.product(*map(range, tree.sizes)):
-        theta = sum(nodes[i][x[i]] for i in range(len(x)))
-        out[x] = theta + sum(t[x[a], x[b]] for (a, b), t in zip(tree.edges, edges, strict=True))
-    out = np.exp(out)
-    return np.asarray(out / out.sum())
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("root", [0, 2])
-def test_marginals_are_those_of_the_joint_distribution(shape: str, root: int) -> None:
-    generator = np.random.default_rng(8)
-    tree = Tree.of(SIZES, SHAPES[shape], root)
-    nodes = [generator.normal(0, 2, s) for s in SIZES]
-    edges = [generator.normal(0, 2, (SIZES[a], SIZES[b])) for a, b in tree.edges]
-    whole, found = joint(tree, nodes, edges), tree.marginals(nodes, edges)
-    for i in range(4):
-        assert found.nodes[i] == pytest.approx(whole.sum(axis=tuple(j for j in range(4) if j != i)))
-    for (a, b), table in zip(tree.edges, found.tables, strict=True):
-        wanted = whole.sum(axis=tuple(j for j in range(4) if j not in (a, b)))
-        assert table == pytest.approx(wanted if a < b else wanted.T)
 
 
 def exact(codes: np.ndarray, pairs: list[tuple[int, int]], variance: float) -> list[Measured]:
@@ -64,11 +37,11 @@ def exact(codes: np.ndarray, pairs: list[tuple[int, int]], variance: float) -> l
 @pytest.mark.parametrize("shape", SHAPES)
 def test_exact_tables_are_fitted_exactly(shape: str) -> None:
     codes = dependent_rows(500, SIZES)
-    tree = Tree.of(SIZES, SHAPES[shape], 0)
-    model = fitted(tree, exact(codes, SHAPES[shape], 1.0), 500, CancelToken(), rounds=2000)
-    for edge, (a, b) in enumerate(tree.edges):
+    tree = CliqueTree.of(SIZES, SHAPES[shape])
+    model = fitted(tree, exact(codes, SHAPES[shape], 1.0), 500, CancelToken(), rounds=2000).marginals
+    for a, b in SHAPES[shape]:
         wanted = rows_of(codes).counts((a, b), (SIZES[a], SIZES[b])) / 500
-        assert model.tables[edge] == pytest.approx(wanted, abs=2e-3)
+        assert model.of((a, b)) == pytest.approx(wanted, abs=2e-3)
 
 
 def test_the_fit_is_the_least_squares_solution_on_the_polytope() -> None:
@@ -77,12 +50,12 @@ def test_the_fit_is_the_least_squares_solution_on_the_polytope() -> None:
     for _ in range(5):
         noisy = generator.normal(8, 15, (3, 4))
         measured = [Measured((0, 1), (None, None), noisy, 2.0, (0, 0))]
-        model = fitted(Tree.of((3, 4), [(0, 1)], 0), measured, 100, CancelToken(), rounds=5000)
+        found = fitted(CliqueTree.of((3, 4), [(0, 1)]), measured, 100, CancelToken(), rounds=5000).marginals
         low, high = noisy.min() - 100, noisy.max()
         for _ in range(100):
             middle = (low + high) / 2
             low, high = (middle, high) if np.maximum(noisy - middle, 0).sum() > 100 else (low, middle)
-        assert 100 * model.tables[0] == pytest.approx(np.maximum(noisy - low, 0), abs=0.5)
+        assert 100 * found.tables[0] == pytest.approx(np.maximum(noisy - low, 0), abs=0.5)
 
 
 @pytest.mark.parametrize("alone", [True, False])
@@ -96,16 +69,15 @@ def test_the_fit_of_a_release_is_near_that_of_thousands_of_rounds(alone: bool, m
         exact = rows_of(codes).counts(columns, (16,) * len(columns))
         noisy = exact + draw.laplace(0, 2, exact.shape)
         measured.append(Measured(columns, (None,) * len(columns), noisy, 8.0, (16,) * len(columns)))
-    tree = Tree.of((16, 16, 16), [(0, 1), (1, 2)], 0)
+    tree = CliqueTree.of((16, 16, 16), [(0, 1), (1, 2)])
 
     def loss(rounds: int) -> float:
-        found = fitted(tree, measured, len(codes), CancelToken(), rounds)
-        parts = [found.nodes[c[0]] if len(c) == 1 else found.tables[tree.edges.index(c)] for c in places]
+        found = fitted(tree, measured, len(codes), CancelToken(), rounds).marginals
         terms = [Term(table, 0, (16,) * len(table.columns), len(codes)) for table in measured]
-        return sum(term.loss(part)[0] for term, part in zip(terms, parts, strict=True))
+        return sum(term.loss(found.of(c))[0] for term, c in zip(terms, places, strict=True))
 
     usual = loss(ROUNDS)
-    monkeypatch.setattr(tree_fit, "_ENOUGH", 0.0)
+    monkeypatch.setattr(fit, "_ENOUGH", 0.0)
     assert usual < 1.01 * loss(3000)
 
 
@@ -120,8 +92,8 @@ def test_joined_cells_leave_the_rest_to_the_columns_alone() -> None:
             (1, 0), (None, groups), joined_counts(rows, (1, 0), (None, groups), (4, 2)).astype(float), 1.0, (0, 0)
         ),
     ]
-    model = fitted(Tree.of((4, 2), [(0, 1)], 0), measured, 4000, CancelToken(), rounds=2000)
-    assert 4000 * model.nodes[0] == pytest.approx(alone, abs=4)
+    model = fitted(CliqueTree.of((4, 2), [(0, 1)]), measured, 4000, CancelToken(), rounds=2000).marginals
+    assert 4000 * model.of((0,)) == pytest.approx(alone, abs=4)
     both = joined_counts(rows, (0, 1), (groups, None), (4, 2))
     assert 4000 * np.add.reduceat(model.tables[0], [0, 2], axis=0) == pytest.approx(both, abs=4)
 
@@ -130,20 +102,13 @@ def test_the_fit_stops_when_asked() -> None:
     token = CancelToken()
     token.cancel()
     with pytest.raises(CancelledError):
-        fitted(Tree.of(SIZES, SHAPES["star"], 0), exact(dependent_rows(50, SIZES), SHAPES["star"], 1.0), 50, token)
-
-
-def test_pairs_that_form_no_tree_are_a_bug() -> None:
-    with pytest.raises(AssertionError):
-        Tree.of((2, 2, 2), [(0, 1), (1, 0)], 0)
-
-
-# -- Cliques of columns: exact marginals beside brute force, fits, sizes, and rows drawn from them --------------------
+        fitted(CliqueTree.of(SIZES, SHAPES["star"]), exact(dependent_rows(50, SIZES), SHAPES["star"], 1.0), 50, token)
 
 
 CLIQUE_SIZES = (2, 3, 4, 2, 3)
 CLIQUE_SHAPES = {
     "tree": [(0, 1), (1, 2), (2, 3), (3, 4)],
+    "star": [(0, 2), (1, 2), (2, 3), (2, 4)],
     "circle": [(0, 1), (1, 2), (2, 3), (0, 3)],
     "two circles": [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (2, 4)],
     "apart": [(0, 1), (3, 4)],
@@ -164,8 +129,9 @@ def drawn_potentials(tree: CliqueTree, seed: int) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("shape", CLIQUE_SHAPES)
-def test_marginals_are_those_of_the_whole_table(shape: str) -> None:
-    tree = CliqueTree.of(CLIQUE_SIZES, CLIQUE_SHAPES[shape])
+@pytest.mark.parametrize("root", [0, 3])
+def test_marginals_are_those_of_the_whole_table(shape: str, root: int) -> None:
+    tree = CliqueTree.of(CLIQUE_SIZES, CLIQUE_SHAPES[shape], root)
     assert set(itertools.chain(*tree.cliques)) == set(range(5))
     assert all(any(set(g) <= set(c) for c in tree.cliques) for g in CLIQUE_SHAPES[shape])
     potentials = drawn_potentials(tree, 5)
@@ -179,6 +145,7 @@ def test_marginals_are_those_of_the_whole_table(shape: str) -> None:
     for pair, table in pairs.items():
         assert np.allclose(table, summed(whole, every, pair), atol=1e-12)
     # The steps that rows are drawn by multiply to the whole table.
+    assert next(found.steps())[:2] == ((), root)
     product = np.ones(CLIQUE_SIZES)
     for before, column, chances in found.steps():
         axes = (*before, column)
@@ -211,13 +178,13 @@ def test_a_fit_of_exact_tables_that_close_a_circle_returns_them() -> None:
     groups = [(0, 1), (1, 2), (0, 2), (3, 4)]
     measured = exact_tables(codes, [*((i,) for i in range(5)), *groups])
     tree = CliqueTree.of(CLIQUE_SIZES, groups)
-    fit = fitted_cliques(tree, measured, 4000, [], [], CancelToken(), rounds=400)
+    made = fitted(tree, measured, 4000, CancelToken(), rounds=400)
     for table in measured[5:]:
-        assert np.abs(fit.marginals.of(table.columns) * 4000 - table.counts).max() < 4000 * 2e-3
+        assert np.abs(made.marginals.of(table.columns) * 4000 - table.counts).max() < 4000 * 2e-3
     # The same potentials in a tree of larger cliques are the same distribution.
     larger = CliqueTree.of(CLIQUE_SIZES, [*groups, (2, 3)])
-    again = fitted_cliques(larger, measured, 4000, fit.potentials, [], CancelToken(), rounds=0)
-    assert np.allclose(again.marginals.of((0, 2)), fit.marginals.of((0, 2)), atol=1e-12)
+    again = fitted(larger, measured, 4000, CancelToken(), rounds=0, begin=made.potentials)
+    assert np.allclose(again.marginals.of((0, 2)), made.marginals.of((0, 2)), atol=1e-12)
 
 
 def test_a_table_is_read_in_the_order_of_its_columns() -> None:

@@ -13,8 +13,7 @@ from workbench.api.frames import Place, frame_of, path_of, table_of
 from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
-from workbench.release.generalised.generalised_file import Publication, publish
-from workbench.release.generalised.mapping_files import require_mapping, write_mapping
+from workbench.release.generalised.generalised_file import Publication, publish, require_mapping, write_mapping
 from workbench.release.ledger.study_note import note_study
 from workbench.release.path import destination
 from workbench.risk.generalise.failures import failures

@@ -19,8 +19,7 @@ from workbench.params.amounts import counted
 from workbench.params.errors import one_line
 from workbench.release.atomic import write_output
 from workbench.release.described_release import note_unless_released
-from workbench.release.generalised.generalised_file import Publication, publish
-from workbench.release.generalised.mapping_files import require_mapping, write_mapping
+from workbench.release.generalised.generalised_file import Publication, publish, require_mapping, write_mapping
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.parts import keep_inputs
 from workbench.release.path import destination

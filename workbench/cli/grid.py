@@ -76,9 +76,13 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         **({} if picture.plot is None else {"plot": picture.plot}),
         "private": True,
         "lines": [
-            {"setting": line.name, **{k: getattr(p, k) for k in ("epsilon", "mean", "standard_error", "repeats")}}
+            {
+                "setting": line.setting,
+                **{k: getattr(p, k) for k in ("epsilon", "mean", "standard_error")},
+                "repeats": p.count,
+            }
             for line in lines
-            for p in line.points
+            for p in line.tried
         ],
         "majority": lines[0].majority,
         "publishing": {

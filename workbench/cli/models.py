@@ -11,6 +11,7 @@ from workbench.deep.networks import Network
 from workbench.learners import Learner
 from workbench.params import ParameterError, Parameters
 from workbench.params.field import RealField
+from workbench.privacy.accounting.event import RELATION
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 
 PREFIX = "model"
@@ -36,7 +37,7 @@ def add_parameters(parser: argparse.ArgumentParser) -> None:
         own = [name for name in chosen.parameters.declared() if name not in OF_EVERY_MODEL]
         shared = [flag_of(chosen.parameters, name) for name in own if flag_of(chosen.parameters, name) in added]
         more = f" It shares {', '.join(shared)} with a model above." if shared else ""
-        stated = f"{chosen.about} {chosen.needs} Its cost is for {chosen.relation} neighbours.{more}"
+        stated = f"{chosen.about} {chosen.needs} Its cost is for {RELATION} neighbours.{more}"
         group = parser.add_argument_group(f"{chosen.name} ({chosen.title})", stated.replace("%", "%%"))
         fresh = [name for name in own if flag_of(chosen.parameters, name) not in added]
         if fresh:

@@ -124,7 +124,6 @@ def where_it_went(
 
     Raises:
         InputError: there are too few rows to hold some out.
-        CancelledError: ``cancel`` was set.
     """
     schedule = plan.schedule(data.rows, rows_per_person)
     X, y = data.load()
@@ -163,17 +162,8 @@ def trained_again(
 ) -> TrainedModel:
     """Return a network of the same kind: the same steps, batches and noise, on the rows X (n, d) and y (n,).
 
-    Args:
-        model: the released one.
-        card: its ``parameters`` and ``training`` facts.
-        X: the rows, as ``model.inputs_of`` returns them.
-        y: their classes.
-        seed: of batches and noise; the first weights are public.
-        cancel: looked at before each step.
-        private: whether it is trained with clipping and noise; without them it remembers what it can.
-
-    Raises:
-        CancelledError: ``cancel`` was set.
+    X is what ``model.inputs_of`` returns; ``card`` has its ``parameters`` and ``training`` facts. What is not
+    ``private`` has neither clipping nor noise, and remembers what it can.
     """
     stated = card["training"]
     values = {**card["parameters"], "noise": stated["noise_multiplier"], "epsilon": None, "device": CPU}

@@ -21,7 +21,6 @@ from workbench.deep.correlated_noise import column, power_for
 from workbench.deep.plan import DpSgdPlan, Schedule
 from workbench.deep.preparation import engine_for
 from workbench.deep.private_step import PrivateStep
-from workbench.privacy.accounting.event import Cost
 from workbench.privacy.audit import epsilon_of_guesses, right_guesses, scale_bounds
 from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Progress, ignore
@@ -91,10 +90,6 @@ def step_of(schedule: Schedule, steps: Steps) -> PrivateStep:
     )
 
 
-def _nothing_is_charged(cost: Cost) -> None:
-    """Canaries are generated rows."""
-
-
 def audit_step(
     plan: DpSgdPlan,
     *,
@@ -118,9 +113,8 @@ def audit_step(
 
     Raises:
         ParameterError: the plan does not fit a table of so many rows.
-        CancelledError: ``cancel`` was set.
     """
-    noise = noise or Charged(_nothing_is_charged)
+    noise = noise or Charged(lambda cost: None)  # canaries are generated rows
     schedule = plan.schedule(IN_ONE_RUN)
     runs, cost = -(-canaries // IN_ONE_RUN), schedule.cost()
     evidence, present, squares = [], [], 0.0

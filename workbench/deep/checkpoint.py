@@ -137,25 +137,14 @@ class Checkpoints:
     """Claims the steps of a run before they are taken, and keeps its state each time a claim is used up.
 
     Without a keeper it does nothing.
-
-    Attributes:
-        counted: steps that counted when this part of the run began.
     """
 
     def __init__(
         self, keeper: Keeper | None, steps: int, state: Callable[[int], RunState], seconds: float = 0.0
     ) -> None:
-        """Make them.
-
-        Args:
-            keeper: where they go.
-            steps: of the whole run: never more are claimed.
-            state: returns the state after so many steps were counted.
-            seconds: how long the run had gone on before.
-        """
+        """Make them."""
         self._keeper, self._steps, self._state = keeper, steps, state
-        self.counted = 0 if keeper is None else keeper.counted
-        self._claimed = self.counted
+        self._claimed = 0 if keeper is None else keeper.counted
         self._size = 0
         self._since = self._writing = 0.0
         self._began = time.monotonic() - seconds

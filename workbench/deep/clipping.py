@@ -209,11 +209,8 @@ def clipped_sum(
 ) -> Tensor:
     """Return Σᵢ fᵢgᵢ over the rows i, shape (P,), double precision.
 
-    Args:
-        gradients: one tensor (b, …) for each parameter.
-        clipping: makes the factors.
-        watch: called while all gradients are in memory.
-        layers: the number of the layer that each parameter belongs to; all to one if not given.
+    ``gradients`` are one tensor (b, …) for each parameter, whose layer's number is in ``layers``: all one if not given.
+    ``watch`` is called while all of them are in memory.
     """
     watch()
     width = sum(g.shape[1:].numel() for g in gradients)

@@ -137,7 +137,6 @@ def expected_accuracy(
 
     Raises:
         InputError: there are too few public rows, or the smallest simulation would take too long.
-        CancelledError: ``cancel`` was set.
     """
     with one_thread():  # as the run itself
         found = _affordable_rows(plan, features, public, schedule, patience, cancel)

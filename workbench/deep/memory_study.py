@@ -204,16 +204,10 @@ def compare(
 ) -> StudyResult:
     """Return the memory of every combination; what a network cannot read is left out with a remark.
 
-    Args:
-        study: what is compared.
-        networks: the architectures.
-        fit: bytes that a training is to fit in; ``None`` where they are not known.
-        progress: receives (done, total) settings.
-        cancel: looked at before each setting.
+    ``fit`` are bytes that a training is to fit in; ``progress`` receives (done, total) settings.
 
     Raises:
         ParameterError: there is no network, there are too many settings, or no network reads such rows.
-        CancelledError: ``cancel`` was set.
     """
     hidden, batches = study.numbers("hidden"), sorted(set(study.numbers("batches")))
     ways = [way for way in (False, True) if study.private in (BOTH, YES if way else NO)]

@@ -42,16 +42,7 @@ def prepared_rows(
 ) -> Tensor:
     """Return what the trained layers of ``architecture`` read, (n, width).
 
-    Args:
-        architecture: the network.
-        inputs: rows (n, width) of a table, or images (n, c, h, w).
-        device: where to compute, and where the result is.
-        emit: receives the progress.
-        cancel: looked at before each block of rows.
-        keep: whether features may be read from and kept on disk.
-
-    Raises:
-        CancelledError: ``cancel`` was set.
+    ``inputs`` are rows (n, width) of a table, or images (n, c, h, w). With ``keep`` features may be on disk.
     """
     if not architecture.frozen:
         return architecture.prepared(torch.from_numpy(inputs).to(device))

@@ -146,7 +146,6 @@ class Others:
         """Wait until all have tried their engine on made-up rows, and connect them; nothing is charged yet.
 
         Raises:
-            CancelledError: ``cancel`` was set.
             EndedError: one of them died.
         """
         self._answers(cancel)

@@ -50,8 +50,7 @@ def straightened(images: Tensor) -> Tensor:
 
 
 SCALES, ANGLES = 2, 8
-CHANNELS = 1 + ANGLES * SCALES + ANGLES**2 * SCALES * (SCALES - 1) // 2
-"""Channels of one plane: 1 of order 0, 16 of order 1, 64 of order 2."""
+"""A plane has 81 channels: 1 of order 0, 16 of order 1, 64 of order 2."""
 
 _STEP = 1 << SCALES
 _PERIODS = range(-2, 3)

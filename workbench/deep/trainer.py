@@ -131,7 +131,6 @@ def train(
     Raises:
         BudgetRefusedError: the cap does not allow the run, or not its first step.
         InputError: a value does not fit its column, or the device is not there.
-        CancelledError: ``cancel`` was set.
         WorkbenchError: there is not enough memory, for a step on made-up rows before the charge or for one of the run;
             the sentence names what to change.
     """
@@ -235,10 +234,12 @@ class _Run:
             enter=report.enter,
             norm=self.norm,
         )
-        self.started = self.options.clock() - self._begin_report()
-        checkpoints = Checkpoints(
-            self.options.keep, schedule.steps, self._state, 0.0 if self.former is None else self.former.seconds
-        )
+        past = 0.0
+        if self.former is not None:
+            report.go_on(self.former.records)
+            past = self.former.seconds
+        self.started = self.options.clock() - past
+        checkpoints = Checkpoints(self.options.keep, schedule.steps, self._state, past)
         whole, people = float(self.whole.epsilon), schedule.rows_per_person
         with BackgroundCurve(schedule.event, schedule.delta, whole, schedule.accountant, people) as curve:
             while steps.left:
@@ -267,13 +268,6 @@ class _Run:
         del rows
         self.watch.look_back()
         return inputs, torch.from_numpy(classes).to(self.device)
-
-    def _begin_report(self) -> float:
-        """Go on with what an earlier part of the run recorded; return the seconds that it took."""
-        if self.former is None:
-            return 0.0
-        self.report.go_on(self.former.records)
-        return self.former.seconds
 
     def _ends(self, steps: Steps, cancel: CancelToken, checkpoints: Checkpoints) -> bool:
         """Return whether the plan's clock ends the run; raise where a person cancelled it."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -37,22 +36,6 @@ def _descend(parameters: NDArray[np.float32], gradient: NDArray[np.float32], lr:
         parameters[i] -= rate * gradient[i]
 
 
-class Update(Protocol):
-    """A rule that changes the parameters by one noisy gradient; it has a state that a checkpoint keeps."""
-
-    def __call__(self, parameters: Tensor, gradient: Tensor) -> None:
-        """Change ``parameters`` (P,) in place; ``gradient`` (P,) may be overwritten."""
-        ...
-
-    def state(self) -> dict[str, Tensor]:
-        """Return what the rule remembers, by name."""
-        ...
-
-    def restore(self, state: dict[str, Tensor]) -> None:
-        """Go on from what :meth:`state` returned."""
-        ...
-
-
 @dataclass(eq=False)
 class Sgd:
     """θ ← θ − ηv, v ← μv + g."""
@@ -64,7 +47,7 @@ class Sgd:
     """Vectors of the processor that were seen, as arrays, by where they lie."""
 
     def __call__(self, parameters: Tensor, gradient: Tensor) -> None:
-        """Change the parameters."""
+        """Change ``parameters`` (P,) in place; ``gradient`` (P,) may be overwritten."""
         if self.momentum:
             if self._velocity is None:
                 self._velocity = torch.zeros_like(parameters)
@@ -102,7 +85,7 @@ class Adam:
     _moments: dict[str, Tensor] = field(default_factory=dict)
 
     def __call__(self, parameters: Tensor, gradient: Tensor) -> None:
-        """Change the parameters."""
+        """Change ``parameters`` (P,) in place."""
         if not self._moments:
             self._moments = {"first": torch.zeros_like(parameters), "second": torch.zeros_like(parameters)}
         self._steps += 1
@@ -123,6 +106,9 @@ class Adam:
         self._moments = {name: state[name] for name in ("first", "second") if name in state}
         self._steps = int(state["steps"])
 
+
+Update = Sgd | Adam
+"""A rule that changes the parameters by one noisy gradient; it has a state that a checkpoint keeps."""
 
 UPDATES: dict[str, Callable[[float, float], Update]] = {
     "sgd": Sgd,

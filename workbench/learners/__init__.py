@@ -5,23 +5,7 @@ from __future__ import annotations
 from workbench.learners.base import Learner
 from workbench.learners.best_of import BEST_CLASSIFIER, BEST_REGRESSION
 from workbench.learners.corrected_model import CorrectedEstimator
-from workbench.learners.single import (
-    ADDITIVE_REGRESSION,
-    ADDITIVE_TREES,
-    BOOSTED_TREES,
-    DBSCAN,
-    FOREST_REGRESSION,
-    KMEANS,
-    LINEAR_REGRESSION,
-    LOGISTIC_REGRESSION,
-    MEDIAN_FOREST,
-    MEDIAN_XGBOOST,
-    NAIVE_BAYES,
-    PRINCIPAL_COMPONENTS,
-    RANDOM_FOREST,
-    SINGLE,
-    STANDARDIZE,
-)
+from workbench.learners.single import SINGLE
 from workbench.params import ParameterError
 from workbench.params.field import named
 
@@ -52,26 +36,4 @@ def corrected(chosen: Learner) -> type[CorrectedEstimator]:
     return found
 
 
-__all__ = [
-    "ADDITIVE_REGRESSION",
-    "ADDITIVE_TREES",
-    "BEST_CLASSIFIER",
-    "BEST_REGRESSION",
-    "BOOSTED_TREES",
-    "DBSCAN",
-    "FOREST_REGRESSION",
-    "KMEANS",
-    "LEARNERS",
-    "LINEAR_REGRESSION",
-    "LOGISTIC_REGRESSION",
-    "MEDIAN_FOREST",
-    "MEDIAN_XGBOOST",
-    "NAIVE_BAYES",
-    "PRINCIPAL_COMPONENTS",
-    "RANDOM_FOREST",
-    "SINGLE",
-    "STANDARDIZE",
-    "Learner",
-    "corrected",
-    "learner",
-]
+__all__ = ["LEARNERS", "SINGLE", "Learner", "corrected", "learner"]

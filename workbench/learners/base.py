@@ -24,6 +24,7 @@ from workbench.learners.checks import (
     checked_columns,
     checked_schema,
     checked_target,
+    places_part,
     plain_part,
     table_shape,
 )
@@ -89,10 +90,8 @@ class Learner:
             of the attributes and of the target; asked about rows as the others are. ``None`` where there is none.
         blind: makes the model that looks at no row, from attributes and target: what a study compares with where no
             constant answer exists; ``None`` elsewhere.
-        check: raises :class:`ParameterError` where it cannot use columns of the right kinds: too many, or too few.
         kinds: the kinds of columns that it can learn from.
         short: the title where there is little room.
-        relation: the neighbours that its cost is stated for.
         each_prediction: whether ε is the cost of each prediction and not of the whole model.
     """
 
@@ -105,10 +104,8 @@ class Learner:
     ordinary: Callable[[Sequence[Attribute], Attribute], Any] | None = None
     corrected: type[Any] | None = None
     blind: Callable[[Sequence[Attribute], Attribute], Any] | None = None
-    check: Callable[[Sequence[Attribute]], None] | None = None
     kinds: tuple[str, ...] = KINDS
     short: str = ""
-    relation: str = "zero-out"
     each_prediction: bool = False
 
     @property
@@ -137,8 +134,7 @@ class Learner:
                     ("drop it", "choose another model"),
                     code="column-kind",
                 )
-        if self.check is not None:
-            self.check(attributes)
+        self.estimator.model_type.setting_type.require_columns(attributes)
 
     def private(
         self, attributes: Sequence[Attribute], target: Attribute, parameters: Parameters, noise: Noise
@@ -246,6 +242,40 @@ class Model(ABC, Generic[Facts]):
         return made
 
 
+class Choosing(Model[Facts]):
+    """A model of some columns, which its file names; its setting says of which ones (``choosable``), and how many.
+
+    Attributes:
+        named: the key of the names in the file.
+        chosen: the places of the columns that are used, in the order in which they were found.
+    """
+
+    named: ClassVar[str] = "columns"
+
+    def __init__(self, setting: Facts, noise: str, answers: Mapping[str, list[int]], chosen: Sequence[int]) -> None:
+        super().__init__(setting, noise, answers)
+        self.chosen = tuple(chosen)
+
+    @property
+    def columns_used(self) -> tuple[str, ...]:
+        """Names of the columns that are used, those found first at the front."""
+        return tuple(self.setting.choosable[j] for j in self.chosen)
+
+    @property
+    def attributes_used(self) -> tuple[str, ...]:
+        """The same of the columns of the table."""
+        return self.columns_used
+
+    def more(self) -> dict[str, Any]:
+        """Return the names."""
+        return {self.named: list(self.columns_used)}
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any], setting: Facts) -> dict[str, Any]:
+        """Return which columns are used."""
+        return {"chosen": places_part(values, cls.named, setting.choosable, setting.used)}
+
+
 class Classifier(Model[Facts]):
     """A model of classes: it has a chance for each.
 
@@ -311,6 +341,12 @@ class Fitted:
 
     model_type: ClassVar[type[Any]]
     model_: Any
+
+    def __getattr__(self, name: str) -> Any:
+        # What is not the estimator's is its fitted model's; model_ itself is absent before a fit.
+        if name.startswith("_") or name == "model_":
+            raise AttributeError(f"{type(self).__name__} has no {name}", name=name, obj=self)
+        return getattr(self.model_, name)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return what the fitted model makes of each row (n,) of numbers and codes."""
@@ -479,12 +515,6 @@ class PrivateEstimator(Fitted, Generic[Released]):
         Exact answers are given to ``ask`` alone; the model is made of what it returns and of public facts.
         """
         raise NotImplementedError
-
-    def __getattr__(self, name: str) -> Any:
-        # What is not the estimator's is its fitted model's; model_ itself is absent before a fit.
-        if name.startswith("_") or name == "model_":
-            raise AttributeError(f"{type(self).__name__} has no {name}", name=name, obj=self)
-        return getattr(self.model_, name)
 
     def numbers(self, rows: int) -> int:
         """Return how many numbers the file of a fit on ``rows`` rows holds, where they may be many."""

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,7 +26,7 @@ from workbench.learners.base import Answers, Classifier, Learner, Model, Private
 from workbench.learners.checks import plain_part
 from workbench.learners.setting import FitSetting, privacy_budget
 from workbench.learners.single import SINGLE
-from workbench.learners.tasks import CLASSIFICATION, REGRESSION
+from workbench.learners.tasks import CLASSIFICATION, REGRESSION, has_target
 from workbench.params import ParameterError, Parameters, real, text
 from workbench.params.field import named
 from workbench.privacy.accounting.event import Cost, PureDp, exact, floor_double
@@ -115,12 +115,10 @@ def candidates(written: str, task: str) -> tuple[Candidate, ...]:
 class Setting(FitSetting[BestParameters]):
     """The public facts: candidates, and the share of ε of one try."""
 
-    task: ClassVar[str]
-
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
         """What is chosen from."""
-        return candidates(self.parameters.candidates, self.task)
+        return candidates(self.parameters.candidates, REGRESSION if self.target.numeric else CLASSIFICATION)
 
     def check(self) -> None:
         """Raise :class:`ParameterError` where a candidate cannot use these columns."""
@@ -239,23 +237,11 @@ class BestModel(Model[Setting]):
         return {"chosen": chosen, "best": best}
 
 
-class ClassSetting(Setting):
-    """Of classes."""
-
-    task = CLASSIFICATION
-
-
-class NumberSetting(Setting):
-    """Of numbers."""
-
-    task = REGRESSION
-
-
 class BestClassModel(BestModel, Classifier[Setting]):
     """The best of several models of classes."""
 
     name, task = "best-classifier", CLASSIFICATION
-    parameters_type, setting_type = BestParameters, ClassSetting
+    parameters_type, setting_type = BestParameters, Setting
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Return the class code of each row (n,)."""
@@ -271,7 +257,7 @@ class BestNumberModel(BestModel):
     """The best of several models of numbers."""
 
     name, task = "best-regression", REGRESSION
-    parameters_type, setting_type = BestNumberParameters, NumberSetting
+    parameters_type, setting_type = BestNumberParameters, Setting
 
 
 AnyBest = TypeVar("AnyBest", bound=BestModel)
@@ -291,8 +277,7 @@ class BestOf(PrivateEstimator[AnyBest]):
         return most
 
     def _learn(self, ask: Ask, setting: Setting, X: NDArray[np.float64], y: NDArray[Any]) -> AnyBest:
-        filled = ~np.isnan(y) if self.target.numeric else y >= 0
-        held = setting.held_out()
+        filled, held = has_target(y), setting.held_out()
 
         def attempt(of_try: Ask, number: int) -> tuple[int, tuple[int, Model[Any], int]]:
             parts, noise = of_try, self.noise

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import Attribute
-from workbench.learners.tasks import CLASSIFICATION, EMPTY, task
+from workbench.learners.tasks import CLASSIFICATION, EMPTY, has_target, task
 from workbench.params import InputError, ParameterError
 from workbench.params.remedies import declare
 
@@ -119,11 +119,8 @@ def checked_target(y: ArrayLike, target: Attribute) -> tuple[NDArray[Any], NDArr
     Raises:
         InputError: y is not what the target's declaration says; the message names the row.
     """
-    if target.numeric:
-        numbers = checked_numbers(y, target)
-        return numbers, ~np.isnan(numbers)
-    classes = checked_classes(y, target)
-    return classes, classes != EMPTY
+    found: NDArray[Any] = checked_numbers(y, target) if target.numeric else checked_classes(y, target)
+    return found, has_target(found)
 
 
 def checked_schema(attributes: Sequence[Attribute], target: Attribute, to_predict: str = CLASSIFICATION) -> None:

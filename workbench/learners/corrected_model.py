@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,11 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from workbench.data.schema import OWN_VALUE, Attribute
 from workbench.learners.base import Fitted
 from workbench.learners.checks import checked_schema, plain_part
+from workbench.learners.public_tables import PublicTable, checked_answers_of
 from workbench.learners.setting import columns_from_plain
 from workbench.params import ParameterError
-
-if TYPE_CHECKING:
-    from workbench.learners.public_tables import PublicTable
 
 TRAINED_ON = "release"
 """What the key ``trained_on`` of such a model's file says; the file of a charged model has no such key."""
@@ -55,78 +53,97 @@ class SanitisedFacts:
             goal = dataclasses.replace(goal, missing="refuse")
         return cls(tuple(table.attribute for table in tables), goal, rows)
 
-    def to_plain(self, learner: str, version: int) -> dict[str, Any]:
-        """Return the head of a model's file as JSON holds it."""
-        return {
-            "learner": learner,
-            "trained_on": TRAINED_ON,
-            "format": version,
-            "rows": self.rows,
-            "attributes": [a.to_plain() for a in self.attributes],
-            "target": self.target.to_plain(),
-        }
+    def to_plain(self) -> dict[str, Any]:
+        """Return them as JSON holds them."""
+        attributes = [a.to_plain() for a in self.attributes]
+        return {"rows": self.rows, "attributes": attributes, "target": self.target.to_plain()}
+
+
+@dataclass(frozen=True, eq=False)
+class CorrectedModel(ABC):
+    """What was learned from sanitised cells: it predicts, and cannot be fitted again.
+
+    Attributes:
+        name: of the learner.
+        task: what it predicts.
+        version: of the file's format.
+        keys: what the file holds beside the facts.
+        facts: what is public about the fit.
+    """
+
+    name: ClassVar[str]
+    task: ClassVar[str]
+    version: ClassVar[int] = 1
+    keys: ClassVar[tuple[str, ...]]
+    facts: SanitisedFacts
+
+    @property
+    @abstractmethod
+    def attributes_used(self) -> tuple[str, ...]:
+        """Names of the columns that the model looks at."""
+
+    @abstractmethod
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the prediction for each row (n,) of numbers and codes that no table has changed."""
+
+    @abstractmethod
+    def figures(self) -> dict[str, Any]:
+        """Return what the file holds by :attr:`keys`."""
 
     @classmethod
-    def from_plain(cls, values: Mapping[str, Any], learner: str, version: int, task: str, keys: Iterable[str]) -> Self:
-        """Return the facts that :meth:`to_plain` wrote.
+    @abstractmethod
+    def of_figures(cls, facts: SanitisedFacts, values: Mapping[str, Any]) -> Self:
+        """Return the model of what :meth:`figures` wrote, every value checked."""
 
-        Args:
-            values: the file.
-            learner: the learner's name.
-            version: of the file's format.
-            task: what the learner predicts.
-            keys: what the file has to hold besides, and nothing else.
+    def to_plain(self) -> dict[str, Any]:
+        """Return the model as JSON holds it: public facts, and figures that come back as the same doubles."""
+        head = {"learner": self.name, "trained_on": TRAINED_ON, "format": self.version, **self.facts.to_plain()}
+        return {**head, **self.figures()}
+
+    @classmethod
+    def from_plain(cls, values: Mapping[str, Any]) -> Self:
+        """Return the model that :meth:`to_plain` wrote; it predicts the same, bit for bit.
 
         Raises:
             ParameterError: a key is missing or not known, or a value is not what such a model can hold.
         """
-        for key, only in (("learner", learner), ("trained_on", TRAINED_ON), ("format", version)):
+        for key, only in (("learner", cls.name), ("trained_on", TRAINED_ON), ("format", cls.version)):
             if plain_part(values, key, type(only)) != only:
                 raise ParameterError(f"{key} = {values[key]!r} is not {only}", _WHERE)
-        only_keys(values, (*_HEAD, *keys))
-        return cls(*columns_from_plain(values, task))
-
-
-class CorrectedModel(Protocol):
-    """What was learned from sanitised cells: it predicts, and cannot be fitted again."""
-
-    @property
-    def facts(self) -> SanitisedFacts:
-        """What is public about the fit."""
-        ...
-
-    @property
-    def attributes_used(self) -> tuple[str, ...]:
-        """Names of the columns that the model looks at."""
-        ...
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the prediction for each row (n,) of numbers and codes that no table has changed."""
-        ...
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return the model as JSON holds it: public facts, and figures that come back as the same doubles."""
-        ...
+        only_keys(values, (*_HEAD, *cls.keys))
+        return cls.of_figures(SanitisedFacts(*columns_from_plain(values, cls.task)), values)
 
 
 class CorrectedEstimator(Fitted, ABC):
     """What learns from sanitised cells, knowing the public tables they went through: ``Learner.corrected``.
+
+    It is fitted to cells of a sanitised table, and asked about rows as they are.
 
     Attributes:
         tables: the public table of each column of the rows, in order.
         target: the one of what is predicted. It may have a cell for rows that have nothing to predict.
     """
 
-    task: ClassVar[str]
+    model_type: ClassVar[type[CorrectedModel]]
     model_: CorrectedModel
 
     def __init__(self, tables: Sequence[PublicTable], target: PublicTable) -> None:
-        checked_schema([table.attribute for table in tables], target.attribute, self.task)
+        checked_schema([table.attribute for table in tables], target.attribute, self.model_type.task)
         self.tables, self.target = tuple(tables), target
 
+    def fit(self, cells: NDArray[np.int64], answers: NDArray[np.int64]) -> Self:
+        """Learn from the cells (n, d) of the columns, and of the target (n,): one more where a row may have none.
+
+        Raises:
+            InputError: a cell is none of its column's.
+        """
+        checked_answers_of((*self.tables, self.target), np.column_stack([cells, answers]))
+        self.model_ = self._learned(SanitisedFacts.of(self.tables, self.target, len(answers)), cells, answers)
+        return self
+
     @abstractmethod
-    def fit(self, cells: NDArray[np.int64], answers: NDArray[np.int64], /) -> Self:
-        """Learn from the cells (n, d) of the columns and those of the target (n,)."""
+    def _learned(self, facts: SanitisedFacts, cells: NDArray[np.int64], answers: NDArray[np.int64]) -> CorrectedModel:
+        """Return the model of checked cells."""
 
 
 def only_keys(values: Mapping[str, Any], known: Iterable[str], where: str = _WHERE) -> None:

@@ -14,7 +14,6 @@ et al., STING (1997); with differential privacy: Wu et al., DP-DBSCAN (2015).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -78,27 +77,6 @@ class Setting(FitSetting[DbscanParameters]):
     """The public facts of a fit, and what follows from them."""
 
     @cached_property
-    def _free(self) -> tuple[bool, ...]:
-        """Whether each encoded column is a number, which is cut into parts; the others have two or three values."""
-        sources = self.encoding.sources
-        attributes = self.attributes
-        return tuple(
-            attributes[source].numeric and place == sources.index(source) for place, source in enumerate(sources)
-        )
-
-    def _sizes(self, parts: int) -> tuple[int, ...]:
-        found = []
-        for place, source in enumerate(self.encoding.sources):
-            attribute = self.attributes[source]
-            if not self._free[place]:
-                found.append(2)
-                continue
-            lower, upper = attribute.bounds()
-            whole = int(min(upper - lower + 1, parts)) if attribute.kind == "integer" else parts
-            found.append(max(whole, 2))
-        return tuple(found)
-
-    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """The number of parts of each encoded column, (D,).
 
@@ -106,12 +84,12 @@ class Setting(FitSetting[DbscanParameters]):
             ParameterError: the grid has more cells than can be counted.
         """
         if self.parameters.parts is not None:
-            sizes = self._sizes(self.parameters.parts)
+            sizes = self.encoding.cells(self.parameters.parts)
         else:
             known = self.rows * self.epsilon / _ROWS_A_CELL if self.private else math.inf
             most = _MOST_PARTS if self.private else _PARTS_WITHOUT_NOISE
-            tried = (self._sizes(parts) for parts in range(most, 2, -1))
-            sizes = next((s for s in tried if math.prod(s) <= min(known, _MOST_CELLS)), self._sizes(2))
+            tried = map(self.encoding.cells, range(most, 2, -1))
+            sizes = next((s for s in tried if math.prod(s) <= min(known, _MOST_CELLS)), self.encoding.cells(2))
         if math.prod(sizes) > _MOST_CELLS:
             raise ParameterError(
                 f"the grid of {len(sizes)} columns has {math.prod(sizes):,} cells, and each of them is counted",
@@ -169,36 +147,24 @@ class Setting(FitSetting[DbscanParameters]):
 
         Dense cells that share a side are of one group.
         """
-        dense = np.flatnonzero(counts >= self.least)
-        places = np.column_stack(np.unravel_index(dense, self.sizes)) if len(dense) else np.zeros((0, self.width), int)
-        where = {int(number): i for i, number in enumerate(dense)}
-        group = np.full(len(dense), -1, dtype=np.int64)
-        weights: list[int] = []
-        for begin in range(len(dense)):
-            if group[begin] >= 0:
-                continue
-            waiting, weight = [begin], 0
-            group[begin] = len(weights)
-            while waiting:
-                at = waiting.pop()
-                weight += int(counts[dense[at]])
-                for number in self._beside(places[at]):
-                    other = where.get(number)
-                    if other is not None and group[other] < 0:
-                        group[other] = len(weights)
-                        waiting.append(other)
-            weights.append(weight)
-        rank = np.argsort(np.argsort([-weight for weight in weights], kind="stable"), kind="stable")
-        return places.astype(np.int64), rank[group].astype(np.int64) if len(dense) else group
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
 
-    def _beside(self, place: Cells) -> Iterator[int]:
-        """Yield the numbers of the cells that share a side with one."""
-        for column, size in enumerate(self.sizes):
-            for step in (-1, 1):
-                if 0 <= place[column] + step < size:
-                    other = place.copy()
-                    other[column] += step
-                    yield int(np.ravel_multi_index(tuple(other), self.sizes))
+        dense = np.flatnonzero(counts >= self.least)
+        if not len(dense):
+            return np.zeros((0, self.width), dtype=np.int64), np.zeros(0, dtype=np.int64)
+        number = np.full(self.cells, -1)
+        number[dense] = np.arange(len(dense))
+        grid, beside = number.reshape(self.sizes), list[Cells]()
+        for axis in range(self.width):
+            along = np.moveaxis(grid, axis, 0)
+            pairs = np.stack([along[:-1].ravel(), along[1:].ravel()])
+            beside.append(pairs[:, (pairs >= 0).all(axis=0)])
+        touching = np.concatenate(beside, axis=1)
+        _, group = connected_components(coo_array((np.ones(touching.shape[1]), tuple(touching)), (len(dense),) * 2))
+        weights = np.bincount(group, weights=counts[dense])
+        rank = np.argsort(np.argsort(-weights, kind="stable"), kind="stable")
+        return np.column_stack(np.unravel_index(dense, self.sizes)).astype(np.int64), rank[group].astype(np.int64)
 
 
 _ROWS_AT_ONCE = 4_096

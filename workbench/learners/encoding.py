@@ -76,6 +76,11 @@ class Encoding:
         """Return the names of the attributes that encoded columns come from, each once."""
         return tuple(dict.fromkeys(self.attributes[self.sources[j]].name for j in columns))
 
+    def cells(self, parts: int) -> tuple[int, ...]:
+        """Return how many cells each encoded column has (D,): those of a number's bounds, of any other column 2."""
+        numbers = {self.sources.index(j): a for j, a in enumerate(self.attributes) if a.numeric}
+        return tuple(cells_of(numbers[place], parts) if place in numbers else 2 for place in range(len(self.sources)))
+
     @staticmethod
     def _width(attribute: Attribute) -> int:
         own = 1 if attribute.numeric or _two_sided(attribute) else len(attribute.values())
@@ -151,6 +156,12 @@ class Encoding:
                 out[:, j] = places[:, at : at + len(attribute.values())].argmax(axis=1)
             at += self._width(attribute)
         return out
+
+
+def cells_of(attribute: Attribute, parts: int) -> int:
+    """Return into how many cells the bounds of a number are cut: ``parts``, but no more than it has whole numbers."""
+    lower, upper = attribute.bounds()
+    return int(min(max(upper - lower + 1, 2), parts)) if attribute.kind == "integer" else parts
 
 
 def outward(lower: float, upper: float) -> tuple[float, float]:

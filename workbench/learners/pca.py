@@ -72,17 +72,6 @@ _MOST_COLUMNS = 1000
 _PEAK = 1.5  # root mean square of a row's distances from the mean, as a multiple of their mean
 
 
-def require_width(attributes: Sequence[Attribute]) -> None:
-    """Raise :class:`ParameterError` where there are more columns than a matrix of their products can have."""
-    width = len(Encoding(tuple(attributes)).labels)
-    if width > _MOST_COLUMNS:
-        raise ParameterError(
-            f"PCA works on {_MOST_COLUMNS} columns at most, and these attributes make {width}: a category makes one "
-            "for each of its values",
-            hint=("drop the attributes with many values", "drop columns"),
-        )
-
-
 class Setting(FitSetting[PcaParameters]):
     """The public facts of a fit, and what follows from them: queries, shares of ε, sensitivities."""
 
@@ -91,9 +80,16 @@ class Setting(FitSetting[PcaParameters]):
         """k, how many components are made."""
         return min(self.parameters.components, self.width)
 
-    def check(self) -> None:
+    @staticmethod
+    def require_columns(attributes: Sequence[Attribute]) -> None:
         """Raise :class:`ParameterError` where there are more columns than a matrix of their products can have."""
-        require_width(self.attributes)
+        width = len(Encoding(tuple(attributes)).labels)
+        if width > _MOST_COLUMNS:
+            raise ParameterError(
+                f"PCA works on {_MOST_COLUMNS} columns at most, and these attributes make {width}: a category makes "
+                "one for each of its values",
+                hint=("drop the attributes with many values", "drop columns"),
+            )
 
     @property
     def weights(self) -> dict[str, float]:
@@ -145,21 +141,12 @@ _MEANS, _COMMON, _SCATTERS = 0.1, 0.1, 0.05
 _SQUARES, _CROSS = 0.2, 0.5
 
 
-@dataclass(frozen=True)
-class Moments:
-    """What the released sums say about the rows, in half-ranges.
+def moments(setting: Setting, answer: Answer) -> tuple[Doubles, Doubles]:
+    """Return the mean (D,) and the covariance (D, D) in half-ranges, asking one query after the other.
 
-    Attributes:
-        middle: the mean (D,), a point of the grid.
-        covariance: of the columns (D, D), each entry shrunk by the size of its noise; symmetric, not always positive.
+    Each query depends on those before. The mean is a point of the grid; each entry of the covariance is shrunk by the
+    size of its noise, so that the matrix is symmetric but not always positive.
     """
-
-    middle: Doubles
-    covariance: Doubles
-
-
-def moments(setting: Setting, answer: Answer) -> Moments:
-    """Return mean and covariance, asking one query after the other; each depends on those before."""
     n, width, size = setting.rows, setting.width, setting.size
     noise = setting.noise_deviation(MEAN, setting.mean_limit) / (n * size)
     seen = np.array(answer(MEAN, np.zeros(width, dtype=np.int64), setting.mean_limit), dtype=np.float64) / (n * size)
@@ -170,7 +157,7 @@ def moments(setting: Setting, answer: Answer) -> Moments:
     limit = setting.product_limit(spread)
     noise = setting.noise_deviation(PRODUCTS, limit) / size**2
     sums = symmetric(np.array(answer(PRODUCTS, centre, limit), dtype=np.float64) / size**2, width)
-    return Moments(centre / size, shrunk(sums, noise, n * spread**2) / n)
+    return centre / size, shrunk(sums, noise, n * spread**2) / n
 
 
 def _mean(seen: Doubles, deviation: float) -> Doubles:
@@ -248,14 +235,13 @@ class PCAModel(Model[Setting]):
 
     def __init__(self, setting: Setting, noise: str, answers: Answers, components: Doubles | None = None) -> None:
         super().__init__(setting, noise, answers)
-        found: Moments = moments(setting, lambda label, centre, limit: answers[label])
-        self.mean_ = found.middle
+        self.mean_, covariance = moments(setting, lambda label, centre, limit: answers[label])
         # A file keeps them: where two directions are as strong, another machine's eigenvectors may be others.
-        self.components_ = directions(found.covariance, setting.components) if components is None else components
+        self.components_ = directions(covariance, setting.components) if components is None else components
         self.explained_variance_: Doubles = np.maximum(
-            np.einsum("kd,de,ke->k", self.components_, found.covariance, self.components_), 0.0
+            np.einsum("kd,de,ke->k", self.components_, covariance, self.components_), 0.0
         )
-        total = float(np.maximum(np.linalg.eigvalsh(found.covariance), 0.0).sum())
+        total = float(np.maximum(np.linalg.eigvalsh(covariance), 0.0).sum())
         self.explained_variance_ratio_: Doubles = self.explained_variance_ / (total or 1.0)
 
     @property
@@ -359,5 +345,4 @@ PRINCIPAL_COMPONENTS = PCA.described(
     "PCA",
     "It adds noise to the sums of products of the columns and finds the directions in which rows vary most.",
     blind=RandomDirections,
-    check=require_width,
 )

@@ -29,26 +29,25 @@ SENSITIVITY = UNIT + 2
 """How far one row moves a loss: by one unit, and by what rounding can add on either side."""
 
 
-def line_losses(columns: NDArray[np.int64], target: NDArray[np.int64], size: int) -> list[int]:
-    """Return the loss of the best line through each column alone, (D,), in parts of :data:`UNIT`.
+def line_sums(columns: NDArray[np.int64], target: NDArray[np.int64]) -> list[int]:
+    """Return the sums that losses are computed from: n, Σy, Σy², each Σx, each Σx², each Σxy.
 
     Args:
         columns: encoded columns (n, D), each in [−K, K].
-        target: encoded target (n,) in [−K, K].
-        size: K; n·K² must not be above 2^52, so that the sums are exact.
+        target: encoded target (n,) in [−K, K]; n·K² must not be above 2^52, so that the sums are exact.
     """
-    return losses_of(line_sums(columns, target), size)
-
-
-def line_sums(columns: NDArray[np.int64], target: NDArray[np.int64]) -> list[int]:
-    """Return the sums that :func:`losses_of` computes losses from: n, Σy, Σy², each Σx, each Σx², each Σxy."""
     x, y = columns.astype(np.float64), target.astype(np.float64)
     of_columns = (x.sum(axis=0), (x * x).sum(axis=0), y @ x)
     return [len(y), int(y.sum()), int(y @ y), *(int(v) for sums in of_columns for v in sums)]
 
 
 def losses_of(sums: Sequence[int] | NDArray[np.int64], size: int) -> list[int]:
-    """Return :func:`line_losses` of the sums of :func:`line_sums`, which are exact as doubles."""
+    """Return the loss of the best line through each column alone, (D,), in parts of :data:`UNIT`.
+
+    Args:
+        sums: of :func:`line_sums`, which are exact as doubles.
+        size: K.
+    """
     square, found = float(size) ** 2, np.array(sums, dtype=np.float64)
     n, sum_y, sum_yy = float(found[0]), float(found[1]) / size, float(found[2]) / square
     of_columns = found[3:].reshape(3, -1)

@@ -56,9 +56,9 @@ def chance_of_failure() -> Any:
     )
 
 
-def how_many(title: str, upto: int, text: str, default: int | None = None) -> Any:
+def how_many(title: str, upto: int, text: str) -> Any:
     """Return the declaration of a number that is rarely given: ``None`` follows from ε and the rows."""
-    return integer(default=default, at_least=1, upto=upto, title=title, help=text, advanced=True)
+    return integer(default=None, at_least=1, upto=upto, title=title, help=text, advanced=True)
 
 
 def part_of_epsilon(title: str, default: float | None, text: str) -> Any:
@@ -123,6 +123,11 @@ class FitSetting(Generic[Chosen]):
 
     def check(self) -> None:
         """Raise :class:`ParameterError` where the learner cannot use these columns; nothing is charged before."""
+        self.require_columns(self.attributes)
+
+    @staticmethod
+    def require_columns(attributes: Sequence[Attribute]) -> None:
+        """Raise :class:`ParameterError` where there are too many columns for the learner, or too few."""
 
     @property
     def weights(self) -> Mapping[str, float]:
@@ -133,6 +138,16 @@ class FitSetting(Generic[Chosen]):
         """Return how many whole numbers each query releases."""
         return {}
 
+    @property
+    def choosable(self) -> tuple[str, ...]:
+        """Names of the columns among which a learner chooses."""
+        return tuple(a.name for a in self.attributes)
+
+    @property
+    def used(self) -> int:
+        """How many of them are used."""
+        return len(self.choosable)
+
     @cached_property
     def whole(self) -> Budget:
         """ε and δ of the fit; δ is 0 unless it is given, and pays. Of a private fit only."""
@@ -140,8 +155,11 @@ class FitSetting(Generic[Chosen]):
         if delta is None:
             return pure
         given = Budget(pure.epsilon, exact(delta))
-        if not 0 < self.delta_weighed_since <= self.version:
-            return given
+        weighed = 0 < self.delta_weighed_since <= self.version
+        return pure if weighed and not self.delta_pays(given) else given
+
+    def delta_pays(self, given: Budget) -> bool:
+        """Return whether a δ is forecast to pay; ``given`` is the budget with it."""
         # What queries reveal of the rows grows with one over the variance of their noise: ε²/2 each, or 2ρ together.
         *attributes, target = self.declared or (*self.attributes, self.target)
         parameters = replace(self.parameters, delta=None)  # type: ignore[call-arg]
@@ -150,7 +168,7 @@ class FitSetting(Generic[Chosen]):
         )
         asked = (*without.range_events(), *without.events())
         revealed = sum(Share.of(event).loss ** 2 for event in asked) / 2
-        return given if 2 * float(given.amount) > revealed * self.moved_less**2 else pure
+        return 2 * float(given.amount) > revealed * self.moved_less**2
 
     @property
     def moved_less(self) -> float:

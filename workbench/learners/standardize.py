@@ -52,20 +52,15 @@ _PRESENCE_PART = 0.2
 """Part of a column's ε for how many rows have a value, where one may be missing."""
 
 
-def require_numbers(attributes: Sequence[Attribute]) -> None:
-    """Raise :class:`ParameterError` where there is no column of numbers."""
-    if not any(attribute.numeric for attribute in attributes):
-        raise ParameterError(
-            "there is no column of numbers to scale", hint=("give one at least", "leave this step out")
-        )
-
-
 class Setting(FitSetting[StandardizeParameters]):
     """The public facts of a fit, and what follows from them."""
 
-    def check(self) -> None:
+    @staticmethod
+    def require_columns(attributes: Sequence[Attribute]) -> None:
         """Raise :class:`ParameterError` where there is no column of numbers."""
-        require_numbers(self.attributes)
+        if not any(attribute.numeric for attribute in attributes):
+            hint = ("give one at least", "leave this step out")
+            raise ParameterError("there is no column of numbers to scale", hint=hint)
 
     @cached_property
     def numeric(self) -> tuple[int, ...]:
@@ -258,5 +253,4 @@ STANDARDIZE = Standardize.described(
     "Standardising",
     "It scales columns of numbers by their noisy means and standard deviations.",
     blind=UniformScales,
-    check=require_numbers,
 )

@@ -29,7 +29,7 @@ from workbench.params import ParameterError
 _FINEST_BITS = 30
 _SUM_BITS = 60
 _NOISE_BITS = 54
-_SAFETY = 1 - 2.0**-40
+_SAFETY, _UP = 1 - 2.0**-40, 1 + 2.0**-40
 
 
 def grid_size(rows: int, epsilon: float) -> int:
@@ -144,7 +144,7 @@ def l1_norms(rows: NDArray[np.int64]) -> NDArray[np.int64]:
 def l2_norms(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the root of the sum of squares of each row (n,), rounded up beyond any error of doubles."""
     squares = (rows.astype(np.float64) ** 2).sum(axis=1)
-    return np.asarray(np.ceil(np.sqrt(squares) * (1 + 2.0**-40)), dtype=np.int64)
+    return np.asarray(np.ceil(np.sqrt(squares) * _UP), dtype=np.int64)
 
 
 def histogram(codes: NDArray[np.int64], classes: NDArray[np.int64], count: int, cells: int) -> list[int]:
@@ -157,6 +157,13 @@ def product_norms(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     total = np.abs(rows).sum(axis=1)
     norm: NDArray[np.int64] = (total * total + (rows * rows).sum(axis=1)) // 2
     return norm
+
+
+def product_l2_norms(rows: NDArray[np.int64], less: ArrayLike = 0.0) -> NDArray[np.int64]:
+    """Return the L2 norm of each row's products (n,), but for those whose squares are ``less``; rounded up."""
+    squares = rows.astype(np.float64) ** 2
+    total = (squares.sum(axis=1) ** 2 + (squares**2).sum(axis=1)) / 2 - less
+    return np.asarray(np.ceil(np.sqrt(total) * _UP), dtype=np.int64)
 
 
 def product_sums(rows: NDArray[np.int64]) -> list[int]:

@@ -31,8 +31,6 @@ class Task:
     Attributes:
         name: one word, as descriptors name it.
         check: raises :class:`ParameterError` unless a column is declared as the task's target has to be.
-        read: returns y (n,) of a table: what is to be predicted in each row.
-        filled: says which rows of y have something to predict, (n,); the others are empty.
         noun: what a row has to predict, to say that it is absent.
         needs: what the table must have, in a sentence.
         use: what the target is for, to be said of a model, with ``{target}`` for its name.
@@ -41,8 +39,6 @@ class Task:
 
     name: str
     check: Callable[[Attribute], None]
-    read: Callable[[Table, Attribute], NDArray[Any]]
-    filled: Callable[[NDArray[Any]], NDArray[np.bool_]]
     noun: str
     needs: str
     use: str = "trained to predict {target}"
@@ -87,8 +83,19 @@ def _needs_classes(target: Attribute) -> None:
     target.values()
 
 
-def _either_of(table: Table, target: Attribute) -> NDArray[Any]:
+def target_of(table: Table, target: Attribute) -> NDArray[Any]:
+    """Return y (n,) of a table, what is to be predicted in each row: its number or the code of its class.
+
+    Raises:
+        InputError: as :func:`numbers_of` and :func:`classes_of`.
+    """
     return numbers_of(table, target) if target.numeric else classes_of(table, target)
+
+
+def has_target(y: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which rows of y (n,) have something to predict; the others are empty."""
+    filled: NDArray[np.bool_] = ~np.isnan(y) if y.dtype.kind == "f" else y != EMPTY
+    return filled
 
 
 def _needs_facts(target: Attribute) -> None:
@@ -109,38 +116,15 @@ def _needs_numbers(target: Attribute) -> None:
     target.bounds()
 
 
-def _has_number(y: NDArray[Any]) -> NDArray[np.bool_]:
-    filled: NDArray[np.bool_] = ~np.isnan(y)
-    return filled
-
-
-def _has_class(y: NDArray[Any]) -> NDArray[np.bool_]:
-    filled: NDArray[np.bool_] = y != EMPTY
-    return filled
-
-
-def _has_either(y: NDArray[Any]) -> NDArray[np.bool_]:
-    return _has_number(y) if y.dtype.kind == "f" else _has_class(y)
-
-
 _WITHOUT = "The target is left out; a row without one counts as empty."
 
 TASKS: tuple[Task, ...] = (
-    Task(CLASSIFICATION, _needs_classes, classes_of, _has_class, "class", "It predicts a column of classes."),
-    Task(
-        REGRESSION,
-        _needs_numbers,
-        numbers_of,
-        _has_number,
-        "number",
-        "It predicts a column of numbers with declared bounds.",
-    ),
+    Task(CLASSIFICATION, _needs_classes, "class", "It predicts a column of classes."),
+    Task(REGRESSION, _needs_numbers, "number", "It predicts a column of numbers with declared bounds."),
     # Groups are found without the target: its classes only show a study how good they are.
     Task(
         CLUSTERING,
         _needs_classes,
-        classes_of,
-        _has_class,
         "class",
         "It finds groups of rows.",
         "trained to find groups of rows, without {target}",
@@ -148,8 +132,6 @@ TASKS: tuple[Task, ...] = (
     Task(
         REDUCTION,
         _needs_facts,
-        _either_of,
-        _has_either,
         "value",
         f"It turns all columns into a few. {_WITHOUT}",
         "fitted to all columns but {target}",
@@ -158,8 +140,6 @@ TASKS: tuple[Task, ...] = (
     Task(
         SCALING,
         _needs_facts,
-        _either_of,
-        _has_either,
         "value",
         f"It needs at least one column of numbers. {_WITHOUT}",
         "fitted to all columns but {target}",

@@ -46,7 +46,7 @@ DEFAULT_SAMPLES = 1_000_000
 """Outputs of each input: at α = 1e-6 a mechanism whose ε is 4 % above its claim of 1 is then caught nearly always."""
 
 _FARTHEST = 100.0
-_COARSE = 100
+_COARSE, _CAUGHT = 100, 0.95
 
 _BINS = 64
 """Cells in which each coordinate of a vector is counted for its likelihood ratio."""
@@ -96,19 +96,19 @@ class LowerBound:
         hits = binom.isf(alpha / 2, n, needed) + 1
         return float(np.sum(np.where(needed < 1, binom.sf(hits - 1, n, self.likely), 0.0)) / strata)
 
-    def catches(self, claim: float, share: float = 0.95) -> float:
-        """Return the least ε, to a thousandth, that would be caught in ``share`` of such audits; infinite if none is.
+    def catches(self, claim: float) -> float:
+        """Return the least ε, to a thousandth, that would be caught in 95 % of such audits; infinite if none is.
 
         A mechanism that claims ``claim`` and has this ε or more is refuted with at least that probability.
         """
         low, high = claim, claim + 0.01
-        while self.power(claim, high, _COARSE) < share:
+        while self.power(claim, high, _COARSE) < _CAUGHT:
             low, high = high, claim + 2 * (high - claim)
             if high > claim + _FARTHEST:
                 return math.inf
         while high - low > 1e-3 * max(claim, 1e-3):
             middle = (low + high) / 2
-            low, high = (low, middle) if self.power(claim, middle, _COARSE) >= share else (middle, high)
+            low, high = (low, middle) if self.power(claim, middle, _COARSE) >= _CAUGHT else (middle, high)
         return high
 
 
@@ -371,7 +371,6 @@ def audit_table(
     claim: float,
     *,
     samples: int = DEFAULT_SAMPLES,
-    alpha: float = DEFAULT_ALPHA,
     entropy: Entropy | None = None,
     cancel: CancelToken = NEVER,
 ) -> MechanismAudit:
@@ -385,7 +384,7 @@ def audit_table(
             parts.append(table.sample(np.full(min(_AT_ONCE, samples - start), cell, dtype=np.uint16), entropy))
         sides.append(np.concatenate(parts))
     cancel.check()
-    return MechanismAudit(claim, epsilon_lower(sides[0], sides[1], alpha=alpha))
+    return MechanismAudit(claim, epsilon_lower(sides[0], sides[1]))
 
 
 def worst_pair(table: MechanismTable) -> tuple[int, int]:

@@ -23,9 +23,7 @@ class CandidateMap:
     """The bits of every candidate.
 
     Attributes:
-        strings: the candidates.
         bits: (candidates, m·h) numbers cohort·k + bit, ascending in each row; −1 where a bit is set twice.
-        parameters: of the collection.
     """
 
     strings: tuple[str, ...]
@@ -42,20 +40,18 @@ class CandidateMap:
         shape = (self.parameters.m * self.parameters.k, len(self.strings))
         return csc_array((np.ones(int(starts[-1])), self.bits[owned], starts), shape=shape)
 
-    def rows(self) -> NDArray[np.int32]:
-        """Return (candidates, m·h) one-based numbers, 0 where a bit is set twice."""
-        return self.bits + 1
-
 
 def candidate_map(strings: Sequence[str], bits: Bits) -> CandidateMap:
     """Return the map of ``strings``."""
-    parameters = bits.parameters
-    places = hashed(strings, bits)
-    made = np.sort(places, axis=1)
-    twice = np.zeros(made.shape, dtype=bool)
-    twice[:, 1:] = made[:, 1:] == made[:, :-1]
-    made[twice] = -1
-    return CandidateMap(tuple(strings), made, parameters)
+    return CandidateMap(tuple(strings), _each_once(hashed(strings, bits)), bits.parameters)
+
+
+def _each_once(bits: NDArray[np.int32]) -> NDArray[np.int32]:
+    bits = np.sort(bits, axis=1)
+    twice = np.zeros(bits.shape, dtype=bool)
+    twice[:, 1:] = bits[:, 1:] == bits[:, :-1]
+    bits[twice] = -1
+    return bits
 
 
 def hashed(strings: Sequence[str], bits: Bits) -> NDArray[np.int32]:
@@ -119,10 +115,7 @@ def read_map(path: Path, parameters: RapporParameters) -> CandidateMap:
             row[place] = number - 1
         rows.append(row)
         lines.append(line)
-    bits = np.sort(np.stack(rows), axis=1)
-    twice = np.zeros(bits.shape, dtype=bool)
-    twice[:, 1:] = bits[:, 1:] == bits[:, :-1]
-    bits[twice] = -1
+    bits = _each_once(np.stack(rows))
     _check_cohorts(bits, parameters, path, lines)
     return CandidateMap(tuple(found), bits, parameters)
 

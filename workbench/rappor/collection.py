@@ -224,17 +224,10 @@ def collected(
 ) -> Collected:
     """Return the reports of ``clients``.
 
-    Args:
-        clients: who reports what.
-        bits: which bits a value sets.
-        memory: answers of clients that have been asked before; the new ones are added to it. ``None``: all are new.
-        entropy: operating-system entropy for a release.
-        emit: receives progress.
-        cancel: looked at between the steps.
+    ``memory`` has answers of clients that have been asked before; the new ones are added to it. ``None``: all are new.
 
     Raises:
         InputError: a client has another value than when it was asked before.
-        CancelledError: ``cancel`` was set.
     """
     parameters = bits.parameters
     count = len(clients.codes)

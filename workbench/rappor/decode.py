@@ -56,9 +56,6 @@ def selected(
         even: share of the bits that a string without a candidate sets.
         emit: receives progress.
         cancel: looked at between the strengths of each fold.
-
-    Raises:
-        CancelledError: ``cancel`` was set.
     """
     rows, count = design.shape
     if count <= rows and design.nnz == count and int(design.sum(axis=1).max()) <= 1:
@@ -139,7 +136,6 @@ class Decoded:
     """What was found, for every candidate of the map.
 
     Attributes:
-        strings: the candidates.
         estimate: (n,) frequencies as parts of 1; unbiased, so that they may be negative.
         std_error: (n,) their standard errors.
         p_value: (n,) of the hypothesis that the string never occurs.
@@ -151,7 +147,6 @@ class Decoded:
         unexplained_error: its standard error.
         r_squared: share of the variance of the corrected counts that the fit explains.
         excess: how many times larger residuals are than the counts' noise; 1 where they are not.
-        reports: number of reports.
         alpha: of both corrections.
     """
 
@@ -228,19 +223,11 @@ def decode(
     emit: Emit = ignore,
     cancel: CancelToken = NEVER,
 ) -> Decoded:
-    """Return the frequencies of ``candidates``.
-
-    Args:
-        counts: of the reports.
-        candidates: the map, with the parameters of the collection.
-        alpha: of both corrections.
-        emit: receives progress.
-        cancel: looked at between the steps.
+    """Return the frequencies of ``candidates``, a map with the collection's parameters; α is that of both corrections.
 
     Raises:
         ParameterError: α is not between 0 and 1.
         InputError: the counts do not belong to the map's parameters, or two candidates set the same bits everywhere.
-        CancelledError: ``cancel`` was set.
     """
     if not 0 < alpha < 1:
         raise ParameterError(f"alpha = {alpha} is not between 0 and 1", hint="give one such as 0.05")
@@ -486,12 +473,8 @@ def standard_error(parameters: RapporParameters, reports: int) -> float:
 def smallest_detectable(parameters: RapporParameters, reports: int, candidates: int) -> float:
     """Return the frequency at which a string is found four times of five by Bonferroni's correction.
 
-    It is a frequency above 1 where nothing can be found.
-
-    Args:
-        parameters: of the collection.
-        reports: number of reports, one of each client.
-        candidates: number of candidates that are tested, at least 1.
+    It is a frequency above 1 where nothing can be found. Each client gives one report, and at least 1 candidate is
+    tested.
     """
     normal = NormalDist()
     deviations = normal.inv_cdf(_POWER) - normal.inv_cdf(ALPHA / candidates)

@@ -20,9 +20,7 @@ _LONGEST = 1 << 20
 def csv_lines(path: Path, what: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the number of each line (where its record ends) and its cells; blank lines are left out.
 
-    Args:
-        path: a file in UTF-8, with or without a byte-order mark.
-        what: what it is, for the errors.
+    The file, which errors call ``what``, is in UTF-8, with or without a byte-order mark.
 
     Raises:
         InputError: it is missing, a folder, empty, not UTF-8, or a record of it cannot be cut into cells.

@@ -24,13 +24,7 @@ _ZERO, _ONE = ord("0"), ord("1")
 
 
 def summed(reports: Reports, cohorts: NDArray[np.int64], parameters: RapporParameters) -> Counts:
-    """Return the counts of packed reports.
-
-    Args:
-        reports: (n, bytes) packed bits.
-        cohorts: (n,) cohort of each report.
-        parameters: of the collection.
-    """
+    """Return the counts of (n, bytes) packed reports, each of its cohort (n,)."""
     total = np.zeros((parameters.m, parameters.k), dtype=np.int64)
     for start in range(0, len(reports), _AT_ONCE):
         part = slice(start, start + _AT_ONCE)

@@ -39,8 +39,6 @@ class Distribution:
     """Values and their chances.
 
     Attributes:
-        name: what it is called.
-        values: the distinct values.
         chances: (n,) chances; they sum to 1.
     """
 
@@ -227,7 +225,6 @@ class Experiment(Parameters):
     seed: int = integer(default=1, at_least=0, upto=2**63 - 1, symbol="N", help="seed of everything that is drawn")
 
     def __post_init__(self) -> None:
-        """Check the values, then that the distribution is named once."""
         super().__post_init__()
         if sum(source is not None for source in (self.preset, self.distribution, self.data)) != 1:
             raise ParameterError(
@@ -245,11 +242,7 @@ class Experiment(Parameters):
         return None if self.preset is None else preset(self.preset)
 
     def made(self, found: Distribution | None) -> tuple[Distribution, int, tuple[str, ...]]:
-        """Return the distribution, the number of reports and the candidates.
-
-        Args:
-            found: the distribution of a column, where there is one.
-        """
+        """Return the distribution, that of a column where one was found, the number of reports and the candidates."""
         base = self.base
         if base is not None:
             distribution, usual, extra = base.distribution, base.reports, base.extra
@@ -282,22 +275,13 @@ def simulate(
 ) -> Simulation:
     """Simulate a collection of one report from each of ``reports`` clients, and decode it.
 
-    Args:
-        parameters: of the collection.
-        distribution: of the clients' values.
-        reports: number of clients.
-        candidates: what is looked for; the distribution's values where none are given. A value that is no candidate
-            is reported all the same and belongs to the unexplained share.
-        seed: of everything that is drawn.
-        basic: one bit for each candidate in place of a Bloom filter.
-        alpha: of the corrections.
-        emit: receives progress.
-        cancel: looked at between blocks of clients.
+    What is looked for are the distribution's values where no candidates are given. A value that is no candidate is
+    reported all the same and belongs to the unexplained share. With ``basic`` each candidate has a bit in place of a
+    Bloom filter.
 
     Raises:
         ParameterError: too few or too many reports, or parameters that do not fit the variant.
         InputError: two candidates set the same bits.
-        CancelledError: ``cancel`` was set.
     """
     if not 1 <= reports <= MOST_SIMULATED:
         raise ParameterError(
@@ -340,9 +324,7 @@ def score(simulation: Simulation, correction: str) -> Score:
 def roc(simulation: Simulation, least: float = 0.0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the ROC curve of the p-values: rates of false and of true positives, each from 0 to 1.
 
-    Args:
-        simulation: with at least one candidate that occurs and one that does not.
-        least: true share from which a string counts as occurring.
+    A string counts as occurring from a true share of ``least``; at least one candidate does, and one does not.
     """
     there = simulation.truth > least
     order = np.argsort(simulation.decoded.p_value, kind="stable")

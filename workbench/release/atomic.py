@@ -228,12 +228,7 @@ def remove_path(path: Path) -> None:
 
 @contextlib.contextmanager
 def sole_user(path: Path, *, otherwise: bool = False) -> Iterator[bool]:
-    """Lock a file or folder for the block; yield whether no other process had it locked.
-
-    Args:
-        path: what exists.
-        otherwise: what to say where the file system has no locks.
-    """
+    """Lock a file or folder for the block; yield whether nobody else had it locked, ``otherwise`` without locks."""
     with contextlib.ExitStack() as opened:
         descriptor = open_to_lock(path)
         opened.callback(os.close, descriptor)
@@ -290,13 +285,9 @@ def exchanged(one: Path, other: Path) -> bool:
 
 
 def claimed(target: Path, ending: str, make: Callable[[Path], int], again: str = "") -> tuple[Path, int]:
-    """Create a temporary file or folder and lock it; retry if another process removed it as stale in between.
+    """Create a temporary file or folder, by ``again`` if not by a fresh name, and lock it; return it as ``make`` does.
 
-    Args:
-        target: the final name.
-        ending: of the temporary name.
-        make: creates it and returns its descriptor.
-        again: the temporary name, if not a fresh one.
+    It is tried again where another process removed it as stale in between.
 
     Raises:
         InputError: it cannot be made.

@@ -21,7 +21,7 @@ from workbench.params import InputError, ParameterError, Parameters, WorkbenchEr
 from workbench.params.amounts import counted
 from workbench.release.atomic import sha256_of, write_output
 from workbench.release.certificate import CARD_FORMAT, SUFFIX, certificate_path
-from workbench.release.described_release import GENERALISED, DescribedRelease, is_release, note_unless_released, stated
+from workbench.release.described_release import GENERALISED, DescribedRelease, is_release, stated
 from workbench.release.ledger.study_note import note_study
 from workbench.release.open_release import certified_rows, plan_of
 from workbench.release.parts import require_new
@@ -138,15 +138,11 @@ def attack(
         what = "the control set is the original itself"
         raise InputError(what, control.source, "give rows of people who were not released", field="control")
     # Noted once everything is read: an attack that cannot begin shows nothing.
-    if release is not None and note is None:
-        note_unless_released(release, STUDY, ledger, emit)
-    elif release is not None and note is not None and not is_release(release):
-        note(RELEASE, release)
+    noted = note or (lambda name, table: note_study(table, STUDY, ledger, emit))
+    if release is not None and not is_release(release):
+        noted(RELEASE, release)
     for name, table in tables.items():
-        if note is not None:
-            note(name, table)
-        else:
-            note_study(table, STUDY, ledger, emit)
+        noted(name, table)
     return chosen.run(Subject(guarantee, release, model, tables), request, emit, cancel)
 
 

@@ -308,7 +308,6 @@ def _copied_files(stated: DescribedRelease, released: str) -> dict[str, Path]:
 
 
 def _copy(source: Path, target: Path) -> str:
-    """Copy a file durably; return the SHA-256 of the copy."""
     for folder in reversed([p for p in target.parents if not p.exists()]):
         folder.mkdir(mode=0o700)
     with source.open("rb") as stream, os.fdopen(new_file(target), "wb") as copy:

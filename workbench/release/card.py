@@ -153,7 +153,6 @@ def _of_queries(card: dict[str, Any], inputs: list[Attribute], folder: Path) -> 
 
 
 def _agree(asked: list[tuple[str, Decimal]], planned: list[tuple[str, Decimal]]) -> bool:
-    """Return whether queries are those that were planned; where a fit chooses columns, their sum is."""
     fixed = [query for query in planned if not query[0].startswith("chosen attribute ")]
     if len(fixed) == len(planned):
         return asked == planned
@@ -297,7 +296,6 @@ def _said(card: dict[str, Any], people: int, *, delta: bool, randomness: tuple[s
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Return whether two values are the same, numbers up to rounding."""
     if any(isinstance(value, bool) or not isinstance(value, int | float) for value in (one, other)):
         return type(one) is type(other) and bool(one == other)
     return math.isclose(one, other, rel_tol=_RELATIVE, abs_tol=1e-12)

@@ -100,12 +100,9 @@ def certificate_path(target: Path) -> Path:
 
 
 def sealed(facts: Mapping[str, Any], *, time: str, release_id: str = "") -> dict[str, Any]:
-    """Return a certificate or card as JSON holds it, with its checksum.
+    """Return a certificate or card of these facts, ``format`` among them, as JSON holds it, with its checksum.
 
-    Args:
-        facts: what is stated of the release, including its ``format``.
-        time: when the cost was reserved; when it was made if nothing was charged.
-        release_id: its id in the ledger; empty if nothing was charged.
+    ``time`` is when the cost was reserved; where nothing was charged, when it was made, and it has no ``release_id``.
 
     Raises:
         CheckFailedError: it does not fit its published schema.
@@ -146,12 +143,8 @@ def guarantee_facts(
 ) -> dict[str, Any]:
     """Return what a release guarantees, as a certificate or card says it.
 
-    Args:
-        statement: in words.
-        charged: ε and δ for all rows of a person, if those rows become empty (zero-out).
-        replaced: the same, if they are replaced by other rows (replace-one).
-        randomness: where the random bits came from.
-        more: further facts of the guarantee.
+    ``charged`` is (ε, δ) for all rows of a person, if those rows become empty (zero-out); ``replaced`` the same, if
+    they are replaced by other rows (replace-one).
     """
     return {
         "relation": RELATION,
@@ -208,13 +201,8 @@ def account_facts(name: str, account: Account, reserved: Decimal, charged: Decim
     """Return what is published of an account that has a public name.
 
     Name and sum depend on no row: the name was chosen, and with it the sum cannot show whether the rows have changed.
-
-    Args:
-        name: the name.
-        account: its budget, in which this release counts with what was reserved for it.
-        reserved: the ε that was reserved for this release.
-        charged: the ε that this release really cost, at most ``reserved``.
-        release_id: this release.
+    In ``account`` this release counts with the ε that was reserved; ``charged`` is what it really cost, at most as
+    much.
     """
     assert account.cap is not None
     cap, count = account.cap[0], account.count
@@ -273,12 +261,7 @@ def guarantee(plan: Plan) -> dict[str, Any]:
 
 
 def unit_facts(unit: str | None, join: str | None = None) -> dict[str, str]:
-    """Return what a certificate or card says of the columns that identify a person; nothing where there is none.
-
-    Args:
-        unit: the column of the table.
-        join: that of a second table that is joined with it.
-    """
+    """Return what a certificate or card says of the columns that identify a person in the table and in a joined one."""
     return {key: name for key, name in (("unit", unit), ("join", join)) if name is not None}
 
 

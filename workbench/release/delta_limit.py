@@ -40,10 +40,7 @@ _MOST_PEOPLE = 100
 def require_small_cost(cost: Cost, rows: int, *, rows_per_person: int = 1) -> None:
     """Raise :class:`ParameterError` unless both figures of δ that a release states are below 1/``rows``.
 
-    Args:
-        cost: what is charged: that of a person with all her rows.
-        rows: the public number of rows.
-        rows_per_person: most rows of one person, to name in the sentence what has raised δ.
+    ``cost`` is that of a person with all her rows, whose most the sentence names as what has raised δ.
     """
     require_small_delta(cost.delta, rows, rows_per_person=rows_per_person)
     delta = replaced(cost, rows)[1]

@@ -43,7 +43,6 @@ class DescribedRelease:
         kind: ``table``, ``central``, ``generalised`` or ``model``.
         release: the released file, or the folder of a model.
         path: its certificate or card.
-        document: its content.
     """
 
     kind: str

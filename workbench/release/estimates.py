@@ -16,7 +16,7 @@ from workbench.release.open_release import released_cells
 from workbench.release.verify import VerifiedRelease
 from workbench.sanitize.calibrated import ProtectedColumn
 from workbench.sanitize.estimates import ColumnEstimate, estimate_column
-from workbench.sanitize.estimates.pair import PairEstimate, estimate_pair
+from workbench.sanitize.estimates.pairs import PairEstimate, estimate_pair
 from workbench.sanitize.estimates.quantiles import Quantile, estimate_quantiles
 from workbench.signals import Progress
 from workbench.signals.cancel import NEVER, CancelToken
@@ -29,7 +29,6 @@ class OfColumn:
     """The estimates of one column.
 
     Attributes:
-        column: the column with the mechanism that ran.
         found: its mean or frequencies.
         quantiles: those that were asked for, of a column of numbers.
     """

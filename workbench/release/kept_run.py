@@ -54,8 +54,6 @@ class RunFacts:
     """What a checkpoint says of its run besides the state; private, as it is in the checkpoint's folder.
 
     Attributes:
-        release_id: the ledger's name of it.
-        request: digest of what was asked for.
         content: the ledger's keyed mark of the table.
         steps: of the whole run.
         stated: what was asked for as plain values, so that a window can offer to go on.
@@ -73,14 +71,12 @@ class KeptRun:
 
     Attributes:
         facts: what the checkpoint says of the run; without a release until its cost is reserved.
-        folder: where the checkpoint is.
         state: the state to go on from; ``None`` for a run that begins.
         paused: whether the state of the steps that were taken is kept, so that the run can go on.
         judged: how often it shows its accuracy on public rows, where it shows nothing else.
     """
 
     def __init__(self, ledger: Ledger, facts: RunFacts, folder: Path | None, state: RunState | None = None) -> None:
-        """Make it; nothing is written yet."""
         self._ledger, self.facts, self._folder, self.state = ledger, facts, folder, state
         self._tensors = ""
         self._run = secrets.token_hex(8)
@@ -209,13 +205,8 @@ class PausedRun:
     """A run that can go on.
 
     Attributes:
-        folder: where its checkpoint is.
-        facts: what it says of the run.
-        release: the ledger's record of it.
-        steps: of the whole run.
         taken: steps that count as taken.
         shown: whether figures of it may have been shown, by the ledger's word.
-        time: when the checkpoint was written.
     """
 
     folder: Path

@@ -232,6 +232,5 @@ def kind(name: str) -> Kind:
 
 
 def _named(place: str) -> Any:
-    """Return what ``module:name`` names."""
     module, _, name = place.partition(":")
     return getattr(importlib.import_module(module), name)

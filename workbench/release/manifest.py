@@ -28,13 +28,7 @@ def is_bundle(path: Path) -> bool:
 
 
 def manifest(release_id: str, released: str, sums: dict[str, str]) -> dict[str, Any]:
-    """Return the list of a bundle's files as JSON holds it.
-
-    Args:
-        release_id: of the release.
-        released: path of the released file, or of the folder of a model, inside the bundle.
-        sums: SHA-256 of each file by its path inside the bundle.
-    """
+    """Return the list of a bundle's files as JSON holds it, with the SHA-256 of each by its path inside the bundle."""
     return {
         "format": FORMAT,
         "version": VERSION,

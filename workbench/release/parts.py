@@ -109,7 +109,6 @@ class _Part:
             raise
 
     def discard(self) -> None:
-        """Mark the part for removal at the end of its block."""
         self._kept = False
 
 
@@ -127,12 +126,7 @@ class DrawFile(_Part):
     ) -> None:
         """Create the part and reserve ``room`` bytes; only where it may ``replace`` an output may there be one.
 
-        Args:
-            target: the final name.
-            room: how many bytes to reserve.
-            ending: of the temporary name.
-            replace: whether such an output may be there already.
-            again: the temporary name, where the ledger knows it from a run that goes on.
+        ``again`` is the temporary name, where the ledger knows it from a run that goes on.
 
         Raises:
             InputError: the output exists, is a folder, cannot be replaced or written, or the disk is too full.
@@ -223,12 +217,7 @@ class DrawFolder(_Part):
     def __init__(self, target: Path, room: int, known_by: str, *, ending: str = ENDING, replace: bool = False) -> None:
         """Create the part and reserve ``room`` bytes.
 
-        Args:
-            target: the final name.
-            room: how many bytes to reserve.
-            known_by: the file by which such a folder is recognised, so that no other one is ever replaced.
-            ending: of the temporary name.
-            replace: whether such a folder may be there already.
+        ``known_by`` is the file by which such a folder is recognised, so that no other one is ever replaced.
 
         Raises:
             InputError: ``target`` exists and is not an empty folder, cannot be written, or the disk is too full.

@@ -189,8 +189,6 @@ class Prepared:
     Attributes:
         table: the table as it was read, by which the account is found.
         rows: the same table as the plan reads it.
-        to: where it is written.
-        work: what is released.
         cost: what is charged, for all rows of a person.
         parts: the rows on the workers of a cluster; ``None`` where this computer reads them.
         sealing: keeps what workers draw.
@@ -284,11 +282,7 @@ def prepare_rows(plan: Plan, table: Table, to: Destination, workers: Workers | N
 def check_values(prepared: Prepared, cancel: CancelToken, ledger: Ledger | None = None, emit: Emit = ignore) -> None:
     """Refuse invalid values before anything is reserved or charged; the rows are read only the first time.
 
-    Args:
-        prepared: the release.
-        cancel: checked several times per second.
-        ledger: a table that is read in parts gets its marks in the same pass, where the ledger is open already.
-        emit: receives progress.
+    A table that is read in parts gets its marks in the same pass, where the ledger is open already.
 
     Raises:
         InputError: there is such a value; its column and row are named.
@@ -346,7 +340,6 @@ class Released:
     """The result of a release.
 
     Attributes:
-        release_id: its name in the ledger.
         rows: rows of the table, which are public.
         epsilon_charged: ε charged, for all rows of a person.
         delta_charged: δ charged, for all rows of a person; 0 for pure differential privacy.
@@ -354,7 +347,6 @@ class Released:
         seconds: from the reservation to the rename.
         output: the file or folder, or the address of a table in a database.
         certificate: the path of its certificate or card.
-        document: what the certificate or card says.
         published_earlier: whether an earlier run drew and charged it, but could not give it its name.
     """
 
@@ -387,7 +379,6 @@ class ReleaseRequest:
 
     Attributes:
         table: the rows, by which the account is found.
-        to: where it is written.
         work: name of the kind of work, as the ledger records it.
         digest: SHA-256 of what is asked for: a later run with the same digest publishes a finished draw of this one.
         room: bytes that the output and its certificate may need on the disk, or a function that returns them once the
@@ -450,7 +441,6 @@ def release_prepared(
 
 
 def _request_for(prepared: Prepared) -> ReleaseRequest:
-    """Return the request for a prepared Work: its Ask is opened by reserving the cost."""
     work, plan = prepared.work, prepared.plan
 
     def draw(reservation: Reservation, emit: Emit, cancel: CancelToken) -> Made:

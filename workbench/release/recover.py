@@ -45,7 +45,6 @@ class FinishedDraw:
     """A finished draw that is not renamed yet; its charge is final.
 
     Attributes:
-        release: what the ledger says of it.
         request: digest of what was asked for.
         document: its certificate as text; empty for a model, whose card lies in the folder.
         part: where it waits.
@@ -70,7 +69,6 @@ class FinishedDraw:
 
 
 def _certifies(path: Path, release_id: str) -> bool:
-    """Return whether a file is the certificate of this release."""
     try:
         standing = read_json(path, "certificate")
     except WorkbenchError:
@@ -161,7 +159,6 @@ class BegunDraw:
     """A draw that is paid for and not finished.
 
     Attributes:
-        release: what the ledger says of it.
         drawn: the file of the parts that are drawn.
     """
 
@@ -184,12 +181,8 @@ def begun_draw(ledger: Ledger, target: Path) -> BegunDraw | None:
 def to_go_on(ledger: Ledger, target: Path, request: str, account: str, rows: bytes | None = None) -> BegunDraw | None:
     """Return the draw that a run of ``request`` for a table of ``account`` goes on with, at no further charge.
 
-    Args:
-        ledger: has charged it.
-        target: the output.
-        request: digest of what is asked for.
-        account: that pays.
-        rows: digest of the rows that workers draw from, none where no worker does; ``None`` where it is not known yet.
+    ``rows`` is the digest of the rows that workers draw from, none where no worker does; ``None`` where it is not
+    known yet.
 
     Raises:
         InputError: a draw was begun there that this run did not ask for, or another one is at it.
@@ -270,14 +263,7 @@ def _in_use(part: Path, release: Release) -> bool:
 def publish_table(
     ledger: Ledger, part: DrawFile, release_id: str, certificate: bytes, table: Address | None = None
 ) -> None:
-    """Rename a finished table and its certificate to their final names, the certificate first; or copy it.
-
-    Args:
-        ledger: in which the draw waits until then.
-        part: the draw.
-        release_id: of it.
-        certificate: of it.
-        table: where it is copied to, if that is a table of a database.
+    """Rename a finished draw and its certificate to their final names, the certificate first; or copy it there.
 
     Raises:
         InputError: they could not be given their names; the part is kept for the next run.

@@ -26,7 +26,6 @@ class Reservation:
     """The charge of one release: its call is the one durable reservation."""
 
     def __init__(self, ledger: Ledger, dataset: str, work: str, details: dict[str, Any], resumes: str = "") -> None:
-        """Prepare it; nothing is reserved yet."""
         self._ledger, self._dataset, self._work, self._details = ledger, dataset, work, details
         self._resumes = resumes
         self._reserved: tuple[Cost, str] | None = None
@@ -94,12 +93,8 @@ class Reservation:
     def abandon(self, error: BaseException, emit: Emit, *, keep: bool = False, watched: bool = False) -> None:
         """Record the end of a run that wrote nothing: void, unless steps of it count or its figures were seen.
 
-        Args:
-            error: what ended it.
-            emit: receives a warning where the ledger cannot be written.
-            keep: whether it stays charged: at what was settled, if that was.
-            watched: whether a person saw figures of the run: then it stays charged in full, whatever ended it, for
-                most faults can be brought about by who watches.
+        If it is to be kept, it stays charged at what was settled, if that was; if a person ``watched`` figures of the
+        run, in full, whatever ended it, for most faults can be brought about by who watches.
         """
         if self._reserved is None:
             return
@@ -126,10 +121,7 @@ def _void_unless_charged(ledger: Ledger, release_id: str, error: BaseException, 
 def standing_charge(cost: Cost, target: Path, *, goes_on: bool = False) -> Iterator[None]:
     """Add to any error of the block that the charge stays, because drawn values were being written.
 
-    Args:
-        cost: the charge.
-        target: the output.
-        goes_on: whether what is drawn is kept, so that another run can go on.
+    Where what is drawn is kept, it says that another run ``goes_on`` with it.
 
     Raises:
         CancelledError: the block was cancelled.

@@ -71,7 +71,6 @@ class RiskReport:
         request: what was asked, with the columns that were used.
         released_risk: the same of the released rows; ``None`` where there are none with all of these columns.
         quality: how good the released rows are; ``None`` where there are none.
-        guarantee: what the release promises.
         document: its certificate or card; ``None`` where it has none.
     """
 

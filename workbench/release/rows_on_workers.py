@@ -49,7 +49,6 @@ class _Checked:
     Attributes:
         kept_fit: which kept columns return to their types.
         kept_text: the bytes of their text.
-        rows: how many rows there are.
         digest: of all that is drawn from: cells and kept text.
     """
 
@@ -68,11 +67,9 @@ class _There:
     form: str
 
     def read(self, part: Table) -> Any:
-        """Return the encoded values of a part, or the fault of one."""
         return SpilledRows(self.plan, self.columns, part, Path(), table_format(self.form)).of_part(part)
 
     def of_part(self, part: Table) -> _Checked | Fault:
-        """Return what is known of a part, or the fault of a value."""
         found = self.read(part)
         if isinstance(found, Fault):
             return found
@@ -110,15 +107,7 @@ class RowsOnWorkers(SpilledRows):
         parts: PartsOnWorkers,
         form: TableFormat,
     ) -> None:
-        """Prepare it.
-
-        Args:
-            plan: what is done with each column.
-            columns: the protected ones.
-            table: the rows as the plan reads them.
-            sealing: the file in which drawn rows are kept until they are written.
-            parts: the same rows on the workers who draw.
-            form: what the rows are released as.
+        """Prepare it: drawn rows are kept in the file of ``sealing`` until they are written.
 
         Raises:
             InputError: the plan bounds the rows of each person.

@@ -45,13 +45,8 @@ def rows_work(
 ) -> Work:
     """Return the release of ``rows``, as the plan reads them, by ``plan``.
 
-    Args:
-        plan: what is done with each column.
-        rows: of them only the number and the room that kept columns take are used before the charge.
-        kind: format of the file.
-        folder: where rows that are read in parts are kept until they are written.
-        parts: the rows on the workers of a cluster, who draw them; ``None`` for this computer.
-        sealing: the file in which is kept what workers drew.
+    Of the rows only the number and the room that kept columns take are used before the charge. Rows that are read in
+    parts are kept in ``folder`` until they are written; those that workers drew, in the file of ``sealing``.
 
     Raises:
         ParameterError: the plan protects no column, or a mechanism does not fit.

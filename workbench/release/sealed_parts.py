@@ -110,9 +110,7 @@ class Sealing:
     def opened(self, found: Path | None, key: bytes) -> Iterator[None]:
         """Open the file for the block, a new one unless an earlier run left ``found``; it goes unless it is kept.
 
-        Args:
-            found: the file of the earlier run.
-            key: of the digests in it, together with its name: another release of the same rows has another file.
+        The digests in it have ``key`` and its name as their key: another release of the same rows has another file.
 
         Raises:
             InputError: another run has it open, or it cannot be made.

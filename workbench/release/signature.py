@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.params import CheckFailedError, InputError, ParameterError
 from workbench.params.codec import read_json
 from workbench.paths import user_data
-from workbench.release.atomic import sync_folder, write_error, write_output
+from workbench.release.atomic import sync_folder, write_error, write_new, write_output
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -47,11 +47,7 @@ def make_key() -> bytes:
     data = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     try:
         path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
+        write_new(path, data)
         sync_folder(path.parent)
     except FileExistsError:
         raise InputError("there is a signing key already", str(path), "show it by `workbench key show`") from None
@@ -308,6 +304,6 @@ def _read(path: Path) -> tuple[bytes, bytes]:
         public, signature = (base64.b64decode(document[k], validate=True) for k in ("public_key", "signature"))
     except (ValueError, TypeError):
         raise broken from None
-    if len(public) != 32 or len(signature) != _BYTES or not isinstance(document["file"], str):
+    if len(public) != RAW or len(signature) != _BYTES or not isinstance(document["file"], str):
         raise broken
     return public, signature

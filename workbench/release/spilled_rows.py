@@ -169,7 +169,6 @@ class Spill:
         self._blocks: list[_Block] = []
 
     def __len__(self) -> int:
-        """Return the number of blocks."""
         return len(self._blocks)
 
     @property
@@ -303,11 +302,9 @@ class SpilledRows(ReadByColumns):
         return min(_MOST_BUCKETS, 1 << max(0, -(-self._table.rows // _BUCKET) - 1).bit_length())
 
     def _file(self) -> SpillFile:
-        """Return a file with room for all rows."""
         return SpillFile(self._folder, self._table.rows * self._packed.itemsize + self.kept_text)
 
     def _facts(self, ask: Ask) -> dict[str, Any]:
-        """Return what a draw states of itself."""
         typed = [name for name in self._kept if name in self._table.types]
         return {
             "names": tuple(n for n in self._table.names if self._plan.column(n).action != "drop"),
@@ -345,12 +342,9 @@ class DrawnInParts:
     """One draw of a sanitised table, made piece by piece; each piece can be made once.
 
     Attributes:
-        columns: the protected columns.
         names: the released columns, in the order of the original table.
         kept_types: the types of kept columns in the source, if every cell can be given back its type.
-        rows: number of rows, n.
         releasable: whether the randomness is cryptographic.
-        count: number of pieces.
     """
 
     def __init__(
@@ -427,7 +421,6 @@ class DrawnInParts:
         return rows, drawn
 
     def _drawn(self, position: int, column: ProtectedColumn, cells: CellArray) -> CellArray:
-        """Return a draw of the cells of a column."""
         return sampled(column, cells, None, self._coins[position], CancelToken())
 
 

@@ -81,12 +81,7 @@ def model_statement(
 ) -> str:
     """Return what the release of a model guarantees.
 
-    Args:
-        rows_per_person: most rows of one person that count.
-        replaces_invalid: whether no value is refused.
-        delta: whether there is a δ.
-        unit: the column that identifies a person, whose further rows were emptied; ``None`` where none does.
-        join: that of a second table that is joined.
+    ``unit`` is the column that identifies a person, whose further rows were emptied; ``join`` that of a second table.
     """
     like = "like any row without a valid class"
     return _central("models and cards", rows_per_person, (unit, join), replaces_invalid, delta, like)
@@ -192,13 +187,9 @@ def seen_before(shown: Iterable[ShownFigures]) -> str:
 
 
 def with_choice(outside: Iterable[str], ledger: Ledger, dataset: str, release_id: str) -> list[str]:
-    """Return what a release leaves outside its guarantee, each sentence once.
+    """Return what a release leaves outside its guarantee, each sentence once: its plan, and what was shown before.
 
-    Args:
-        outside: what its plan leaves outside.
-        ledger: the account.
-        dataset: who pays.
-        release_id: the release: what is shown after it was reserved does not count.
+    What is shown after the release was reserved does not count.
     """
     chosen = [CHOSEN] if ledger.figures_shown(dataset, before=release_id) else []
     chosen += [BESIDE] if ledger.figures_shown(dataset, before=release_id, study=GENERALISED) else []

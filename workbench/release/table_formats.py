@@ -204,13 +204,9 @@ class _Lines:
     def __init__(
         self, labels: Mapping[str, Sequence[str]], comma: Sequence[str], delimiter: str, encode: Callable[[str], bytes]
     ) -> None:
-        """Make the tables.
+        """Make the tables of the labels of each column; the numbers of ``comma`` columns get a decimal comma.
 
-        Args:
-            labels: of each column.
-            comma: the columns whose numbers get a decimal comma.
-            delimiter: between cells.
-            encode: makes bytes of what is not at the beginning of the file.
+        ``encode`` makes bytes of what is not at the beginning of the file.
         """
         import pyarrow as pa  # 30 MB and .15 s, which only a table in parts needs
 
@@ -297,9 +293,7 @@ def _sorted(text: ReleasedText, _writing: Writing) -> Iterator[bytes]:
 def sorted_rows(frame: pl.DataFrame, types: Mapping[str, pl.DataType]) -> bytes:
     """Return rows as delimited text that neither their order nor how a database writes a number changes.
 
-    Args:
-        frame: the rows, as text.
-        types: of all columns, which come in this order; a cell that is no value of its type stays as it is.
+    The columns come in the order of ``types``; a cell that is no value of its type stays as it is.
     """
     columns = []
     for name, kind in types.items():

@@ -164,12 +164,8 @@ def _types_of(document: Any) -> dict[str, pl.DataType]:
 def certified_copy(release: Path, certificate: Path | None, cancel: CancelToken = NEVER) -> Iterator[Path]:
     """Yield where a release is a file: ``release`` itself, or a copy of a table of a database beside its certificate.
 
-    Only its owner can read the copy, which is removed after the block.
-
-    Args:
-        release: a file, or the address of a table.
-        certificate: its certificate; beside a file, or in the current folder, if none is named.
-        cancel: looked at while the table is read.
+    Only its owner can read the copy, which is removed after the block. Where no certificate is named, it is beside a
+    file, or in the current folder.
 
     Raises:
         InputError: the table or the certificate cannot be read, or the certificate is not that of a table.

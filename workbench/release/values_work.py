@@ -79,7 +79,6 @@ class Asked(Parameters):
     )
 
     def __post_init__(self) -> None:
-        """Check the values, then that something is asked for, and once."""
         super().__post_init__()
         if not self.columns:
             raise ParameterError("no column was named", hint="name one: --category COL, --number COL or --person COL")
@@ -231,7 +230,6 @@ def _require_columns(plan: Plan, asked: Asked) -> None:
 def _counts(
     table: Table, asked: Asked, cancel: CancelToken
 ) -> tuple[dict[str, Counter[str]], dict[str, np.ndarray[Any, np.dtype[np.int64]]]]:
-    """Return how many rows have each value, and how many are in each cell of the grid."""
     values = {name: Counter[str]() for name in asked.category or ()}
     cells = {name: np.zeros(SCALES, dtype=np.int64) for name in asked.number or ()}
 

@@ -313,12 +313,7 @@ def rerun(
 ) -> Iterator[str]:
     """Yield where a certificate is not that of ``work``, or its file not what follows from the answers in it.
 
-    Args:
-        document: the certificate.
-        work: made of its plan and its request.
-        output: the released file.
-        cancel: looked at before the file is made again.
-        unlike: compares the file with the bytes that follow from the answers, where these may differ in last digits.
+    ``unlike`` compares the file with the bytes that follow from the answers, where these may differ in last digits.
     """
     stated = {
         "request": (dict(work.request), "the certificate's request is not what its parameters give"),
@@ -353,9 +348,6 @@ class VerifiedRelease:
     """A release that agrees with its certificate.
 
     Attributes:
-        path: the released file.
-        document: the certificate that it agrees with.
-        plan: the plan in the certificate.
         table: the released rows as text.
     """
 

@@ -18,12 +18,12 @@ def grid_figure(lines: Sequence[SweepLine], about: str = "") -> CurveFigure:
     Raises:
         ParameterError: there is nothing to draw.
     """
-    drawable = sorted((line for line in lines if line.points), key=lambda line: -line.best)
+    drawable = sorted((line for line in lines if line.tried), key=lambda line: -line.best)
     if not drawable:
         raise ParameterError("the sweep holds no run", hint="run it first")
     shown = drawable[:MOST_LINES]
     series = tuple(
-        Series.with_errors(line.name, style, ((p.epsilon, p.mean, p.standard_error) for p in line.points))
+        Series.with_errors(line.setting, style, ((p.epsilon, p.mean, p.standard_error) for p in line.tried))
         for line, style in zip(shown, FREE_STYLES, strict=False)
     )
     left = len(drawable) - len(shown)

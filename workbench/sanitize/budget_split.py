@@ -35,12 +35,8 @@ def target_weight(epsilon: float | Decimal, others: int) -> float:
     """Return the weight that a first plan gives the classes that are to be predicted, beside columns of weight 1.
 
     It is half of ε until that is ε = 1, and never less than an equal share: labels that show the wrong class as the
-    largest one cannot be corrected by anything that is learnt from the other columns (measured by
+    largest one cannot be corrected by anything that is learnt from the ``others`` protected columns (measured by
     ``tests/benchmarks/bench_corrected.py``). It depends on public figures alone.
-
-    Args:
-        epsilon: ε of one row's whole record.
-        others: how many other columns are protected.
     """
     if not others or not float(epsilon) > 0:  # an ε that is refused anyway has no share to speak of
         return 1.0

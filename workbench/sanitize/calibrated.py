@@ -45,13 +45,7 @@ _MAY_BE_NONE = "statistic_variance"
 
 
 def kept_facts(mechanism: Mechanism, key: str, *, most: float) -> ErrorFacts | None:
-    """Return what is kept of ``mechanism``, or ``None``.
-
-    Args:
-        mechanism: whose facts.
-        key: its cells and share, as text.
-        most: ε of the share: facts with more are refused.
-    """
+    """Return what is kept of ``mechanism``, under a key of its cells and share; ``None`` if its ε is above ``most``."""
     path = _path(mechanism, key)
     if path is None:
         return None
@@ -139,8 +133,6 @@ class ProtectedColumn:
     """One column ready to be sampled.
 
     Attributes:
-        column: its line in the plan.
-        grid: its public cells.
         share: its share of ε.
         mechanism: the mechanism used (the advisor's choice if the plan says auto).
     """
@@ -214,13 +206,10 @@ def protected_column(plan: Plan, name: str) -> ProtectedColumn:
 
 
 def candidates(cells: Cells, share: Decimal, purpose: str = STATISTICS) -> tuple[tuple[Mechanism, ErrorFacts], ...]:
-    """Return every mechanism that fits ``cells`` at this share, the best for ``purpose`` first.
+    """Return every mechanism that fits ``cells`` at this share of ε, the best for ``purpose`` first.
 
-    Args:
-        cells: the public grid.
-        share: of ε.
-        purpose: ``values``: the least expected error of one value; ``statistics``: the least variance of the unbiased
-            mean or frequency, of nearly equal ones the least error of one value; mechanisms without one come last.
+    For ``values`` that is the least expected error of one value; for ``statistics`` the least variance of the unbiased
+    mean or frequency, of nearly equal ones the least error of one value; mechanisms without one come last.
     """
     epsilon = floor_double(share)
     fitting = [(m, _facts(m, cells, epsilon)) for m in mechanisms.MECHANISMS if not m.refusal(cells)]
@@ -244,10 +233,7 @@ def offered(
 ) -> tuple[tuple[Mechanism, ErrorFacts], ...]:
     """Return the candidates that a person can choose from: for statistics none without an unbiased estimator.
 
-    Args:
-        options: from :func:`candidates`.
-        purpose: of the column.
-        chosen: the mechanism that the plan names, which stays in the list whatever it is.
+    The one that the plan has ``chosen`` stays in the list whatever it is.
     """
     if purpose == VALUES:
         return options
@@ -259,10 +245,8 @@ class TableOnDemand:
     """The public table of a column, rebuilt when it is asked for: of many large ones only some are in memory at a time.
 
     Attributes:
-        mechanism: its name.
         cells: the public grid.
         share: of ε.
-        outputs: number of output cells.
     """
 
     mechanism: str
@@ -358,7 +342,6 @@ class _Kept:
 
 
 def _entries(cells: Cells) -> int:
-    """Return the size of a table over ``cells``; above 4,096 of them a mechanism has a closed form."""
     return cells.total**2 if cells.size <= MOST_CELLS else 0
 
 

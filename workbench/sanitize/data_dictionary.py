@@ -62,14 +62,10 @@ class Entry:
     """What a dictionary declares of one column; ``None`` where it declares nothing.
 
     Attributes:
-        name: the column.
         row: the row of the file, as a spreadsheet counts: the header is row 1.
         role: what the column is in a disclosure.
-        kind: what its values are.
         lower: public lower bound; of dates the day number.
         upper: public upper bound.
-        domain: public list of the values.
-        missing: what becomes of a missing value.
         date_order: how dates with the year last are written.
         guessed: which of ``role``, ``kind``, ``missing`` and ``date_order`` are marked as guesses.
     """
@@ -136,9 +132,8 @@ def read_dictionary(text: str, where: str = "") -> tuple[Entry, ...]:
 def write_dictionary(columns: Iterable[Mapping[str, Any]]) -> tuple[str, tuple[str, ...]]:
     """Return the dictionary of a plan's columns as CSV, and what was left out because it was read off the rows.
 
-    Args:
-        columns: the ``[[column]]`` tables of a plan, in which facts may still be ``"?"``. ``guessed`` in one names
-            which facts are guesses where ``origin`` is ``guess``; without it all of them are.
+    In its ``[[column]]`` tables facts may still be ``"?"``; ``guessed`` in one names which facts are guesses where
+    ``origin`` is ``guess``; without it all of them are.
 
     Raises:
         ParameterError: a key or a value is refused.
@@ -414,12 +409,8 @@ def changes(entry: Entry, present: Present, *, drop_guessed: bool = False) -> di
     """Return what an entry changes of a column, by the attributes of :class:`Column`.
 
     Facts that mean nothing for another kind go, and so does the mechanism. A declared fact is never beside one that
-    was read off the rows: the other one is open again. An identifier is dropped.
-
-    Args:
-        entry: what is declared.
-        present: what the plan says of the column now.
-        drop_guessed: whether it is dropped because the rows look like an identifier, which the entry may correct.
+    was read off the rows: the other one is open again. An identifier is dropped; one that was dropped because its rows
+    look like an identifier (``drop_guessed``) may come back.
 
     Raises:
         InputError: a declared bound contradicts the other one of the plan.

@@ -38,13 +38,10 @@ class Draw:
     """One draw of a sanitised table, as cells.
 
     Attributes:
-        plan: what was done.
-        columns: the protected columns that were sampled.
         cells: (n,) output cells by column name, rows already in the order of the release.
         kept: text of the columns published as they are, in the same order of rows.
         kept_types: the types those columns have in the source, if every cell can be given back its type.
         names: the released columns, in the order of the original table.
-        rows: number of rows, n.
         releasable: whether the randomness was cryptographic.
     """
 
@@ -97,17 +94,11 @@ def check_columns(plan: Plan, table: Table) -> None:
 def draw(plan: Plan, table: Table, entropy: Entropy, emit: Emit = ignore, cancel: CancelToken = NEVER) -> Draw:
     """Sanitise ``table``: each protected value through its column's table, rows in random order.
 
-    Args:
-        plan: what to do.
-        table: the rows, n of them.
-        entropy: a seeded stream of a preview or a study; what is drawn by it cannot be released.
-        emit: receives progress, a column at a time.
-        cancel: checked between columns and chunks.
+    ``entropy`` is the seeded stream of a preview or a study; what is drawn by it cannot be released.
 
     Raises:
         InputError: plan and table do not fit, or a value cannot be put on its column's grid (never if the plan
             replaces invalid values).
-        CancelledError: ``cancel`` was set.
     """
     check_columns(plan, table)
     rows = plan.rows_of(table, entropy)

@@ -63,7 +63,6 @@ class Forecast:
         epsilon_row: ε of one row's whole record.
         epsilon_total: what is charged: ``rows_per_person`` times as much.
         replace_one_epsilon: the figure for replace-one neighbours.
-        columns: one forecast per protected column.
         outside: sentences on what ε does not cover.
     """
 
@@ -77,10 +76,8 @@ class Forecast:
 def forecast(plan: Plan, *, coarse: bool = False) -> Forecast:
     """Return what ``plan`` will cost and do.
 
-    Args:
-        plan: what is forecast.
-        coarse: of columns with many cells, forecast one of :data:`COARSE_CELLS` over the same range, in milliseconds.
-            Means, shares and relations then differ by a few per cent; ``exact_epsilon`` is that of the few cells.
+    Of columns with many cells, a ``coarse`` one forecasts :data:`COARSE_CELLS` over the same range, in milliseconds.
+    Means, shares and relations then differ by a few per cent; ``exact_epsilon`` is that of the few cells.
 
     Raises:
         ParameterError: the plan protects no column, or a mechanism does not fit.

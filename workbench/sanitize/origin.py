@@ -108,9 +108,7 @@ def places(found: Iterable[Guess]) -> list[str]:
 def listed(found: Sequence[Guess], words: Mapping[str, str] | None = None) -> str:
     """Return the guesses as one clause: ``kind and missing of age, city and 3 more; encoding of the file``.
 
-    Args:
-        found: the guesses.
-        words: the name of a fact if that is not its key in the plan.
+    ``words`` has the name of a fact if that is not its key in the plan.
     """
     groups: dict[tuple[str, ...], list[str]] = {}
     for guess in found:
@@ -132,14 +130,7 @@ def _joined(words: Sequence[str]) -> str:
 def refusal(
     found: Sequence[Guess], where: str = "", hint: Hint = "", words: Mapping[str, str] | None = None
 ) -> InputError:
-    """Return the sentence that refuses a release with unconfirmed guesses.
-
-    Args:
-        found: the guesses.
-        where: the plan's file.
-        hint: what to do about it; by default the command that confirms them.
-        words: the names of facts, as for :func:`listed`.
-    """
+    """Return the sentence that refuses a release with guesses; by default it names the command that confirms them."""
     what = f"the plan holds guesses from the rows that nobody has confirmed: {listed(found, words)}"
     stated = "if they are right and public knowledge, run"
     confirm = run(stated, "plan", "--confirm", where or "PLAN", kind=CONFIRM_GUESSES)

@@ -66,7 +66,6 @@ class Column(Attribute):
     weight: float = real(default=1.0, above=0, upto=1e6, help="weight in the split of what fixed shares leave")
 
     def __post_init__(self) -> None:
-        """Check the values, then that a protected column has what its mechanism needs."""
         super().__post_init__()
         if self.action == "protect":
             self.grid()
@@ -229,13 +228,10 @@ class Plan(Parameters):
     def rows_of(self, table: Table, coins: Entropy | None = None, *, counted: bool = False) -> Table:
         """Return ``table`` with invalid values replaced, and with the rows of each person bounded, if the plan says so.
 
-        Every mechanism, learner and study that follows a plan reads its table through this. Each call chooses rows
-        anew; each figure of a release costs the same whichever choice it is made of.
-
-        Args:
-            table: all rows, not a part of them.
-            coins: choose the rows that are kept; by default the operating system's, and seeded ones in a study.
-            counted: whether the column of the person says how many rows she has, for a work that asks for it.
+        Every mechanism, learner and study that follows a plan reads its table, all rows of it, through this. Each call
+        chooses rows anew, by the operating system's coins, in a study by seeded ones; each figure of a release costs
+        the same whichever choice it is made of. ``counted`` says whether the column of the person has the number of
+        her rows, for a work that asks for it.
 
         Raises:
             InputError: the table is not joined as the plan says.

@@ -325,7 +325,6 @@ def _table(attribute: Attribute) -> dict[str, Any]:
 
 
 def _mechanism(name: str, table: dict[str, Any]) -> str:
-    """Return ``name`` where it fits the column's kind, else the advisor's choice."""
     if name == AUTO:
         return AUTO
     wanted = mechanism(name)

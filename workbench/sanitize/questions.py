@@ -37,7 +37,6 @@ class Recipient:
 
     Attributes:
         name: one word, as files and options write it.
-        title: in words.
         most: the largest ε that is offered.
         why: the reason for that limit, in a sentence.
     """
@@ -76,7 +75,6 @@ class Ask:
 
     Attributes:
         name: one word, as files and options write it.
-        title: in words.
         help: what it is, in a sentence.
     """
 
@@ -237,13 +235,7 @@ class PlannedColumn(Protocol):
 
 
 def questions_of(columns: Sequence[PlannedColumn], epsilon: Decimal, asked: Asked | None) -> Questions:
-    """Return the answers that a plan has; for a plan without questions, those that fit its ε and target.
-
-    Args:
-        columns: of the plan; those that are not dropped are needed, and one may be the target.
-        epsilon: the plan's ε.
-        asked: its table of questions, if it has one.
-    """
+    """Return the answers that a plan has; for a plan without questions, those that fit its ε and target."""
     target = next((c.name for c in columns if c.role == "target"), None)
     if asked is None:
         model = (MODEL,) if target is not None else ()
@@ -361,12 +353,8 @@ def suggestion(
     """Return which columns are suggested, from names, kinds and counts.
 
     Identifiers, free text and near-unique columns never are. If at most :data:`MOST` others are left, all of them are;
-    otherwise :data:`FEW` to :data:`MOST`: telling names first, then numbers and short categories.
-
-    Args:
-        columns: their profile.
-        rows: the number of rows.
-        roles: roles that are declared; an identifier is never suggested, and a target always.
+    otherwise :data:`FEW` to :data:`MOST`: telling names first, then numbers and short categories. A column whose
+    declared role is identifier is never suggested, and a target always.
     """
     roles = roles or {}
     why_not = {c.name: why for c in columns if (why := _why_never(c, rows, roles.get(c.name)))}

@@ -40,7 +40,6 @@ class Drawn:
     """Some rows of one protected column.
 
     Attributes:
-        grid: its cells.
         before: (n,) the cells as they are.
         after: (n,) the cells as they were drawn.
     """

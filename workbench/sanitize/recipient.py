@@ -27,10 +27,6 @@ def relations_fade(kept: float, purpose: str) -> bool:
     """Return whether a column released for single values loses most of its relations with other columns.
 
     Means and counts do not rest on relations: a column that is for these is not warned of.
-
-    Args:
-        kept: the part of a correlation that is left.
-        purpose: what the column is for, ``values`` or ``statistics``.
     """
     return purpose == "values" and kept < FADED
 
@@ -49,9 +45,7 @@ def hardly_survives(error: float, constant_error: float) -> bool:
 def statistic_is_noise(standard_error: float | None, constant_error: float) -> bool:
     """Return whether the 95 % interval of a mean or a share says hardly more than a constant does.
 
-    Args:
-        standard_error: of the mean or the share; ``None`` without an unbiased estimator.
-        constant_error: of always giving the same answer.
+    The standard error is ``None`` without an unbiased estimator.
     """
     return standard_error is None or hardly_survives(NORMAL_95 * standard_error, constant_error)
 
@@ -70,7 +64,6 @@ class Learnt:
     """A statistic of one column that the released table gives away, with its error.
 
     Attributes:
-        name: the column.
         numeric: whether it is the mean of numbers; else the shares of names.
         half_length: of an interval that holds with a confidence of about 95 %, in the column's unit; a share as a part
             of 1.

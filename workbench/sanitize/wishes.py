@@ -75,9 +75,7 @@ class Wish:
     def parse(cls, text: str, within: float | None = None) -> Self:
         """Return the wish in ``text``, such as ``mean(age) ± 2``, ``share(sex=f) within 3 %`` or ``mean(age)<=2``.
 
-        Args:
-            text: the wish.
-            within: the margin of a figure that is written without one; ``None`` refuses such a figure.
+        ``within`` is the margin of a figure that is written without one; ``None`` refuses such a figure.
 
         Raises:
             ParameterError: it is not a wish; the message names the part that is wrong.
@@ -155,10 +153,7 @@ class Wish:
         return self
 
     def checked(self, kinds: Mapping[str, str | None]) -> Self:
-        """Return the wish if its columns exist and their kinds have such a figure.
-
-        Args:
-            kinds: the kind of each column that may be asked for; ``None`` where it is not known yet.
+        """Return the wish if its columns exist and their kinds (``None``: not known yet) have such a figure.
 
         Raises:
             ParameterError: names the column, and one with a similar name.

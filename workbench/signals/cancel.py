@@ -15,7 +15,10 @@ WHOLE = threading.RLock()
 
 
 class CancelToken:
-    """Set once by whoever wants the work to stop; polled by the work between its steps."""
+    """Set once by whoever wants the work to stop; polled by the work between its steps.
+
+    Whatever is given one raises :class:`CancelledError` once it is set, unless it says something else.
+    """
 
     def __init__(self) -> None:
         self._event = threading.Event()

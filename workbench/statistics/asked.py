@@ -61,7 +61,6 @@ class Statistic(Parameters):
     weight: float = real(default=1.0, above=0, upto=1e6, help="weight in the split of epsilon")
 
     def __post_init__(self) -> None:
-        """Check the values, then that they fit the statistic."""
         super().__post_init__()
         counts = self.statistic == COUNT and self.by
         if self.statistic == TABLE and (self.column is not None or len(self.by or ()) < 2):
@@ -145,12 +144,7 @@ class Request(Parameters):
 
 
 def without_period(named: str, names: Collection[str]) -> tuple[str, str | None]:
-    """Return the column that makes groups, and the period behind its colon; the whole name of a column goes first.
-
-    Args:
-        named: as it is asked for.
-        names: of the plan's columns.
-    """
+    """Return the column that makes groups, and the period behind its colon; the whole name of a column goes first."""
     name, _, period = named.rpartition(":")
     return (name, period) if period in PERIODS and name and named not in names else (named, None)
 

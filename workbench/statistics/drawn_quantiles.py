@@ -45,8 +45,6 @@ class Lattice:
     """Multiples of a public step; a value belongs to the nearest one.
 
     Attributes:
-        lower: least value.
-        upper: largest value.
         times: the step is ``times``/``parts``.
         parts: a power of ten, or 1.
         whole: whether values are whole numbers.
@@ -171,13 +169,7 @@ class DrawnQuantiles:
         return min(next((d for d in self.distances if d >= reach), self.lattice.cells) / self.lattice.cells, 1.0)
 
     def noisy(self, ask: Ask, label: str, groups: Sequence[Held]) -> list[int]:
-        """Return the drawn cells of each group and the noisy counts of the bins around them.
-
-        Args:
-            ask: draws them.
-            label: of the query.
-            groups: the values of each group, in cells of the lattice.
-        """
+        """Return the drawn cells of each group (its values are lattice cells) and noisy counts of the bins around."""
         ask = ask.divided(label, {"draws": (1, 2), "counts": (1, 2)})
         drawn = ask.quantiles("draws", groups, 0, self.lattice.cells - 1, self.shares)
         counts = [
@@ -226,7 +218,6 @@ class HeldByGroups:
     """
 
     def __init__(self, drawn: DrawnQuantiles, groups: int) -> None:
-        """Begin with no row."""
         self._cells, self._groups = drawn.lattice.cells, groups
         small = self._cells * groups <= np.iinfo(np.int32).max
         self._kind: type[np.signedinteger[Any]] = np.int32 if small else np.int64

@@ -26,7 +26,6 @@ class Source:
         form: ``histogram``, ``count``, ``centred``, ``pair``, ``spread``, ``products``, ``choice``, ``quantiles``,
             ``ranges`` or ``table``.
         bins: of its column; ``None`` of a count of groups alone.
-        groups: the groups.
         asks: the statistics that are read from it.
         paid: its share of the budget.
         size: its sensitivity, L1 and L2: 1 of counts, K of most moments; of ranges that of each level.

@@ -21,7 +21,6 @@ from workbench.statistics.contingency import plain_table
 from workbench.statistics.figure import MISSING, Figure, within
 from workbench.statistics.products import summed
 from workbench.statistics.queries import CENTRED, CHOICE, DRAWN, PAIR, SPREAD, Query
-from workbench.statistics.top import top_figures
 from workbench.statistics.widths import Widths, ratio_interval
 
 SHARE, CUMULATIVE = "share of all rows", "cumulative share of all rows"
@@ -36,26 +35,14 @@ _RISK = 0.025
 def figures(
     queries: Sequence[Query], answers: Mapping[str, Sequence[int]], cancel: CancelToken = NEVER
 ) -> list[Figure]:
-    """Return every figure of a request.
-
-    Args:
-        queries: its queries.
-        answers: the noisy whole numbers of each, by label.
-        cancel: as of :func:`figures_of`.
-    """
+    """Return every figure of a request, from the noisy whole numbers of each query, by label."""
     return [figure for query in queries for figure in figures_of(query, answers[query.label], cancel)]
 
 
 def figures_of(query: Query, answer: Sequence[int], cancel: CancelToken = NEVER) -> list[Figure]:
-    """Return the figures that are read from one query.
+    """Return the figures that are read from the noisy whole numbers of one query.
 
-    Args:
-        query: the query.
-        answer: its noisy whole numbers.
-        cancel: looked at after each figure, as a mean of each of many groups takes a while.
-
-    Raises:
-        CancelledError: ``cancel`` was set.
+    ``cancel`` is looked at after each figure, as a mean of each of many groups takes a while.
     """
     found = []
     for figure in _read(query, np.array(answer, dtype=np.float64)):
@@ -204,13 +191,30 @@ def _histograms(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
             if query.bins.column.numeric:
                 yield from _cumulative(query, group, counts)
         if TOP in wanted:
-            yield from top_figures(query, group, counts, wanted[TOP].places or PLACES)
+            yield from _top(query, group, counts, wanted[TOP].places or PLACES)
         if QUANTILES in wanted:
             yield from _quantiles(query, group, counts, wanted[QUANTILES].quantiles, sparse=few)
         if MEAN in wanted:
             yield _mean(query, group, counts, sparse=few)
     if HISTOGRAM in wanted:
         yield from _remainder(query, answer, ((1.0, answer.size),))
+
+
+def _top(query: Query, group: str, counts: NDArray[np.float64], places: int) -> Iterator[Figure]:
+    """Yield the ``places`` values with the largest noisy counts of one group, the largest first.
+
+    All counts together cost what one does: a row has one value. So the k largest of noisy counts cost the same for
+    every k, with noise of scale 1/ε, while drawing them one after the other (k rounds of report-noisy-max with ε/k
+    each, or noise of scale k/ε at once; Durfee & Rogers 2019) has noise of scale k/ε and publishes no count. For k ≥ 2
+    the counts are the better way, with δ as well: at ε = 0.2 the first two of ten values are found in 95 % of releases
+    with a lead of 30 rows instead of 49. For k = 1 report-noisy-max is, which is the statistic ``mode``. Which values
+    are shown is chosen by the noise, so that the intervals are those that all counts of the column keep together.
+    """
+    assert query.bins is not None
+    labels, width = query.bins.labels(), query.widths.count(together=len(counts))
+    for place in np.argsort(-counts, kind="stable")[:places].tolist():
+        value, limits = float(counts[place]), (0, query.rows)
+        yield within(query, TOP, group, labels[place], value, width, limits, sparse=value <= width)
 
 
 def _cumulative(query: Query, group: str, counts: NDArray[np.float64]) -> Iterator[Figure]:
@@ -306,7 +310,6 @@ def _after_last(negative: NDArray[np.bool_]) -> int:
 
 
 def _mean(query: Query, group: str, counts: NDArray[np.float64], *, sparse: bool) -> Figure:
-    """Return the mean of the values of single-valued bins."""
     assert query.bins is not None
     values = query.bins.numbers
     lower, upper = float(values[0]), float(values[-1])

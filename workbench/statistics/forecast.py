@@ -53,9 +53,7 @@ class FigureForecast:
     """What to expect of one statistic.
 
     Attributes:
-        statistic: what was asked for.
         column: of which column; empty of a count of groups.
-        by: by which columns.
         figures: how many figures it gives.
         half_width: expected half of the 95 % interval, in ``unit``; of a mode the lead of the most frequent value over
             all others with which 95 % of draws are right.

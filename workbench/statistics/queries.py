@@ -66,11 +66,10 @@ from workbench.statistics.asked import (
     protected,
     without_period,
 )
-from workbench.statistics.bins import FINE, GROUPING, NOBODY, Bins, Groups, ReadRows, require_countable
+from workbench.statistics.bins import FINE, GROUPING, NOBODY, Bins, Groups, Periods, ReadRows, require_countable
 from workbench.statistics.contingency import MOST_COLUMNS, Margins, Workload
 from workbench.statistics.drawn_quantiles import DrawnQuantiles, HeldByGroups, drawn_error
 from workbench.statistics.figure import Source
-from workbench.statistics.periods import Periods
 from workbench.statistics.products import Products, bernstein, whole_parts
 from workbench.statistics.ranges import MOST_LEAVES, Ranges
 from workbench.statistics.widths import laplace_width
@@ -222,12 +221,7 @@ class Counted(ReadByColumns):
     """Reads what is exact in the answers of queries from rows, part by part: a few numbers, however many rows."""
 
     def __init__(self, queries: Sequence[Query], columns: Sequence[str] = ()) -> None:
-        """Begin with no row.
-
-        Args:
-            queries: what is asked.
-            columns: in which order values are refused; others come after these.
-        """
+        """Begin with no row; values are refused in the order of ``columns``, those of others after these."""
         grids = {b.column.name: b.grid for q in queries for b in q.columns}
         order = dict.fromkeys([*columns, *grids])
         super().__init__([partial(_cells, grids[name]) for name in order])
@@ -332,15 +326,10 @@ def queries_of(
     *,
     rules: int = RULES,
 ) -> tuple[Query, ...]:
-    """Return the queries of a checked request; reads no row.
+    """Return the queries of a checked request at (ε, δ) of one row, for all of them together; reads no row.
 
-    Args:
-        request: what is asked for.
-        plan: declares the columns.
-        epsilon: of one row, for all queries together.
-        rows: the public number of rows.
-        delta: δ of one row; where it is above 0, noise is discrete Gaussian.
-        rules: those of the version that made a release which is verified.
+    Where δ is above 0, noise is discrete Gaussian. ``rules`` are those of the version that made a release which is
+    verified.
 
     Raises:
         ParameterError: there are too many figures, or ε is too small for so many queries.
@@ -516,17 +505,9 @@ def _source_of_quantiles(
 ) -> str:
     """Return where quantiles come from: a histogram asked for anyway, fine bins of their own, or draws. No row is read.
 
-    Compared is the forecast error of the share of rows below the figure: the noise at the middle and half of a bin, and
-    the error of a draw. Values are taken to be spread evenly over one part in :data:`_CROWDED` of the bounds. A
-    histogram that is asked for anyway has both weights.
-
-    Args:
-        bins: of the histogram that is asked for; ``None`` where none is.
-        fine: bins of their own.
-        named: what is asked of the column.
-        rows: n.
-        groups: how many groups there are, taken to be of equal size.
-        unit: the share of a weight of 1.
+    Compared is the forecast error of the share of rows below the figure: the noise at the middle and half of a bin,
+    and the error of a draw. Values are taken to be spread evenly over one part in :data:`_CROWDED` of the bounds, and
+    groups to be of equal size. A histogram that is asked for anyway, with these ``bins``, has both weights.
     """
     wanted = named[QUANTILES]
 

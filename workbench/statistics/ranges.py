@@ -89,9 +89,8 @@ class Ranges:
     def consistent(self, levels: list[Floats], total: Floats | None) -> Floats:
         """Return the least-squares counts of the leaves, (groups, leaves).
 
-        Args:
-            levels: the noisy counts, (groups, size) of each level, leaves first; of equal variance.
-            total: of each group, (groups, 1), where it is public.
+        The noisy counts, (groups, size) of each level, leaves first, are of equal variance; the ``total`` of each
+        group is there where it is public, (groups, 1).
         """
         up, spread = [levels[0]], self._spreads()
         for level, noisy in enumerate(levels[1:], start=1):
@@ -115,11 +114,9 @@ class Ranges:
     def variances(self, weights: Floats) -> Floats:
         """Return the variances of weighted sums of the consistent counts, in units of one count's.
 
-        Given its node above, the counts below are their own estimates moved so that they sum up to it: with variances V
-        their covariance is diag(V) − V·Vᵀ/ΣV, and a weighted sum moves with the node above by ΣgV/ΣV.
-
-        Args:
-            weights: of the leaves, (sums, leaves).
+        Given its node above, the counts below are their own estimates moved so that they sum up to it: with variances
+        V their covariance is diag(V) − V·Vᵀ/ΣV, and a weighted sum moves with the node above by ΣgV/ΣV. The weights of
+        the leaves are (sums, leaves).
         """
         slope, own = weights, np.zeros_like(weights)
         for level, spread in enumerate(self._spreads()):

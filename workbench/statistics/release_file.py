@@ -61,13 +61,7 @@ def written(found: Sequence[dict[str, Any]], kind: str) -> bytes:
 
 
 def decode(data: bytes, kind: str, where: str, most: int | None = None) -> list[dict[str, Any]]:
-    """Return the records of a released file, as :func:`records` gives them.
-
-    Args:
-        data: its bytes.
-        kind: its format.
-        where: the file, for messages.
-        most: how many records it may have; by default any number.
+    """Return the records of a released file, at most so many, as :func:`records` gives them.
 
     Raises:
         InputError: it is no such file.

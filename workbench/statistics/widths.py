@@ -86,14 +86,8 @@ def ratio_interval(
 ) -> tuple[float, float]:
     """Return the interval of μ = N/D where N and D are known with noise (Fieller 1940), within [low, high].
 
-    μ is in it if N − μ·D is no farther from 0 than the noise of N − μ·D reaches, which is right for every true D.
-
-    Args:
-        numerator: N with its noise.
-        denominator: D with its noise.
-        low: the least that μ can be.
-        high: the largest.
-        widths: half-width of N − μ·D at the points of an even grid over [low, high].
+    μ is in it if N − μ·D is no farther from 0 than the noise of N − μ·D reaches, which is right for every true D. Its
+    half-widths are given at the points of an even grid over [low, high].
     """
     whole = np.linspace(low, high, len(widths))
     grid, left, right = whole, low, high
@@ -158,11 +152,8 @@ class Widths:
         """Return the half-widths of weighted sums of noise; each fails in the part ``risk`` of releases at most.
 
         Two such sums keep theirs together in 95 % of releases. Of all sums of Laplace noise of one variance a single
-        draw has the widest interval: it exceeds ln(1/risk) times its scale in that part of them (risk ≤ 5 %).
-
-        Args:
-            norm: the L2 norms of the weights, in units of the sensitivity.
-            risk: of each sum.
+        draw has the widest interval: it exceeds ln(1/risk) times its scale in that part of them (risk ≤ 5 %). ``norm``
+        has the L2 norms of the weights, in units of the sensitivity.
         """
         reach = NormalDist().inv_cdf(1 - risk / 2) if self.share.gaussian else -math.log(risk)
         return reach * self.share.scale * norm

@@ -174,16 +174,7 @@ def way_distances(
 ) -> list[tuple[tuple[int, ...], float]]:
     """Return the distance of each table of ``order`` columns, or of evenly spaced ones where there are too many.
 
-    Args:
-        one: (n, d) cells, n at least 1.
-        other: (m, d) cells, m at least 1.
-        sizes: number of cells of each column.
-        order: columns of a table.
-        cancel: looked at between tables.
-        on_table: is called with how many tables of how many are done.
-
-    Raises:
-        CancelledError: ``cancel`` was set.
+    ``one`` (n, d) and ``other`` (m, d) are cells, of ``sizes`` in each column; ``on_table`` hears how many are done.
     """
     first, second = ([np.ascontiguousarray(s[:, j], dtype=np.int64) for j in range(len(sizes))] for s in (one, other))
     most = min(MOST_TABLES, max(LEAST_TABLES, MOST_CODES // (len(one) + len(other))))

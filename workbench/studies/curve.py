@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import workbench
-from workbench.learners import Learner, learner
+from workbench.learners import learner
 from workbench.learners.tasks import CLASSIFICATION
 from workbench.params import InputError, ParameterError, Parameters, choice, integer, text, texts
 from workbench.params.codec import parse_json
@@ -295,14 +295,12 @@ class CurveResult:
         ways = {point.regime for point in self.points}
         found = {}
         for metric in self.plan.measured.metrics:
-            without = [way for way in self.plan.names if way in ways - self._ways_with(metric.name)]
+            measured_of = {point.regime for point in self.points if point.metric == metric.name}
+            without = [way for way in self.plan.names if way in ways - measured_of]
             if without and metric.absent:
                 of = "" if len(without) == len(ways) else f" It is missing for {', '.join(without)}."
                 found[metric.name] = metric.absent + of
         return found
-
-    def _ways_with(self, metric: str) -> set[str]:
-        return {point.regime for point in self.points if point.metric == metric}
 
 
 def identity(plan: CurvePlan, data: StudyData) -> dict[str, Any]:
@@ -354,7 +352,6 @@ def run_curve(
         levels: the values of :func:`constant_levels`, if the caller has them.
 
     Raises:
-        CancelledError: a stop was requested.
         InputError: the table is too small to be split.
         ParameterError: a share of ε is too small for a mechanism; ``scheduler`` is malformed.
         WorkbenchError: workers died, or the scheduler cannot be reached.
@@ -382,7 +379,15 @@ def run_curve(
             take(fit, kept[fit.name])
     rest = [fit for fit in fits if fit not in figures]
     run = runner(jobs, scheduler, cancel, emit)
-    with closing(_results(plan, data, rest, run)) as results:
+    # A worker builds the tables of one ε once for all repeats.
+    ended = run(
+        _figures,
+        (plan, data),
+        rest,
+        name=lambda fit: fit.name,
+        group=lambda fit: (fit.regime.name, fit.epsilon),
+    )
+    with closing(ended) as results:
         for fit, values in results:
             if journal is not None:
                 journal.append(fit.name, values)
@@ -390,20 +395,6 @@ def run_curve(
     rows = in_order(plan, (row for fit in fits for row in _rows_of(plan, fit, figures[fit])))
     levels = constant_levels(plan, data) if levels is None else levels
     return CurveResult(plan, rows, Tally(rows).points(), levels, len(data.y))
-
-
-def _results(
-    plan: CurvePlan, data: StudyData, fits: list[Fit], run: Callable[..., Any]
-) -> Generator[tuple[Fit, Figures], None, None]:
-    results: Generator[tuple[Fit, Figures], None, None] = run(
-        _figures,
-        (plan, data),
-        fits,
-        name=lambda fit: fit.name,
-        # A worker builds the tables of one ε once for all repeats.
-        group=lambda fit: (fit.regime.name, fit.epsilon),
-    )
-    return results
 
 
 def _figures(shared: tuple[CurvePlan, StudyData], fit: Fit) -> Figures:
@@ -462,16 +453,14 @@ def constant_levels(plan: CurvePlan, data: StudyData) -> dict[str, float]:
     for repeat in range(plan.repeats):
         training, held_out = _split(plan, data, repeat)
         if study.constant is None:
-            stated = _blind(learner(plan.model), data, held_out)
+            blind = learner(plan.model).blind
+            assert blind is not None  # what makes columns is compared with one that looks at no row
+            made = blind(data.columns, data.target)
+            stated = HeldOut.ask(made, data.columns, 0, data.X[held_out], data.y[held_out])
         else:
             stated = HeldOut(data.y[held_out], np.full(len(held_out), study.constant(data.y[training])))
         figures.append(study.measure(stated, data.target))
     return {name: sum(found[name] for found in figures) / len(figures) for name in drawn}
-
-
-def _blind(model: Learner, data: StudyData, held_out: NDArray[np.int64]) -> HeldOut:
-    assert model.blind is not None  # what makes columns is compared with one that looks at no row
-    return HeldOut.ask(model.blind(data.columns, data.target), data.columns, 0, data.X[held_out], data.y[held_out])
 
 
 def _majority(plan: CurvePlan, data: StudyData) -> float:

@@ -30,12 +30,6 @@ def made_up_images(
 
     A class is five random places and a random colour; an image of it is a smooth stroke near these places, light on
     dark, with some noise. How hard they are to distinguish follows from the numbers above, and from no real image.
-
-    Args:
-        shape: channels, height and width.
-        classes: how many there are.
-        rows: how many images.
-        seed: repeats them.
     """
     draw = np.random.default_rng(seed)
     channels, height, width = shape
@@ -131,9 +125,7 @@ def in_brief(found: ExpectedAccuracy, *, from_rows: bool = False) -> str:
 def in_sentences(found: ExpectedAccuracy, *, from_rows: bool = False) -> tuple[str, ...]:
     """Return what was found, what it does not show, and how it was scaled down, if it was.
 
-    Args:
-        found: the result.
-        from_rows: whether facts that it rests on (bounds, values, classes, sizes) were taken from the private rows.
+    ``from_rows``: whether facts that it rests on (bounds, values, classes, sizes) were taken from the private rows.
     """
     rows = "made-up rows of this shape" if found.made_up else "the public rows"
     spread = ""

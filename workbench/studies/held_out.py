@@ -33,10 +33,6 @@ def stratified_split(classes: NDArray[np.int64], seed: int) -> tuple[NDArray[np.
     The held-out fifth of all rows is shared over the classes by largest remainder, so that its size is exact and
     each class is within one row of its fifth.
 
-    Args:
-        classes: class code of each row (n,).
-        seed: repeats the split.
-
     Raises:
         InputError: there are too few rows to hold any out and train on the rest.
     """
@@ -55,10 +51,6 @@ def stratified_split(classes: NDArray[np.int64], seed: int) -> tuple[NDArray[np.
 
 def held_out_sizes(sizes: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
     """Return how many rows of each class :func:`stratified_split` holds out, without looking for the rows.
-
-    Args:
-        sizes: number of rows of each class that has any (k,).
-        seed: as there.
 
     Raises:
         InputError: there are too few rows to hold any out and train on the rest.

@@ -25,6 +25,11 @@ MOST_ROWS = 100_000
 """Rows, evenly spaced, that a model is trained on: more change the second decimal of no figure here."""
 
 
+def task_of(target: Column) -> str:
+    """Return what a model of ``target`` does."""
+    return REGRESSION if target.numeric else CLASSIFICATION
+
+
 @dataclass(frozen=True)
 class LearnedFrom:
     """One figure of a model trained on released rows, and of the same model trained on original ones. Private.
@@ -60,20 +65,13 @@ def learned_from(
 ) -> LearnedFrom | None:
     """Train an ordinary model on released rows and one on original rows, and ask both about held-out original rows.
 
-    Args:
-        plan: the public facts of the columns.
-        table: the original rows.
-        target: the column to predict; nothing is trained without one among the released columns.
-        released: the (m,) cells of each released column on the plan's grids.
-        cancel: looked at between models.
-
-    Raises:
-        CancelledError: ``cancel`` was set.
+    ``released`` are the (m,) cells of each released column on the plan's grids; without the target among them nothing
+    is trained.
     """
     if target is None or target not in released or len(released) < 2:
         return None
     columns = tuple(c if c.name in released else replace(c, action="drop") for c in plan.columns)
-    task = REGRESSION if plan.column(target).numeric else CLASSIFICATION
+    task = task_of(plan.column(target))
     data = StudyData.read(table, replace(plan, columns=columns), target, task)
     cells = np.column_stack([released[c.name] for c in (*data.columns, data.target)])
     cells = cells[np.less(cells[:, -1], data.target.grid().cells.size)]  # a row with nothing to predict teaches nothing
@@ -108,19 +106,9 @@ def taught(
 ) -> LearnedFrom | None:
     """Train one model on released rows and one on original rows, and ask both about other real rows.
 
-    Args:
-        columns: the attributes of X.
-        target: the attribute of y.
-        original: the original rows.
-        released: the released rows.
-        test: real rows that were never released; without them fifths of the original are held out in turn.
-        cancel: looked at between models.
-
-    Raises:
-        CancelledError: ``cancel`` was set.
+    ``test`` are real rows that were never released; without them fifths of the original are held out in turn.
     """
-    task = REGRESSION if target.numeric else CLASSIFICATION
-    figures, model = measured(task), learner(MODELS[task])
+    figures, model = measured(task_of(target)), learner(MODELS[task_of(target)])
     asked_about = original if test is None else test
     if not len(released.y) or not len(asked_about.y) or len(original.y) < SPLITS:
         return None

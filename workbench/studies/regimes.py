@@ -14,7 +14,7 @@ from workbench.data.columns.grid import matrix
 from workbench.data.table import Table
 from workbench.learners import Learner
 from workbench.learners.public_tables import PublicTable
-from workbench.learners.tasks import CLASSIFICATION, task
+from workbench.learners.tasks import CLASSIFICATION, has_target, target_of, task
 from workbench.params import InputError, ParameterError, Parameters
 from workbench.params.field import IntegerField, RealField, did_you_mean
 from workbench.privacy.accounting.event import exact
@@ -41,10 +41,7 @@ JOINED = "+"
 def parameters(model: Learner, epsilon: float, settings: Sequence[str]) -> Parameters:
     """Return the parameters of the private model at ``epsilon``.
 
-    Args:
-        model: the learner.
-        epsilon: the privacy loss.
-        settings: ``NAME=VALUE`` each; a name that comes twice is refused.
+    ``settings`` are ``NAME=VALUE`` each; a name that comes twice is refused.
 
     Raises:
         ParameterError: a setting is not ``NAME=VALUE`` of a parameter that a study can set, or its value is refused.
@@ -102,17 +99,6 @@ def setting_of(columns: Sequence[Column], rows: int, epsilon: float, method: Syn
 def method_of(columns: Sequence[Column], name: str, rows: int, epsilon: float) -> Synthesiser:
     """Return the method of that name, or the one that is forecast best."""
     return method_for(name, [column.facts() for column in columns], len(columns) - 1, rows, exact(epsilon))
-
-
-def require_possible(columns: Sequence[Column], method: Synthesiser, rows: int, epsilon: float) -> None:
-    """Refuse, before any work, tables that are too large or an ε that is too small to be divided.
-
-    Raises:
-        ParameterError: one of both.
-    """
-    setting = setting_of(columns, rows, epsilon, method)
-    require_bounded(setting, method)
-    require_payable(method, setting)
 
 
 def synthetic_cells(
@@ -266,8 +252,8 @@ class StudyData:
         table = bounds.rows_of(table, SeededEntropy(0))
         (goal,) = (c for c in columns if c.name == target)
         cells = np.column_stack([c.grid().encode(table).astype(np.uint32) for c in (*attributes, goal)])
-        y = goal_of.read(table, goal)
-        known = goal_of.filled(y)  # empty rows, where invalid values are replaced
+        y = target_of(table, goal)
+        known = has_target(y)  # empty rows, where invalid values are replaced
         if not known.any():
             raise InputError(f"no row has a {goal_of.noun}", f"column {target}", "choose another target")
         return cls(attributes, goal, matrix(table, attributes)[known], y[known], cells[known])
@@ -299,7 +285,10 @@ class StudyData:
             ParameterError: one of both.
         """
         columns, rows = (*self.columns, self.target), len(self.y)
-        require_possible(columns, method_of(columns, regime.mechanism, rows, epsilon), rows, epsilon)
+        method = method_of(columns, regime.mechanism, rows, epsilon)
+        setting = setting_of(columns, rows, epsilon, method)
+        require_bounded(setting, method)
+        require_payable(method, setting)
 
     def values(self, cells: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """Return (n, d + 1) cells as (X, y)."""

@@ -24,7 +24,6 @@ are drawn for both groups, and ε is bounded from below by the event that separa
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -134,17 +133,10 @@ def compare_trust(
 ) -> TrustStudy:
     """Simulate the three models.
 
-    Args:
-        epsilon_local: ε₀ of a report that is shuffled.
-        rows: people.
-        delta: δ of the shuffled reports.
-        simulation: values, repeats and seed.
-        emit: receives progress.
-        cancel: looked at between models.
+    ``epsilon_local`` is ε₀ of a report that is shuffled, ``delta`` that of the shuffled reports.
 
     Raises:
         ParameterError: an argument is out of range.
-        CancelledError: ``cancel`` was set.
     """
     asked = simulation or Simulation()
     if rows < 2:
@@ -152,25 +144,17 @@ def compare_trust(
     epsilon = shuffled(epsilon_local, rows, delta).epsilon
     drawn = np.random.default_rng(asked.seed)
     people = drawn.multinomial(rows, _popularity(asked.values))
-    of_report = {"shuffled": epsilon_local, "local": epsilon}
-    ways: dict[str, tuple[Callable[[], Doubles], Callable[[], Doubles]]] = {
-        "central": (
-            lambda: _central_shares(people, epsilon, asked.repeats, drawn),
-            lambda: _central_mean(people, epsilon, asked.repeats, drawn),
-        ),
-        **{
-            model: (
-                lambda e=e: _reported_shares(people, e, asked.repeats, drawn),  # type: ignore[misc]
-                lambda e=e: _reported_mean(people, e, asked.repeats, drawn),  # type: ignore[misc]
-            )
-            for model, e in of_report.items()
-        },
+    central, reported = (_central_shares, _central_mean), (_reported_shares, _reported_mean)
+    ways = {
+        "central": ("central noise", epsilon, central),
+        "shuffled": ("shuffled reports", epsilon_local, reported),
+        "local": ("local reports", epsilon, reported),
     }
     shares, mean = {}, {}
-    for done, (model, (of_shares, of_mean)) in enumerate(ways.items()):
+    for done, (model, (words, spent, made)) in enumerate(ways.items()):
         cancel.check()
-        emit(Progress(done, len(ways) + 1, f"{model} reports" if model in of_report else "central noise"))
-        shares[model], mean[model] = _summary(of_shares()), _summary(of_mean())
+        emit(Progress(done, len(ways) + 1, words))
+        shares[model], mean[model] = (_summary(errors(people, spent, asked.repeats, drawn)) for errors in made)
     cancel.check()
     emit(Progress(len(ways), len(ways) + 1, "measuring what shuffled reports leak"))
     leaks = (
@@ -225,8 +209,7 @@ def measure(epsilon_local: float, rows: int, delta: float, values: int, seed: in
 
 
 def _weights(epsilon_local: float, values: int) -> tuple[float, float, float]:
-    response = randomised_response(epsilon_local, values)
-    p, q = response.truth, response.other
+    p, q, _ = randomised_response(epsilon_local, values)
     return p, q, max(1 - p - q, 0.0)
 
 
@@ -261,10 +244,9 @@ def _central_mean(people: Counts, epsilon: float, repeats: int, drawn: np.random
 
 def _reported_shares(people: Counts, epsilon: float, repeats: int, drawn: np.random.Generator) -> Doubles:
     n, k = int(people.sum()), len(people)
-    response = randomised_response(epsilon, k)
+    p, q, variance = randomised_response(epsilon, k)
     unary = 4 * math.exp(epsilon) / math.expm1(epsilon) ** 2
-    if response.variance_rare <= unary:
-        p, q = response.truth, response.other
+    if variance <= unary:
         table = np.full((k, k), q) + np.eye(k) * (p - q)
         table /= table.sum(axis=1, keepdims=True)
         reports = np.sum([drawn.multinomial(people[v], table[v], repeats) for v in range(k)], axis=0)

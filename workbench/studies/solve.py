@@ -39,9 +39,6 @@ def least_epsilon(plan: Plan, rows: int, question: Question, way: str, cancel: C
     """Return the least ε of ``plan``, to two digits, at which a way answers a question; ``None`` where none does.
 
     The plan's own split of ε stays: the other columns and questions get their part.
-
-    Raises:
-        CancelledError: ``cancel`` was set.
     """
 
     def holds(epsilon: float) -> bool:
@@ -118,7 +115,6 @@ class Wanted(Parameters):
         """Return what :func:`solve` finds.
 
         Raises:
-            CancelledError: ``cancel`` was set.
             ParameterError: as :func:`solve`.
         """
         delta, most, spend = (
@@ -209,7 +205,6 @@ def solve(
         cancel: checked between forecasts.
 
     Raises:
-        CancelledError: ``cancel`` was set.
         ParameterError: there is no wish, one is wished for twice, or a wish is not of a protected column that has it.
     """
     if way == ROWS and delta:

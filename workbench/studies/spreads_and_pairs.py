@@ -73,11 +73,7 @@ class Pairs:
         emit: Emit,
         cancel: CancelToken,
     ) -> Pairs:
-        """Compare the same columns before and after; ``rows`` is how many were taken, and of how many.
-
-        Raises:
-            CancelledError: ``cancel`` was set.
-        """
+        """Compare the same columns before and after; ``rows`` is how many were taken, and of how many."""
         emit(Progress(0, 2, "correlations"))
         original = associations(before, cancel)
         emit(Progress(1, 2, "correlations"))

@@ -61,15 +61,8 @@ def table_quality(
 ) -> TableQuality:
     """Compare two tables of the same columns.
 
-    Args:
-        original: (n, d) coarse cells, n at least 1.
-        drawn: (m, d) coarse cells, m at least 1.
-        sizes: number of cells of each column.
-        cancel: looked at between tables.
-        on_pair: is called with how many pairs of how many are done.
-
-    Raises:
-        CancelledError: ``cancel`` was set.
+    ``original`` (n, d) and ``drawn`` (m, d) are coarse cells, of ``sizes`` in each column; ``on_pair`` hears how many
+    pairs of how many are done.
     """
     alone = [found for _, found in way_distances(original, drawn, sizes, 1, cancel)]
     together = [found for _, found in way_distances(original, drawn, sizes, 2, cancel, on_pair)]
@@ -117,17 +110,8 @@ def compared(
 ) -> Compared:
     """Compare synthetic rows with the original.
 
-    Args:
-        columns: the columns with the cuts that both are counted on, which do not depend on how the rows were made.
-        table: the original rows.
-        fine: the (m,) fine cells of a column of the synthetic rows.
-        target: is among the columns whose correlations are compared, and is what a model of the rows predicts.
-        plan: the public facts of the columns.
-        emit: receives progress.
-        cancel: looked at between tables.
-
-    Raises:
-        CancelledError: ``cancel`` was set.
+    Both are counted on the cuts of ``columns``, which do not depend on how the rows were made; ``fine`` returns the
+    (m,) fine cells of a column of the synthetic rows. The target is among the columns whose correlations are compared.
     """
     sizes = [column.size for column in columns]
     original = coded(columns, table, cancel).codes

@@ -15,7 +15,6 @@ from typing import Any
 
 from workbench.data.impossible import joined
 from workbench.data.schema import OWN_VALUE
-from workbench.learners.tasks import CLASSIFICATION, REGRESSION
 from workbench.params import ParameterError
 from workbench.sanitize.forecast import ColumnForecast, Forecast
 from workbench.sanitize.forecast import forecast as forecast_of
@@ -24,11 +23,11 @@ from workbench.sanitize.questions import MODEL as A_MODEL
 from workbench.sanitize.questions import ROWS as LOOKED_AT
 from workbench.sanitize.recipient import FADED, NORMAL_95, half_length, is_mostly_noise, mostly_noise
 from workbench.signals.cancel import NEVER, CancelToken
-from workbench.signals.events import ignore
+from workbench.signals.events import Emit, ignore
 from workbench.statistics.forecast import forecast as forecast_of_figures
 from workbench.statistics.queries import queries_of
-from workbench.studies.curve import CurvePlan, run_curve
-from workbench.studies.learned_from import MODELS
+from workbench.studies.curve import CurvePlan, CurveResult, run_curve
+from workbench.studies.learned_from import MODELS, task_of
 from workbench.studies.regimes import StudyData
 from workbench.studies.ways_asked import (
     HALF_LEARNT,
@@ -84,7 +83,6 @@ def learnt_by_ways(plan: Plan, target: str, rows: int, cancel: CancelToken) -> M
     """Return by way what a model of ``target`` learns at the plan's ε.
 
     Raises:
-        CancelledError: ``cancel`` was set.
         ParameterError: the columns do not serve a model, or ε is too small.
     """
     key = _key(plan, target, rows)
@@ -116,20 +114,23 @@ def _key(plan: Plan, target: str, rows: int) -> _Key:
 
 
 def _learnt(plan: Plan, target: str, rows: int, cancel: CancelToken) -> Mapping[str, Learnt]:
-    task = REGRESSION if plan.column(target).numeric else CLASSIFICATION
+    task = task_of(plan.column(target))
     data = StudyData.read(made_up_table(plan, target, task, rows), plan, target, task)
-    regimes = (PLAIN, *REGIMES.values())
-    curve = CurvePlan(
-        model=MODELS[task], regimes=regimes, epsilons=(float(plan.row_epsilon()),), repeats=_MODEL_REPEATS
-    )
-    result = run_curve(curve, data, jobs=1, emit=ignore, cancel=cancel)
-    main = curve.measured.main
-    means = {p.regime: p.mean for p in result.points if p.metric == main.name}
-    level = result.levels.get(main.name)
-    return {
-        way: Learnt(means[regime], means[PLAIN], 0.0 if level is None else level, main.title)
-        for way, regime in REGIMES.items()
-    }
+    result, means = trained_by_ways(plan, task, data, _MODEL_REPEATS, cancel=cancel)
+    main = result.plan.measured.main
+    level = result.levels.get(main.name, 0.0)
+    return {way: Learnt(means[regime], means[PLAIN], level, main.title) for way, regime in REGIMES.items()}
+
+
+def trained_by_ways(
+    plan: Plan, task: str, data: StudyData, repeats: int, *, emit: Emit = ignore, cancel: CancelToken
+) -> tuple[CurveResult, dict[str, float]]:
+    """Return a study without privacy and of each way at the plan's ε, and its main figure by regime."""
+    regimes, epsilons = (PLAIN, *REGIMES.values()), (float(plan.row_epsilon()),)
+    curve = CurvePlan(model=MODELS[task], regimes=regimes, epsilons=epsilons, repeats=repeats)
+    result = run_curve(curve, data, jobs=1, emit=emit, cancel=cancel)
+    main = curve.measured.main.name
+    return result, {p.regime: p.mean for p in result.points if p.metric == main}
 
 
 ROWS, SYNTHETIC, STATISTICS, MODEL = NAMES = ("rows", "synthetic", "statistics", "model")
@@ -176,7 +177,6 @@ class Way:
         gives: what a recipient gets and can do with it.
         answers: one for each question.
         problem: why this plan cannot be released in this way; empty where it can.
-        predicts: the column that a model predicts; empty for the other ways.
         warning: a sentence if noisy rows would be mostly noise at this ε; else empty.
     """
 
@@ -185,7 +185,6 @@ class Way:
     gives: str
     answers: tuple[Answer, ...]
     problem: str = ""
-    predicts: str = ""
     warning: str = ""
 
     @property
@@ -269,7 +268,6 @@ def compare_ways(
         train: whether to train a model on made-up rows; if not, its answer is an earlier result or ``not known yet``.
 
     Raises:
-        CancelledError: ``cancel`` was set.
         ParameterError: the plan protects no column, or a mechanism does not fit.
     """
     made = forecast_of(plan, coarse=coarse) if forecast is None else forecast
@@ -284,7 +282,6 @@ def answer_at(plan: Plan, rows: int, question: Question, way: str, cancel: Cance
     """Return how well a way answers one question at the ε of ``plan``, as :func:`compare_ways` does.
 
     Raises:
-        CancelledError: ``cancel`` was set.
         ParameterError: a mechanism does not fit this ε.
     """
     made = forecast_of(plan, coarse=True)
@@ -327,7 +324,6 @@ NO_TARGET = "no column is the target; choose the column to predict in Data, Colu
 
 def _way(name: str, inputs: _Inputs) -> Way:
     title, gives = _DESCRIPTIONS[name]
-    predicts = (inputs.target or "") if name == MODEL else ""
     try:
         if name == MODEL and inputs.target is None:
             raise ParameterError(NO_TARGET)
@@ -335,7 +331,7 @@ def _way(name: str, inputs: _Inputs) -> Way:
     except ParameterError as error:
         answers, problem = (Answer(None, NOT_ANSWERED),) * len(inputs.questions), str(error)
     noise = name == ROWS and not problem and is_mostly_noise(inputs.forecast, inputs.rows)
-    return Way(name, title, gives, answers, problem, predicts, NOISE_IN_ROWS if noise else "")
+    return Way(name, title, gives, answers, problem, NOISE_IN_ROWS if noise else "")
 
 
 def _answers(name: str, inputs: _Inputs) -> Iterator[Answer]:

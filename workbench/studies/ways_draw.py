@@ -12,7 +12,6 @@ import numpy as np
 
 from workbench.data.columns.values import numbers
 from workbench.data.table import Table
-from workbench.learners.tasks import CLASSIFICATION, REGRESSION
 from workbench.params import ParameterError
 from workbench.privacy.entropy import KeyedEntropy
 from workbench.privacy.local.cells import CellArray
@@ -26,10 +25,17 @@ from workbench.signals.events import Emit, ignore
 from workbench.statistics.figures import figures
 from workbench.statistics.queries import counted, queries_of
 from workbench.studies.association import association, variable
-from workbench.studies.curve import CurvePlan, run_curve
-from workbench.studies.learned_from import MODELS
+from workbench.studies.learned_from import task_of
 from workbench.studies.regimes import StudyData
-from workbench.studies.ways import PLAIN, REGIMES, ROWS, STATISTICS, SYNTHETIC, synthetic_setting
+from workbench.studies.ways import (
+    PLAIN,
+    REGIMES,
+    ROWS,
+    STATISTICS,
+    SYNTHETIC,
+    synthetic_setting,
+    trained_by_ways,
+)
 from workbench.studies.ways_asked import Question, asked_of, asked_request
 from workbench.synth.columns import coded_cells
 from workbench.synth.synthesis import cost_of_synthesis, synthesised
@@ -66,7 +72,6 @@ def draw_ways(plan: Plan, table: Table, number: int, emit: Emit = ignore, cancel
     Synthetic rows have numbers in their own steps, whatever steps noisy rows are rounded to.
 
     Raises:
-        CancelledError: ``cancel`` was set.
         InputError: the table does not fit the plan.
         ParameterError: a mechanism does not fit.
     """
@@ -178,14 +183,6 @@ def _statistics(plan: Plan, table: Table, number: int) -> dict[Key, float]:
 
 def _models(plan: Plan, table: Table, target: str, emit: Emit, cancel: CancelToken) -> dict[str, float]:
     """Return what a model of ``target`` reaches on held-out rows, by what it was trained on."""
-    task = REGRESSION if plan.column(target).numeric else CLASSIFICATION
-    curve = CurvePlan(
-        model=MODELS[task],
-        regimes=(PLAIN, *REGIMES.values()),
-        epsilons=(float(plan.row_epsilon()),),
-        repeats=REPEATS,
-    )
+    task = task_of(plan.column(target))
     data = StudyData.read(table, replace(plan, columns=plan.protected), target, task)
-    result = run_curve(curve, data, jobs=1, emit=emit, cancel=cancel)
-    main = curve.measured.main.name
-    return {p.regime: p.mean for p in result.points if p.metric == main}
+    return trained_by_ways(plan, task, data, REPEATS, emit=emit, cancel=cancel)[1]

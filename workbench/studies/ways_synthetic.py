@@ -29,7 +29,6 @@ from workbench.synth.base import COUNTS, Questions, Setting, Synthesiser
 from workbench.synth.columns import CoarseColumn, CodedRows
 from workbench.synth.synthesis import cost_of_synthesis, fitted_model
 from workbench.synth.tan import sides_of
-from workbench.synth.tree import Marginals
 from workbench.work.noise import Study
 
 Doubles = NDArray[np.float64]
@@ -75,9 +74,6 @@ class Trial:
         Args:
             asked: ``mean``, ``share`` (of its last value) or ``correlation`` (with the first column).
             cancel: checked before each trial.
-
-        Raises:
-            CancelledError: ``cancel`` was set.
         """
         below, part = divmod(self._strength, 1.0)
         found = [self._tried(asked, power, cancel) for power in (int(below), int(below) + 1)]
@@ -220,11 +216,7 @@ class _Run:
         return tuple(each.key for each in self.alike), self.what
 
     def errors(self, cancel: CancelToken) -> Mapping[str, float]:
-        """Return how far each figure of the last column is off, made or kept.
-
-        Raises:
-            CancelledError: ``cancel`` was set.
-        """
+        """Return how far each figure of the last column is off, made or kept."""
         found = _KEPT.get(self.key)
         if found is None:
             found = self._made(cancel)
@@ -245,7 +237,7 @@ class _Run:
         ask = Study(draw).ask(cost_of_synthesis(method, setting))
         questions = Questions(setting, method.queries(setting), CodedRows(codes, np.ones(rows, dtype=bool)), ask)
         model = fitted_model(setting, method.ask(questions), cancel, rounds=ROUNDS_OF_A_TRIAL)
-        joint = _joint(model, len(columns))
+        joint = model.of(range(len(columns)))
         last, exact = columns[-1], fine[-1]
         share = joint.sum(axis=tuple(range(joint.ndim - 1)))[last.cuts - 1]
         found = {
@@ -297,12 +289,6 @@ def _spread(column: CoarseColumn, shape: int) -> float:
     shares = np.add.reduceat(_shape(column, shape), column.firsts()[:-1])
     away = _middles(column) - shares @ _middles(column)
     return math.sqrt(float(away @ away) / max(float(shares @ away**2), 1e-300))
-
-
-def _joint(model: object, columns: int) -> Doubles:
-    """Return the model's shares of the cells of its columns, the last column's on the last axis."""
-    assert isinstance(model, Marginals)
-    return model.nodes[0] if columns == 1 else model.tables[0]
 
 
 def _mean(joint: Doubles, column: CoarseColumn) -> float:

@@ -258,7 +258,11 @@ class _Statistics:
         queries = queries_of(request, self._case.plan, epsilon, self._case.rows, self._case.delta)
         split = {}
         for query in queries:
-            answered = [figure for figure, key in self._keys.items() if key in [_key_of(ask) for ask in query.asks]]
+            answered = [
+                figure
+                for figure, key in self._keys.items()
+                if key in [(ask.statistic, ask.column, ask.by) for ask in query.asks]
+            ]
             split[", ".join(answered)] = query.share
         return split, self._errors(queries)
 
@@ -300,10 +304,6 @@ class _Statistics:
             if key in stated:
                 found[wish.figure] = stated[key] / (rows if wish.asked == "share" else 1)
         return found
-
-
-def _key_of(statistic: Statistic) -> _Key:
-    return statistic.statistic, statistic.column, statistic.by
 
 
 def _name(key: _Key) -> str:

@@ -36,12 +36,10 @@ from workbench.synth.base import (
     pair_numbers,
     split,
 )
-from workbench.synth.clique_fit import fitted_cliques, in_order
-from workbench.synth.cliques import CliqueMarginals, CliqueTree
+from workbench.synth.cliques import CliqueMarginals, CliqueTree, Doubles
 from workbench.synth.columns import CountsTables
+from workbench.synth.fit import Measured, fitted
 from workbench.synth.mst import SENSITIVITY, expected_tables, shares_alone
-from workbench.synth.tree import Doubles
-from workbench.synth.tree_fit import Measured
 
 ALONE, CHOSEN, PAIRED = 0.6, 0.1, 0.3
 """Parts of the budget for the columns alone, the choices and the tables of pairs."""
@@ -91,7 +89,7 @@ def _ask(questions: Questions) -> Tables:
     pairs: list[tuple[int, int]] = []
     groups = [columns for columns, _ in setting.impossible]
     tree = CliqueTree.of(setting.sizes, groups)
-    fit = fitted_cliques(tree, measured, setting.rows, [], setting.barriers, cancel, ROUNDS)
+    fit = fitted(tree, measured, setting.rows, cancel, rounds=ROUNDS, barriers=setting.barriers)
     for done in range(rounds):
         cancel.check()
         questions.emit(Progress(done, rounds, "choosing pairs of columns"))
@@ -113,15 +111,15 @@ def _ask(questions: Questions) -> Tables:
             return int(np.abs(exact[pair] - expected).sum()) - penalty
 
         pair = questions.choice(open_pairs, scored, SENSITIVITY)
-        measured.append(in_order(questions.counts(pair, shapes[pair][0])))
+        measured.append(questions.counts(pair, shapes[pair][0]))
         pairs.append(pair)
         tree = CliqueTree.of(setting.sizes, [*groups, *pairs])
-        fit = fitted_cliques(tree, measured, setting.rows, fit.potentials, setting.barriers, cancel, ROUNDS)
+        begin, barriers = fit.potentials, setting.barriers
+        fit = fitted(tree, measured, setting.rows, cancel, rounds=ROUNDS, begin=begin, barriers=barriers)
     return Tables(tuple(pairs), tuple(measured), fit)
 
 
 def _expected(marginals: CliqueMarginals, setting: Setting, questions: Questions) -> dict[tuple[int, int], Doubles]:
-    """Return the model's number of rows in each cell of each pair."""
     out = {}
     for a in range(len(setting.columns)):
         questions.cancel.check()

@@ -16,11 +16,10 @@ from workbench.privacy.central.share import Budget, QueryEvent, Share
 from workbench.privacy.entropy import Entropy
 from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
-from workbench.synth.clique_fit import Fit
+from workbench.synth.cliques import Doubles
 from workbench.synth.columns import CoarseColumn, CodedRows, Codes, CountsTables, smallest_type
+from workbench.synth.fit import Fit, Measured
 from workbench.synth.row_sampler import uniforms
-from workbench.synth.tree import Doubles
-from workbench.synth.tree_fit import Measured
 from workbench.work.ask import Ask, UndeclaredError
 
 COUNTS, CHOICE, MODEL = "counts", "choice", "model"
@@ -106,7 +105,6 @@ class Answered:
     """What a query measured, as the certificate states it; public, like its answer.
 
     Attributes:
-        query: the query.
         columns: names of the columns of the table, or of the pair that was chosen; of a model none.
         cells: number of measured cells along each; empty but for a table.
     """
@@ -138,14 +136,10 @@ class Questions:
         self._of_model = sum(query.form == MODEL for query in queries)
 
     def counts(self, columns: tuple[int, ...], groups: Sequence[NDArray[np.int64] | None]) -> Measured:
-        """Answer the next query: the noisy table of some columns.
+        """Answer the next query: the noisy table of some columns, with cells joined as ``groups`` say of each of them.
 
         One row is in one cell or, empty, in none: the sensitivity of the table, L1 and L2, is 1 (2 and √2 under
         replace-one), whatever cells are joined, as ``groups`` depends on public facts and on earlier answers only.
-
-        Args:
-            columns: their places.
-            groups: for each of them the measured cell of each of its cells, or ``None``.
         """
         query = self._next(columns)
         exact = joined_counts(self._rows, columns, groups, self.setting.sizes)
@@ -162,12 +156,9 @@ class Questions:
     def choice(
         self, pairs: Sequence[tuple[int, int]], score: Callable[[CountsTables, tuple[int, int]], int], sensitivity: int
     ) -> tuple[int, int]:
-        """Answer the next query: one pair, by the exponential mechanism.
+        """Answer the next query: one of the public pairs, by the exponential mechanism.
 
-        Args:
-            pairs: the candidates, which are public.
-            score: whole number of a pair, moved by one row by at most ``sensitivity``.
-            sensitivity: as a whole number.
+        The score of a pair is a whole number, moved by one row by at most ``sensitivity``.
         """
         query = self._next(pairs)
         pair = pairs[self._ask.choose(query.label, [score(self._rows, pair) for pair in pairs], sensitivity)]
@@ -261,10 +252,8 @@ class Coarser:
     def drawn(self, codes: Codes, entropy: Entropy, places: Mapping[int, Doubles]) -> Codes:
         """Return a cell of its column for each of the model's cells, (n, d), as rows lie within it.
 
-        Args:
-            codes: (n, d) cells of the model.
-            entropy: for columns that have no place.
-            places: by column where in its cell of the model each row is, from 0 to 1, (n,).
+        ``places`` has by column where in its cell of the model each row is, from 0 to 1, (n,); others are drawn by
+        ``entropy``.
         """
         out = np.empty(codes.shape, dtype=smallest_type(max(map(len, self.groups))))
         for j, (groups, within) in enumerate(zip(self.groups, self.within, strict=True)):
@@ -285,7 +274,7 @@ class Tables:
     """The answers of a synthesiser: noisy tables and the pairs that columns depend on each other in.
 
     Attributes:
-        pairs: they form a tree, unless there is a ``fit`` or the tables are of the cells of ``coarser``.
+        pairs: those that depend on each other.
         measured: the noisy tables.
         fit: a model of cliques that fits them nearly, from which the last fit begins.
         coarser: the cells of the model, where they are not those of the columns.
@@ -305,8 +294,6 @@ class Synthesiser:
 
     Attributes:
         name: its name on the command line.
-        title: its name for people.
-        help: one sentence.
         needs_target: whether a target must be named.
         queries: declares what is paid for, from public facts alone; tables that are not chosen are called ``counts of
             NAME`` and ``counts of NAME by OTHER``.
@@ -374,13 +361,9 @@ def joined(table: NDArray[np.int64], groups: NDArray[np.int64], axis: int) -> ND
 def groups_of(shares: Doubles, ordered: int, most: int) -> NDArray[np.int64] | None:
     """Return which cells of a column are measured as one, (k,), at most ``most`` of them; ``None`` where none are.
 
-    Neighbours of an ordered column are joined into parts of about equal share; of names, the rarest ones. A missing
-    value (a cell behind the ordered ones) stays alone while there is room for it. It depends on released shares alone.
-
-    Args:
-        shares: estimated share of each cell, (k,), not negative.
-        ordered: how many of the first cells are ordered.
-        most: at least 1.
+    Neighbours of an ordered column (its first ``ordered`` cells are) are joined into parts of about equal share; of
+    names, the rarest ones. A missing value, behind the ordered ones, stays alone while there is room for it. It
+    depends on the estimated, released shares alone.
     """
     size = len(shares)
     if size <= most:

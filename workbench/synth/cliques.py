@@ -2,7 +2,8 @@
 
 p(x) ∝ Π over cliques e^(θ_C(x_C)). The cliques form a junction tree: those that share a column are connected through
 cliques that hold it, too. One pass of messages to the root and one back give every clique's marginal exactly
-(Lauritzen & Spiegelhalter 1988), in time linear in the cells of the cliques.
+(Lauritzen & Spiegelhalter 1988), in time linear in the cells of the cliques. Where pairs of columns form a tree, they
+are the cliques.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
-
-from workbench.synth.tree import Doubles
+from numpy.typing import NDArray
 
 Columns = tuple[int, ...]
+Doubles = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -28,14 +30,16 @@ class CliqueTree:
         sizes: number of cells of each column.
         cliques: the columns of each clique, in the order of the table; every column is in one.
         parents: for each clique the one before it that it hangs on; −1 for the first.
+        root: the column that is drawn first; the first clique holds it.
     """
 
     sizes: Columns
     cliques: tuple[Columns, ...]
     parents: tuple[int, ...]
+    root: int = 0
 
     @classmethod
-    def of(cls, sizes: Sequence[int], groups: Sequence[Columns]) -> Self:
+    def of(cls, sizes: Sequence[int], groups: Sequence[Columns], root: int = 0) -> Self:
         """Return the tree of cliques of which one holds each of ``groups``.
 
         Columns are eliminated in an order that keeps the cliques small: always the one whose clique has the fewest
@@ -43,8 +47,9 @@ class CliqueTree:
         """
         cliques = _cliques(sizes, groups)
         # A spanning tree of the largest intersections is a junction tree (Jensen & Jensen 1994); Prim's algorithm.
-        order, parents, left = [0], [-1], set(range(1, len(cliques)))
-        near = {i: (len(cliques[i] & cliques[0]), 0) for i in left}
+        first = next(i for i, clique in enumerate(cliques) if root in clique)
+        order, parents, left = [first], [-1], set(range(len(cliques))) - {first}
+        near = {i: (len(cliques[i] & cliques[first]), first) for i in left}
         while left:
             found = max(left, key=lambda i: (near[i][0], -i))
             left.remove(found)
@@ -52,7 +57,7 @@ class CliqueTree:
             order.append(found)
             for i in left:
                 near[i] = max(near[i], (len(cliques[i] & cliques[found]), found), key=lambda n: n[0])
-        return cls(tuple(sizes), tuple(tuple(sorted(cliques[i])) for i in order), tuple(parents))
+        return cls(tuple(sizes), tuple(tuple(sorted(cliques[i])) for i in order), tuple(parents), root)
 
     @property
     def cells(self) -> int:
@@ -72,7 +77,7 @@ class CliqueTree:
         """
         near: dict[int, list[int]] = {i: [] for i in range(len(self.cliques))}
         for i in range(1, len(self.cliques)):
-            if self.separator(i):
+            if self.separators[i]:
                 near[i].append(self.parents[i])
                 near[self.parents[i]].append(i)
         start = self.home((column,))
@@ -90,10 +95,11 @@ class CliqueTree:
                 waiting.append((j, cost + more))
         return {b: out.get(b, self.sizes[column] * size) for b, size in enumerate(self.sizes)}
 
-    def separator(self, clique: int) -> Columns:
-        """Return the columns that a clique shares with the one it hangs on."""
-        parent = self.parents[clique]
-        return () if parent < 0 else tuple(i for i in self.cliques[clique] if i in self.cliques[parent])
+    @cached_property
+    def separators(self) -> tuple[Columns, ...]:
+        """The columns that each clique shares with the one it hangs on."""
+        pairs = zip(self.cliques, self.parents, strict=True)
+        return tuple(() if p < 0 else tuple(i for i in own if i in self.cliques[p]) for own, p in pairs)
 
     def flat(self) -> list[Doubles]:
         """Return potentials of 0."""
@@ -101,17 +107,24 @@ class CliqueTree:
 
     def marginals(self, potentials: Sequence[Doubles]) -> CliqueMarginals:
         """Return the marginals of the potentials, one array for each clique."""
-        full = list(potentials)
-        sent: dict[int, Doubles] = {}
-        for i in range(len(self.cliques) - 1, 0, -1):
-            shared, parent = self.separator(i), self.parents[i]
-            sent[i] = _log_sum(full[i], _others(self.cliques[i], shared))
-            full[parent] = full[parent] + spread(sent[i], shared, self.cliques[parent])
-        for i in range(1, len(self.cliques)):
-            shared, parent = self.separator(i), self.parents[i]
-            back = _log_sum(full[parent], _others(self.cliques[parent], shared)) - sent[i]
-            full[i] = full[i] + spread(back, shared, self.cliques[i])
-        return CliqueMarginals(self, tuple(_normal(table) for table in full))
+        full, given = list(potentials), list[Doubles]()
+        for i in range(len(self.cliques) - 1, -1, -1):
+            shared, parent = self.separators[i], self.parents[i]
+            rest = tuple(axis for axis, column in enumerate(self.cliques[i]) if column not in shared)
+            most = full[i].max(axis=rest, keepdims=True)
+            table = np.exp(full[i] - most)
+            sums = table.sum(axis=rest, keepdims=True)
+            given.append(table / sums)
+            if shared:
+                sent = (most + np.log(sums)).squeeze(axis=rest)
+                full[parent] = full[parent] + spread(sent, shared, self.cliques[parent])
+        tables: list[Doubles] = []
+        for own, shared, parent in zip(self.cliques, self.separators, self.parents, strict=True):
+            table = given.pop()
+            if shared:
+                table = table * spread(summed(tables[parent], self.cliques[parent], shared), shared, own)
+            tables.append(table)
+        return CliqueMarginals(self, tuple(tables))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +132,6 @@ class CliqueMarginals:
     """The marginals of a tree of cliques: each sums to 1, and they are consistent with one another.
 
     Attributes:
-        tree: the tree.
         tables: one array for each clique, one axis for each of its columns.
     """
 
@@ -140,8 +152,8 @@ class CliqueMarginals:
         """Yield (columns before, column, chances of its cells for each combination of theirs), until all are drawn."""
         placed: set[int] = set()
         for i, clique in enumerate(self.tree.cliques):
-            before = list(self.tree.separator(i))
-            for column in clique:
+            before = list(self.tree.separators[i])
+            for column in sorted(clique, key=lambda column: column != self.tree.root):
                 if column in placed:
                     continue
                 table = self.of((*before, column), i).reshape(-1, self.sizes[column])
@@ -189,18 +201,15 @@ class CliqueMarginals:
 
 def summed(table: Doubles, axes: Sequence[int], kept: Sequence[int]) -> Doubles:
     """Return ``table``, whose axes are ``axes``, summed over all but ``kept``, in their order."""
-    out = table.sum(axis=tuple(i for i, c in enumerate(axes) if c not in kept))
-    left = [c for c in axes if c in kept]
-    return np.transpose(out, [left.index(c) for c in kept])
+    gone, left = tuple(i for i, c in enumerate(axes) if c not in kept), [c for c in axes if c in kept]
+    out = table.sum(axis=gone) if gone else table
+    return out if left == list(kept) else out.transpose([left.index(c) for c in kept])
 
 
 def spread(table: Doubles, axes: Sequence[int], over: Sequence[int]) -> Doubles:
     """Return ``table`` with an axis of length 1 for each column of ``over`` that is not among its ``axes``.
 
-    Args:
-        table: its axes are ``axes``, in the order of the table's columns.
-        axes: columns, all in ``over``.
-        over: columns in the order of the table's columns.
+    ``axes`` and ``over``, which holds all of them, are columns in their order.
     """
     return table.reshape([table.shape[axes.index(c)] if c in axes else 1 for c in over])
 
@@ -223,19 +232,3 @@ def _cliques(sizes: Sequence[int], groups: Sequence[Columns]) -> list[frozenset[
             near[a].discard(column)
             near[a] |= beside - {a}
     return found
-
-
-def _others(clique: Columns, kept: Sequence[int]) -> Columns:
-    return tuple(axis for axis, column in enumerate(clique) if column not in kept)
-
-
-def _log_sum(table: Doubles, axes: Columns) -> Doubles:
-    if not axes:
-        return table
-    most = table.max(axis=axes, keepdims=True)
-    return np.asarray(np.log(np.exp(table - most).sum(axis=axes)) + most.squeeze(axis=axes))
-
-
-def _normal(table: Doubles) -> Doubles:
-    out = np.exp(table - table.max())
-    return np.asarray(out / out.sum())

@@ -94,10 +94,6 @@ class CoarseColumn:
         fine = np.where(codes == self.cuts, self.grid.cells.size, firsts[held] + within.astype(np.int64))
         return fine.astype(np.uint32)
 
-    def described(self) -> list[str]:
-        """Return the first released value of each coarse cell: the public cuts, as a certificate states them."""
-        return [self.grid.labels[first] for first in self.firsts()[:-1]]
-
 
 @dataclass(frozen=True, eq=False)
 class CodedRows:
@@ -134,10 +130,7 @@ class CountedTables(ReadByColumns):
     def __init__(self, columns: Sequence[CoarseColumn], target: int | None, beside: int = 1) -> None:
         """Begin with no row.
 
-        Args:
-            columns: the columns.
-            target: only tables with this column are counted; ``None`` for all pairs.
-            beside: how many columns there are beside one in a table.
+        Of all tables of ``beside`` columns and one more, only those with the target are counted, where there is one.
         """
         super().__init__([column.encode for column in columns])
         self._columns = tuple(columns)
@@ -178,7 +171,6 @@ class KeptRows(ReadByColumns):
     """Rows as coarse cells, read part by part and kept: a byte or two for each value."""
 
     def __init__(self, columns: Sequence[CoarseColumn]) -> None:
-        """Begin with no row."""
         super().__init__([column.encode for column in columns])
         self._columns = tuple(columns)
         self._parts: list[CodedRows] = []
@@ -201,23 +193,15 @@ def public_cuts(rows: int, strength: float, beside: int) -> int:
     """Return the default number of cuts of a column of numbers: 16, fewer where noise would drown so many cells.
 
     It is √(n·ε/((d − 1)·k)) times a constant, for tables with a target of k cells, from public numbers alone; measured
-    on diabetes, iris and people (``tests/benchmarks/bench_synthesis.py``).
-
-    Args:
-        rows: n.
-        strength: of the noise of each of the d − 1 tables, as the ε of Laplace noise.
-        beside: k, the target's cells; 2 where there is none.
+    on diabetes, iris and people (``tests/benchmarks/bench_synthesis.py``). ``strength`` is that of the noise of each
+    of the d − 1 tables, as the ε of Laplace noise; ``beside`` is k, 2 where there is no target.
     """
     room = rows * strength / max(beside, 1)
     return int(min(max(LEAST_CUTS, _CUTS_BY_ROOM * math.sqrt(room)), DEFAULT_CUTS))
 
 
 def coarse_columns(attributes: Sequence[Attribute], cuts: int = DEFAULT_CUTS) -> tuple[CoarseColumn, ...]:
-    """Return the columns with their public cuts; categories and booleans keep their declared values.
-
-    Args:
-        attributes: public facts about the columns.
-        cuts: coarse cells of a column of numbers or dates, unless its grid has fewer.
+    """Return the columns with so many public cuts, unless a grid has fewer; names keep their declared values.
 
     Raises:
         ParameterError: there is no column, or a fact is not declared.

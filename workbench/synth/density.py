@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.signals.cancel import CancelToken
-from workbench.synth.tree import Doubles
+from workbench.synth.cliques import Doubles
 
 _STRENGTHS = tuple(10.0**power for power in np.arange(4.5, -3.6, -1.0))
 _SEPARATE = 0.06
@@ -32,14 +32,7 @@ _ROUNDING = 1e-14
 def density(counts: Doubles, variance: float, rows: float, cancel: CancelToken) -> Doubles | None:
     """Return the estimated shares of ordered cells, (k,), or ``None`` where there are too few cells or rows.
 
-    Args:
-        counts: noisy counts of the cells, (k,).
-        variance: of the noise of each.
-        rows: how many rows the cells hold, public or estimated.
-        cancel: checked before each strength.
-
-    Raises:
-        CancelledError: ``cancel`` was set.
+    The noise of each count has that variance; how many rows the cells hold is public or estimated.
     """
     cells = len(counts)
     if cells < _FEW or not rows > 0:

@@ -32,9 +32,9 @@ from workbench.privacy.accounting.zcdp import epsilon_within
 from workbench.privacy.central.share import Budget, Share
 from workbench.privacy.entropy import Entropy
 from workbench.synth.base import MODEL, Query, Questions, Setting, Synthesiser, Tables
+from workbench.synth.cliques import Doubles
 from workbench.synth.columns import CoarseColumn, CodedRows, Codes, coarse_columns
 from workbench.synth.tan import TAN, fine_cuts
-from workbench.synth.tree import Doubles
 from workbench.work.ask import Ask
 from workbench.work.noise import uncharged
 

@@ -8,7 +8,7 @@ tables its cells are joined as its own released counts suggest.
 from __future__ import annotations
 
 from workbench.synth.base import COUNTS, Query, Questions, Setting, Synthesiser, Tables, groups_of, most_cells, split
-from workbench.synth.tree_fit import Measured
+from workbench.synth.fit import Measured
 
 _FEW = 8
 _ALONE = 0.5

@@ -41,9 +41,9 @@ from workbench.synth.base import (
     room,
     split,
 )
+from workbench.synth.cliques import CliqueTree, Doubles
 from workbench.synth.columns import CountsTables
-from workbench.synth.tree import Doubles, Tree
-from workbench.synth.tree_fit import Measured, fitted
+from workbench.synth.fit import Measured, fitted
 
 ALONE, CHOSEN, PAIRED = 0.35, 0.1, 0.55
 """Parts of ε for the columns alone, the choices and the tables of pairs."""
@@ -78,14 +78,8 @@ def expected_tables(
 ) -> dict[tuple[int, int], tuple[Groups, NDArray[np.int64], int]]:
     """Return for each pair how its cells are joined, the whole-number table of independent columns, and the penalty.
 
-    Args:
-        setting: the public facts.
-        alone: estimated share of each cell of each column.
-        share: of each table of a pair, as the ε of Laplace noise of the same size.
-        cancel: checked before each pair.
-
-    Raises:
-        CancelledError: ``cancel`` was set.
+    ``alone`` is the estimated share of each cell of each column; ``share`` is what each table of a pair is paid with,
+    as the ε of Laplace noise of the same size.
     """
     out = {}
     for a, b in itertools.combinations(range(len(alone)), 2):
@@ -153,7 +147,7 @@ def chosen_tree(questions: Questions, places: Sequence[int], scored: Callable[[C
 def shares_alone(measured: Sequence[Measured], rows: int, cancel: CancelToken) -> list[Doubles]:
     """Return the estimated share of each cell of columns that were measured alone."""
     singles = (Measured((0,), m.groups, m.counts, m.variance, m.ordered) for m in measured)
-    return [fitted(Tree.of([len(m.counts)], [], 0), [m], rows, cancel).nodes[0] for m in singles]
+    return [fitted(CliqueTree.of(m.counts.shape, []), [m], rows, cancel).marginals.tables[0] for m in singles]
 
 
 MST = Synthesiser(

@@ -16,8 +16,8 @@ from workbench.synth import aim, tan
 from workbench.synth.base import CHOICE, COUNTS, Setting, Synthesiser
 from workbench.synth.cliques import CliqueTree
 from workbench.synth.columns import smallest_type
+from workbench.synth.fit import ROUNDS
 from workbench.synth.row_sampler import MOST_DEALT
-from workbench.synth.tree_fit import ROUNDS
 
 MOST_CELLS = 1 << 22
 """Most cells of all tables of a model: some 300 MB while it is fitted."""
@@ -53,13 +53,7 @@ class Needs:
 
 
 def needs_of(method: Synthesiser, setting: Setting, drawn: int) -> Needs:
-    """Return what a synthesis of ``drawn`` rows takes.
-
-    Args:
-        method: the way.
-        setting: the public facts.
-        drawn: rows to draw.
-    """
+    """Return what a synthesis of ``drawn`` rows takes."""
     queries, d = method.queries(setting), len(setting.columns)
     tables = sum(query.form == COUNTS for query in queries)
     chosen = sum(query.form == CHOICE for query in queries)
@@ -106,11 +100,7 @@ def model_cells(method: Synthesiser, setting: Setting) -> int:
 
 
 def require_bounded(setting: Setting, method: Synthesiser | None = None) -> None:
-    """Refuse a model that would not fit into memory, from public sizes alone.
-
-    Args:
-        setting: the public facts.
-        method: the way; by default one that chooses a tree.
+    """Refuse a model, by default of a tree that is chosen, that would not fit into memory; from public sizes alone.
 
     Raises:
         ParameterError: its tables could have more cells than :data:`MOST_CELLS`.

@@ -48,7 +48,6 @@ class SynthesisParameters(Parameters):
     )
 
     def __post_init__(self) -> None:
-        """Check the values and the method's name."""
         super().__post_init__()
         if self.method not in (None, AUTO):
             synthesiser(str(self.method))

@@ -17,10 +17,9 @@ from scipy.special import ndtr, ndtri
 
 from workbench.privacy.entropy import Entropy
 from workbench.synth.base import Coarser
-from workbench.synth.cliques import CliqueMarginals
+from workbench.synth.cliques import CliqueMarginals, Doubles
 from workbench.synth.columns import Codes
 from workbench.synth.row_sampler import uniforms
-from workbench.synth.tree import Doubles
 
 _TRIED: Doubles = np.linspace(-0.99, 0.99, 67)
 """Correlations of which the likeliest is taken."""
@@ -66,12 +65,8 @@ def positions(
 ) -> Mapping[int, Doubles]:
     """Return by ordered column where each row is, from 0 to 1 within its cell of the model, (n,).
 
-    Args:
-        codes: (n, d) cells of the model; a missing value is one behind the ordered ones.
-        cells: the cells of the model.
-        model: the fitted model; a column and those that it follows are in one of its cliques.
-        order: as :func:`order_of`.
-        entropy: operating-system entropy for a release; a seeded stream for studies.
+    In the (n, d) codes a missing value is one behind the ordered ones. A column and those that it follows are in one
+    clique of the model.
     """
     # Two names have an order, too.
     counts = [size if size == 2 else ordered for size, ordered in zip(cells.sizes, cells.ordered, strict=True)]

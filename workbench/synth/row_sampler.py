@@ -17,28 +17,16 @@ The rows end in random order.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.privacy.entropy import Entropy, permutation
 from workbench.signals.cancel import CancelToken
+from workbench.synth.cliques import CliqueMarginals, Doubles
 from workbench.synth.columns import Codes, smallest_type
-from workbench.synth.tree import Doubles
-
-
-class Drawable(Protocol):
-    """A fitted distribution that rows can be drawn from, column after column."""
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Number of cells of each column."""
-
-    def steps(self) -> Iterator[tuple[tuple[int, ...], int, Doubles]]:
-        """Yield (columns before, column, chances of its cells for each combination of theirs), until all are drawn."""
-
 
 MOST_DEALT = 60_000
 """Rows times columns up to which rows are dealt evenly: above, chance associations are small and it takes long."""
@@ -57,23 +45,16 @@ def uniforms(count: int, entropy: Entropy) -> Doubles:
 
 
 def sampled_rows(
-    model: Drawable,
+    model: CliqueMarginals,
     rows: int,
     entropy: Entropy,
     cancel: CancelToken,
     on_column: Callable[[int], None] = lambda done: None,
 ) -> Codes:
-    """Return (rows, d) coarse cells drawn from ``model``.
+    """Return (rows, d) coarse cells drawn from the fitted ``model``; the number of rows is public.
 
-    Args:
-        model: the fitted distribution.
-        rows: a public number.
-        entropy: operating-system entropy for a release; a seeded stream for studies.
-        cancel: checked for each column and, where rows are dealt one by one, each few of them.
-        on_column: is called with the number of finished columns.
-
-    Raises:
-        CancelledError: ``cancel`` was set.
+    The entropy is the operating system's for a release, a seeded stream for studies. ``on_column`` is called with the
+    number of finished columns.
     """
     sizes = model.sizes
     out = np.zeros((rows, len(sizes)), dtype=smallest_type(max(sizes)))
@@ -119,10 +100,8 @@ def _distinct(
 def rounded(chances: Doubles, total: int, entropy: Entropy) -> NDArray[np.int64]:
     """Return whole numbers that sum to ``total``, each one of the two nearest its chance's part of it.
 
-    Args:
-        chances: (k,), not negative, not all 0.
-        total: what is to be divided.
-        entropy: where the offset comes from; over it, the expected numbers are exact.
+    The chances (k,) are not negative and not all 0. Over the offset, which ``entropy`` gives, the expected numbers are
+    exact.
     """
     ends = np.cumsum(chances) * (total / chances.sum())
     ends[-1] = total

@@ -52,11 +52,7 @@ def cut_for(columns: Sequence[CoarseColumn], declared: Sequence[Statement]) -> t
 
 
 def masks(columns: Sequence[CoarseColumn], declared: Sequence[Statement]) -> tuple[Impossible, ...]:
-    """Return which coarse cells cannot occur.
-
-    Args:
-        columns: those of :func:`cut_for`.
-        declared: the statements.
+    """Return which coarse cells of the columns of :func:`cut_for` cannot occur.
 
     Raises:
         ParameterError: a value is not known, or a statement's table would be too large.
@@ -189,17 +185,10 @@ def setting_for(
     impossible: str | None = None,
     method: Synthesiser | None = None,
 ) -> Setting:
-    """Return the setting of a synthesis.
+    """Return the setting of a synthesis of n rows, a public number, at (ε, δ) of one row's whole record.
 
-    Args:
-        facts: public facts about the columns.
-        target: place of the column that others are to predict, or ``None``.
-        rows: n of the original table, public.
-        epsilon: ε of one row's whole record.
-        cuts: of a column of numbers; by default those of the method, or :func:`public_cuts`.
-        delta: δ of one row's whole record; 0 for pure differential privacy.
-        impossible: what cannot occur (:mod:`workbench.synth.setting`).
-        method: the way, which may have cuts of its own.
+    ``target`` is the place of the column that others are to predict. The cuts of a column of numbers are by default
+    those of the method, or :func:`public_cuts`.
 
     Raises:
         ParameterError: there is no column, or a fact is not declared.

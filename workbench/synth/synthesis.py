@@ -1,4 +1,4 @@
-"""A synthesis from rows to rows: ask the paid queries, fit the tree, draw."""
+"""A synthesis from rows to rows: ask the paid queries, fit the model, draw."""
 
 from __future__ import annotations
 
@@ -16,13 +16,11 @@ from workbench.signals import Progress
 from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.synth.base import Answered, Questions, Setting, Synthesiser, Tables, barriers_of, events
-from workbench.synth.clique_fit import fitted_cliques, in_order
 from workbench.synth.cliques import CliqueMarginals, CliqueTree
 from workbench.synth.columns import CoarseColumn, Codes, CountsTables
+from workbench.synth.fit import ROUNDS, fitted
 from workbench.synth.needs import require_bounded
-from workbench.synth.row_sampler import Drawable, sampled_rows
-from workbench.synth.tree import Tree
-from workbench.synth.tree_fit import ROUNDS, fitted
+from workbench.synth.row_sampler import sampled_rows
 from workbench.work.ask import Ask
 from workbench.work.work import cost_of
 
@@ -35,7 +33,6 @@ class SyntheticRows:
     """Synthetic rows and the facts about them; public where noise and entropy were those of a release.
 
     Attributes:
-        columns: the columns, in order.
         codes: (rows, d) coarse cells.
         answered: what was measured, and for which ε.
         releasable: whether noise and sampling were drawn from the operating system.
@@ -86,19 +83,11 @@ def synthesised(
     emit: Emit = ignore,
     cancel: CancelToken = NEVER,
 ) -> SyntheticRows:
-    """Return ``drawn`` synthetic rows; whoever releases them pays for the queries.
+    """Return ``drawn`` synthetic rows, a public number; whoever releases them pays for the queries.
 
-    Args:
-        synthesiser: the way.
-        setting: the public facts.
-        rows: the private rows.
-        drawn: how many rows to draw, a public number.
-        ask: answers the queries, and has the random bits of the row sampler.
-        emit: receives progress.
-        cancel: checked between tables, rounds and columns.
+    ``ask`` answers the queries, and has the random bits of the row sampler.
 
     Raises:
-        CancelledError: ``cancel`` was set.
         ParameterError: the model would be too large.
     """
     require_bounded(setting, synthesiser)
@@ -115,7 +104,7 @@ def synthesised(
     codes = sampled_rows(
         model, drawn, ask.coins, cancel, on_column=lambda k: emit(Progress(k, count, "drawing the columns"))
     )
-    if tables.coarser is not None and isinstance(model, CliqueMarginals):
+    if tables.coarser is not None:
         from workbench.synth.positions import order_of, positions  # SciPy, .15 s: what has no such cells does not wait
 
         places = positions(codes, tables.coarser, model, order_of(count, tables.pairs, setting.target), ask.coins)
@@ -133,33 +122,25 @@ def fitted_model(
     tables: Tables,
     cancel: CancelToken,
     on_round: Callable[[int], None] = lambda done: None,
-    rounds: int | None = None,
-) -> Drawable:
-    """Return the fitted model: a tree, or cliques if the measured pairs form a cycle or some rows are impossible.
-
-    Args:
-        setting: the public facts.
-        tables: what was measured.
-        cancel: checked in every round.
-        on_round: is called with the number of finished rounds.
-        rounds: most rounds of the fit, by default :data:`ROUNDS`.
-    """
-    fit, measured, coarser = tables.fit, tables.measured, tables.coarser
-    if fit is None and coarser is None and not setting.impossible:
-        root = setting.target if setting.target is not None else 0
-        tree = Tree.of(setting.sizes, tables.pairs, root)
-        if rounds is not None:
-            return fitted(tree, measured, setting.rows, cancel, rounds, on_round)
-        return fitted(tree, measured, setting.rows, cancel, on_round=on_round)
-    measured = tuple(in_order(table) for table in measured)
-    cells = setting if coarser is None else coarser
-    sizes, impossible = cells.sizes, cells.impossible
-    groups = [*(columns for columns, _ in impossible), *(t.columns for t in measured if len(t.columns) > 1)]
-    tree_of = CliqueTree.of(sizes, groups) if fit is None else fit.marginals.tree
-    begin = [] if fit is None else fit.potentials
-    rounds = ROUNDS if rounds is None else rounds
-    barriers = barriers_of(impossible)
-    return fitted_cliques(tree_of, measured, setting.rows, begin, barriers, cancel, rounds, on_round).marginals
+    rounds: int = ROUNDS,
+) -> CliqueMarginals:
+    """Return the model that fits what was measured, in at most so many rounds."""
+    fit, cells = tables.fit, setting if tables.coarser is None else tables.coarser
+    if fit is not None:
+        tree, begin = fit.marginals.tree, fit.potentials
+    else:
+        groups = [*(columns for columns, _ in cells.impossible), *(table.columns for table in tables.measured)]
+        tree, begin = CliqueTree.of(cells.sizes, groups, setting.target or 0), []
+    return fitted(
+        tree,
+        tables.measured,
+        setting.rows,
+        cancel,
+        rounds=rounds,
+        on_round=on_round,
+        begin=begin,
+        barriers=barriers_of(cells.impossible),
+    ).marginals
 
 
 def place_of_target(

@@ -42,11 +42,11 @@ from workbench.synth.base import (
     pair_numbers,
     split,
 )
+from workbench.synth.cliques import Doubles
 from workbench.synth.columns import CountsTables
 from workbench.synth.density import density
+from workbench.synth.fit import Measured
 from workbench.synth.mst import Pair, chosen_tree, shares_alone
-from workbench.synth.tree import Doubles
-from workbench.synth.tree_fit import Measured
 
 ALONE, CHOSEN, PAIRED = 0.25, 0.08, 1.0
 """Weights of one column alone, one choice and one table; the same for any number of columns."""
@@ -72,11 +72,7 @@ def _alone(size: int) -> float:
 
 
 def _weights(others: Sequence[int]) -> tuple[float, float]:
-    """Return which parts of the budget a column of many cells alone and one table have.
-
-    Args:
-        others: cells of the columns beside the target.
-    """
+    """Return the parts of the budget of a column of many cells alone and of one table, beside columns of such sizes."""
     links = max(len(others) - 1, 1)
     whole = AIMED + sum(map(_alone, others)) + CHOSEN * max(len(others) - 1, 0) + PAIRED * links
     return ALONE / whole, PAIRED / whole
@@ -89,7 +85,6 @@ def fine_cuts(rows: int, budget: Budget, columns: int) -> int:
 
 
 def _room(setting: Setting) -> float:
-    """Return how many cells noise lets a table have."""
     others = [size for j, size in enumerate(setting.sizes) if j != setting.target]
     return setting.rows * setting.budget.share(_weights(others)[1]).strength / _FILLING
 

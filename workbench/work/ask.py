@@ -69,12 +69,7 @@ class Ask:
     """
 
     def __init__(self, events: Iterable[Declared], noise: CentralNoise, coins: Entropy) -> None:
-        """Open the questions of ``events``.
-
-        Args:
-            events: what was declared.
-            noise: of the answers.
-            coins: random bits that cost nothing, of the same origin.
+        """Open the questions of ``events``; ``coins`` are of the same origin as the noise.
 
         Raises:
             UndeclaredError: two events have one label.
@@ -138,10 +133,7 @@ class Ask:
     def choose(self, label: str, scores: Sequence[int], sensitivity: int) -> int:
         """Return the place of a large score, by the exponential mechanism.
 
-        Args:
-            label: of the event.
-            scores: whole numbers, each moved by one row by at most ``sensitivity``, in either direction.
-            sensitivity: Δ of a score.
+        The scores are whole numbers, each moved by one row by at most ``sensitivity``, in either direction.
         """
         if not self.private:
             return max(range(len(scores)), key=lambda place: (scores[place], -place))
@@ -150,12 +142,8 @@ class Ask:
     def largest(self, label: str, parts: Sequence[Sequence[int]], sensitivity: int) -> list[int]:
         """Return for each part the place of a large score, by report-noisy-max (permute-and-flip).
 
-        With a ρ it is the exponential mechanism at ε = √(8ρ): :func:`.one_way_choice`.
-
-        Args:
-            label: of the event.
-            parts: the scores of disjoint parts of the rows; one row moves those of its part in one direction.
-            sensitivity: by how much at most.
+        With a ρ it is the exponential mechanism at ε = √(8ρ): :func:`.one_way_choice`. The parts are of disjoint rows;
+        one row moves the scores of its part in one direction, by at most ``sensitivity``.
         """
         if not self.private:
             return [max(range(len(scores)), key=lambda place: (scores[place], -place)) for scores in parts]
@@ -170,12 +158,8 @@ class Ask:
         """Return for each part the place of a small loss, by report-noisy-min with discrete Laplace noise.
 
         The noisy losses are thrown away, so that only the places are released (Dwork & Roth 2014, Claim 3.9; losses
-        that one row moves in one direction need no factor 2). With a ρ it is the choice of :meth:`largest`.
-
-        Args:
-            label: of the event.
-            parts: the losses of disjoint parts of the rows; one row moves those of its part in one direction.
-            sensitivity: by how much at most.
+        that one row moves in one direction need no factor 2). With a ρ it is the choice of :meth:`largest`, whose
+        parts and sensitivity are the same.
         """
         flat = [int(v) for losses in parts for v in losses]
         if self.private:
@@ -192,11 +176,8 @@ class Ask:
     def median(self, label: str, cells: Sequence[int], size: int, aggregate: str) -> int:
         """Return a cell drawn as the median of ``cells`` (:func:`workbench.privacy.central.private_median`).
 
-        Args:
-            label: of the event.
-            cells: sorted cells 0 … size − 1, each the answer of one disjoint block of rows.
-            size: number of cells of the grid.
-            aggregate: one of ``AGGREGATES``.
+        They are sorted, of 0 … ``size`` − 1, each the answer of one disjoint block of rows; ``aggregate`` is one of
+        ``AGGREGATES``.
         """
         if not self.private:
             return median(cells)
@@ -207,12 +188,8 @@ class Ask:
     ) -> list[list[int]]:
         """Return the drawn quantiles of each part (:mod:`workbench.privacy.central.quantile_choice`).
 
-        Args:
-            label: of the event.
-            parts: sorted cells of disjoint parts of the rows.
-            low: first cell.
-            high: last cell.
-            shares: each q, sorted, made ``simple``.
+        The parts are sorted cells, from ``low`` to ``high``, of disjoint rows; ``shares`` has each q, sorted, made
+        ``simple``.
         """
         epsilon = self._share(label).part(1, depths(len(shares))).choice_epsilon if self.private else 1.0
         return [drawn_quantiles(values, low, high, shares, epsilon, self._noise) for values in parts]
@@ -222,9 +199,7 @@ class Ask:
     def local(self, label: str, epsilon: float | Decimal) -> Entropy:
         """Return the random bits of a mechanism that randomises each row by itself, for one pass over the rows.
 
-        Args:
-            label: of the event.
-            epsilon: of the mechanism, computed from the table or the chances that it draws by.
+        ``epsilon`` is the mechanism's, computed from the table or the chances that it draws by.
 
         Raises:
             UndeclaredError: the event was not declared, was served before, or is of a smaller ε.
@@ -235,9 +210,7 @@ class Ask:
     def elsewhere(self, epsilons: Mapping[str, float | Decimal], parts: int) -> DrawsElsewhere:
         """Return the leave to draw such mechanisms in other processes, for one published draw of each part of the rows.
 
-        Args:
-            epsilons: of the mechanism of each event, as for :meth:`local`.
-            parts: how many disjoint parts the rows have.
+        ``epsilons`` are those of the mechanism of each event, as for :meth:`local`; the parts are disjoint.
 
         Raises:
             UndeclaredError: as :meth:`local`; or the random bits are not the operating system's, as copies of any other
@@ -259,12 +232,10 @@ class Ask:
     # -- trainings ----------------------------------------------------------------------------------------------------
 
     def steps(self, label: str, taken: int = 0, count_noise: float | None = None) -> Steps:
-        """Return the steps of DP-SGD that an event declares.
+        """Return the steps of DP-SGD that an event declares, ``taken`` of them by earlier parts of the training.
 
-        Args:
-            label: of the event.
-            taken: steps that count as taken by earlier parts of the training.
-            count_noise: standard deviation of the noise on a count of unclipped rows, where each step asks for one.
+        ``count_noise`` is the standard deviation of the noise on a count of unclipped rows, where each step asks for
+        one.
 
         Raises:
             UndeclaredError: the event was not declared, was served before, or has not so many steps; or there is no
@@ -390,7 +361,6 @@ class DrawsElsewhere:
     """
 
     def __init__(self, epsilons: Mapping[str, float | Decimal], coins: OsEntropy, parts: int) -> None:
-        """Take what was served, and the number of parts."""
         self._epsilons, self._coins = dict(epsilons), coins
         self._open: set[int] | None = set(range(parts))
 
@@ -399,11 +369,7 @@ class DrawsElsewhere:
         return {**self.__dict__, "_open": None}
 
     def random_bits(self, label: str, epsilon: float | Decimal) -> Entropy:
-        """Return the random bits of a mechanism, in another process.
-
-        Args:
-            label: of the event.
-            epsilon: of the table that is drawn by there.
+        """Return the random bits of a mechanism with a table of ``epsilon``, in another process.
 
         Raises:
             UndeclaredError: this is no copy; or the event was not served, or with a smaller ε.

@@ -75,12 +75,9 @@ class Study:
     def __init__(
         self, generator: np.random.Generator, coins: Entropy | None = None, charge: Charge | None = None
     ) -> None:
-        """Make it.
+        """Take the generator of the noise, and of the random bits that cost nothing unless ``coins`` are given.
 
-        Args:
-            generator: of the noise.
-            coins: the random bits that cost nothing; by default of the same generator.
-            charge: called with the cost, where somebody counts what a release would cost.
+        ``charge`` is called with the cost, where somebody counts what a release would cost.
         """
         self._noise, self._charge = StudyNoise(generator), charge
         self._coins = self._noise if coins is None else coins
@@ -100,7 +97,6 @@ class RowStudy:
     name, releasable = "study", False
 
     def __init__(self, coins: Entropy) -> None:
-        """Take the bits."""
         self._coins = coins
 
     def ask(self, cost: Cost | None) -> Ask:

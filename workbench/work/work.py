@@ -46,7 +46,6 @@ class Made:
     columns: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse facts that no certificate can hold."""
         if not isinstance(self.method, Mapping):
             raise TypeError(f"the facts of a release are a mapping, not a {type(self.method).__name__}")
 
@@ -179,12 +178,7 @@ class ReadByColumns(ABC):
         self.whole = True
 
     def read(self, rows: Table, cancel: CancelToken, parts: PartsOnWorkers | None = None) -> None:
-        """Read all rows: two parts at a time, or as the workers of a cluster read them.
-
-        Args:
-            rows: as the plan reads them.
-            cancel: checked between parts.
-            parts: the same rows on workers; ``None`` for this computer.
+        """Read all rows, as the plan reads them: two parts at a time, or as the workers of a cluster read them.
 
         Raises:
             InputError: a value cannot be used.

@@ -240,6 +240,31 @@ def different_names(cells: Sequence[str]) -> list[str]:
     return out
 
 
+def names_of(header: Sequence[str]) -> tuple[list[str], tuple[str, ...], list[str]]:
+    """Return the names of columns, those of them whose name the header had used before, and what is to be said of both.
+
+    A nameless column is called by its position, counted from 1.
+    """
+    taken, out, said = set(header), list[str](), list[str]()
+    for position, cell in enumerate(header, start=1):
+        name = cell
+        if not cell.strip():
+            name = f"column{position}"
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            said.append(f"the header names no column {position}; it is called {name}")
+        out.append(name)
+    named = different_names(out)
+    renamed = tuple(new for new, old in zip(named, out, strict=True) if new != old)
+    if renamed:
+        said.append(
+            f"the header has the same name more than once; the repeated columns are called "
+            f"{', '.join(renamed)}; use --header no if the first row is data"
+        )
+    return named, renamed, said
+
+
 def is_typed(cell: str) -> bool:
     """Return whether a cell is written like a number, a date or a time."""
     return bool(NUMBER.match(cell) or DATE.match(cell) or _TIME.match(cell))

@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from workbench.data.csv.ambiguities import Sample, doubts_about
-from workbench.data.csv.dialect_guess import DELIMITERS, different_names, is_typed, mostly_typed, sniff, ways
+from workbench.data.csv.dialect_guess import DELIMITERS, is_typed, mostly_typed, names_of, sniff, ways
 from workbench.data.csv.encoding import (
     AnyBytes,
     EncodingGuess,
@@ -201,25 +201,9 @@ class DelimitedFile:
         return [name for name in names if getattr(self._options, name) is not None]
 
     def _header(self, first: Record) -> list[str]:
-        """Return the names of the columns; a nameless one is called by its position, counted from 1."""
-        taken = set(first.cells)
-        out: list[str] = []
-        for position, cell in enumerate(first.cells, start=1):
-            name = cell
-            if not cell.strip():
-                name = f"column{position}"
-                while name in taken:
-                    name += "_"
-                taken.add(name)
-                self._notices.append(f"the header names no column {position}; it is called {name}")
-            out.append(name)
-        named = different_names(out)
-        self._renamed = tuple(new for new, old in zip(named, out, strict=True) if new != old)
-        if self._renamed:
-            self._notices.append(
-                f"the header has the same name more than once; the repeated columns are called "
-                f"{', '.join(self._renamed)}; use --header no if the first row is data"
-            )
+        """Return the names of the columns."""
+        named, self._renamed, said = names_of(first.cells)
+        self._notices += said
         return named
 
     def _read_fast(self, dialect: Dialect, columns: list[str]) -> Table | None:

@@ -6,6 +6,7 @@ import datetime
 import decimal
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -164,6 +165,27 @@ class TextOfValues:
     def types(self) -> list[pl.DataType]:
         """Return the type of each column: that of all its values, else text."""
         return [_type_of(found) for found in self._found]
+
+
+def fetched(
+    names: Sequence[str], cursor: Any, most: int | None, errors_stated: Callable[[], AbstractContextManager[None]]
+) -> Cells:
+    """Return the rows, ``most`` of them at the most, that a Python driver hands over; its errors as sentences."""
+
+    def parts() -> Iterator[pl.DataFrame]:
+        made, left = TextOfValues(names), most
+        step = max(1, CELLS_AT_ONCE // max(1, len(names)))
+        while left is None or left > 0:
+            with errors_stated():
+                rows = cursor.fetchmany(step if left is None else min(step, left))
+            if not rows:
+                break
+            left = None if left is None else left - len(rows)
+            yield made.frame(rows)
+        cells.types.extend(made.types())
+
+    cells = Cells(names, parts())
+    return cells
 
 
 def _text(value: Any, column: str) -> str:

@@ -9,16 +9,7 @@ from typing import Any
 import polars as pl
 
 from workbench.data.databases.address import PASSWORD_NEEDED, SQLITE, Address
-from workbench.data.databases.base import (
-    CELLS_AT_ONCE,
-    LOST,
-    Asked,
-    Cells,
-    Listed,
-    TextOfValues,
-    has_rows,
-    missing_table,
-)
+from workbench.data.databases.base import LOST, Asked, Cells, Listed, fetched, has_rows, missing_table
 from workbench.data.databases.sqlite import KEYS
 from workbench.data.opened import RefusedError
 
@@ -125,21 +116,7 @@ class OtherDatabase:
             if not result.returns_rows:
                 raise RefusedError("the query returns no table", "", "give one SELECT", "query")
             names = [str(name) for name in result.keys()]  # noqa: SIM118 - no mapping
-        cells = Cells(names, iter(()))
-        cells.parts = self._parts(result, cells, asked.most)
-        return cells
-
-    def _parts(self, result: Any, cells: Cells, most: int | None) -> Iterator[pl.DataFrame]:
-        made, left = TextOfValues(cells.names), most
-        step = max(1, CELLS_AT_ONCE // max(1, len(cells.names)))
-        while left is None or left > 0:
-            with self._errors_stated():
-                rows = result.fetchmany(step if left is None else min(step, left))
-            if not rows:
-                break
-            left = None if left is None else left - len(rows)
-            yield made.frame(rows)
-        cells.types.extend(made.types())
+        return fetched(names, result, asked.most, self._errors_stated)
 
     def existing_columns(self, table: str) -> list[str] | None:
         """Return the columns of an empty table; ``None`` where there is none of this name."""

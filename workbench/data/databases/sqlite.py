@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sqlite3
 import time
@@ -11,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from workbench.data.databases.address import Address
-from workbench.data.databases.base import CELLS_AT_ONCE, Asked, Cells, Listed, TextOfValues, has_rows, missing_table
+from workbench.data.databases.base import Asked, Cells, Listed, fetched, has_rows, missing_table
 from workbench.data.opened import RefusedError
 
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
@@ -45,7 +46,7 @@ class SQLite:
             raise RefusedError(
                 "the folder of the database does not exist", "", "make it, or name another", "output-place"
             )
-        try:
+        with _errors_stated():
             mode = "rwc" if write else "ro"
             fetched = not write and not file.resolve().exists()  # by its descriptor: it has no name
             place = ":memory:" if fetched else f"{file.as_uri()}?mode={mode}"
@@ -69,8 +70,6 @@ class SQLite:
                 )
             ]
             self._keys = dict(self._connection.execute(KEYS, [address.table]))
-        except sqlite3.Error as error:
-            raise _refusal(error) from None
         if not write:  # the schema is read; from here on only SELECTs run, whatever a view or a query says
             self._connection.set_authorizer(
                 lambda action, *_: sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY
@@ -104,37 +103,17 @@ class SQLite:
         # By its table's name: SQLite takes a quoted name that is no column for a text.
         columns = ", ".join(f"asked.{_quoted(name)}" for name in address.columns) or "*"
         table = f"SELECT {columns} FROM {_quoted(address.table)} AS asked {asked.words(_quoted)}"
-        try:
+        with _errors_stated():
             cursor = self._connection.execute(address.query or table)
-        except (sqlite3.Error, sqlite3.Warning) as error:
-            raise _refusal(error) from None
         if cursor.description is None:
             raise RefusedError("the query returns no table", "", "give one SELECT", "query")
-        cells = Cells([str(column[0]) for column in cursor.description], iter(()))
-        cells.parts = self._parts(cursor, cells, asked.most)
-        return cells
-
-    def _parts(self, cursor: sqlite3.Cursor, cells: Cells, most: int | None) -> Iterator[pl.DataFrame]:
-        made, left = TextOfValues(cells.names), most
-        step = max(1, CELLS_AT_ONCE // max(1, len(cells.names)))
-        while True:
-            try:
-                rows = cursor.fetchmany(step if left is None else min(step, left))
-            except sqlite3.Error as error:
-                raise _refusal(error) from None
-            if not rows:
-                break
-            left = None if left is None else left - len(rows)
-            yield made.frame(rows)
-            if left == 0:
-                break
-        cells.types.extend(made.types())
+        return fetched([str(column[0]) for column in cursor.description], cursor, asked.most, _errors_stated)
 
     def existing_columns(self, table: str) -> list[str] | None:
         """Return the columns of an empty table; ``None`` where there is none of this name."""
         kinds = {each.name.lower(): each for each in self._all}
         found = kinds.get(table.lower())  # SQLite compares names without case
-        try:
+        with _errors_stated():
             if found is None:
                 self._connection.execute(f"CREATE TABLE {_quoted(table)} (x)")
                 self._connection.execute("ROLLBACK")
@@ -142,14 +121,12 @@ class SQLite:
             if found.view or self._connection.execute(f"SELECT 1 FROM {_quoted(found.name)} LIMIT 1").fetchone():
                 raise has_rows()
             return [str(row[1]) for row in self._connection.execute(f"PRAGMA table_info({_quoted(found.name)})")]
-        except sqlite3.Error as error:
-            raise _refusal(error) from None
 
     def write(self, table: str, names: Sequence[str], parts: Iterator[pl.DataFrame], *, into: list[str] | None) -> None:
         """Write typed rows in one transaction."""
         marks = ", ".join("?" for _ in names)
         listed = ", ".join(map(_quoted, names))
-        try:
+        with _errors_stated():
             for number, part in enumerate(parts):
                 if number == 0 and into is None:
                     columns = ", ".join(
@@ -159,8 +136,6 @@ class SQLite:
                 rows = part.with_columns(pl.col(pl.Boolean, pl.Date).cast(pl.String)).iter_rows()
                 self._connection.executemany(f"INSERT INTO {_quoted(table)} ({listed}) VALUES ({marks})", rows)
             self._connection.execute("COMMIT")
-        except sqlite3.Error as error:
-            raise _refusal(error) from None
 
     def close(self) -> None:
         """Close the file."""
@@ -174,6 +149,14 @@ def _quoted(name: str) -> str:
     if "\0" in name:
         raise RefusedError("the name of a table or column has a null character", "", "name it otherwise")
     return '"' + name.replace('"', '""') + '"'
+
+
+@contextlib.contextmanager
+def _errors_stated() -> Iterator[None]:
+    try:
+        yield
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        raise _refusal(error) from None
 
 
 def _refusal(error: Any) -> RefusedError:

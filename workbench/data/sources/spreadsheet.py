@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.data.csv.dialect_guess import different_names
+from workbench.data.csv.dialect_guess import names_of
 from workbench.data.isolated import read_isolated
 from workbench.data.opened import Opened, RefusedError
 from workbench.data.sources.source import Source, SourceFile
@@ -144,22 +144,9 @@ def _with_header(frame: pl.DataFrame, options: dict[str, Any], facts: dict[str, 
                 "use --names with one name for each",
             )
         names, header = list(stated), False
-    named, taken = [], set(names)
-    for position, name in enumerate(names, start=1):
-        if not (name or "").strip():
-            name = f"column{position}"
-            while name in taken:
-                name += "_"
-            if header:
-                facts["notices"].append(f"the header names no column {position}; it is called {name}")
-        named.append(str(name).removeprefix("\ufeff"))
-    columns = different_names(named)
-    facts["renamed"] = [new for new, old in zip(columns, named, strict=True) if new != old]
-    if facts["renamed"]:
-        facts["notices"].append(
-            f"the header has the same name more than once; the repeated columns are called "
-            f"{', '.join(facts['renamed'])}; use --header no if the first row is data"
-        )
+    columns, renamed, said = names_of([(name or "").removeprefix("\ufeff") for name in names])
+    facts["renamed"] = list(renamed)
+    facts["notices"] += said if header else []
     frame.columns = columns
     if frame.width > 1:
         blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()

@@ -41,7 +41,6 @@ class Network:
             small, so that clipping bends them less (Papernot et al. 2021).
         short: the title where there is little room.
         task: what it predicts: the name of a :class:`workbench.learners.tasks.Task`.
-        relation: the neighbours that its cost is stated for.
         options: fields of the plan that only networks which name them read.
         on_images: values of the plan to begin with on a set of images; they did well on MNIST, which is public.
     """
@@ -52,7 +51,6 @@ class Network:
     hidden: tuple[int, ...] = ()
     short: str = ""
     task: str = CLASSIFICATION
-    relation: str = "zero-out"
     options: tuple[str, ...] = ()
     on_images: tuple[tuple[str, Any], ...] = ()
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLayout, QPushButton, QVBoxLayout, QWidget
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session, State
 from workbench.gui.style.language import again, tr, tr_later
 from workbench.gui.style.stylesheet import MARGIN
-from workbench.gui.widgets.basic import Elided, button, lines, row, scrolled
+from workbench.gui.widgets.basic import Elided, Row, Stack, button, lines, row, scrolled
 from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.params import WorkbenchError
 from workbench.render.fonts import scaled
@@ -119,11 +119,9 @@ class Page:
 
     @property
     def tab(self) -> str:
-        """The name of the page whose tab it is shown under."""
         return self.under or self.name
 
     def widget(self, session: Session, jobs: JobCenter) -> PageFrame:
-        """Make the page's widget."""
         module, _, name = self.make.partition(":")
         made = getattr(importlib.import_module(module), name)(session, jobs)
         if not isinstance(made, PageFrame):
@@ -131,7 +129,7 @@ class Page:
         return made
 
 
-class _Body(QVBoxLayout):
+class _Body(Stack):
     """The layout of a page's content, which is scrolled only where it has less than its least height."""
 
     _asked = False
@@ -182,15 +180,8 @@ def _keeps_keys(refresh: Callable[[PageFrame], None]) -> Callable[[PageFrame], N
 class PageFrame(QWidget):
     """A page: the tabs of its room, buttons on the right of them, a body, and a foot with a note and primary button.
 
-    A subclass adds widgets to :attr:`body`, buttons to :attr:`header`, and calls :meth:`set_primary` once.
-
-    Attributes:
-        session: what the page looks at.
-        jobs: where its work runs.
-        header: the layout to the right of the tabs.
-        body: the layout of the page's content.
-        foot: the layout of the foot, the note first.
-        primary: the one highlighted button (Ctrl+Return presses it), ``None`` where there is none.
+    A subclass adds widgets to :attr:`body`, buttons to :attr:`header`, and calls :meth:`set_primary` once: the one
+    highlighted button, which Ctrl+Return presses.
     """
 
     def __init__(self, session: Session, jobs: JobCenter, page: Page) -> None:
@@ -204,17 +195,17 @@ class PageFrame(QWidget):
         self._put_off: list[Callable[[], object]] = []
         self.setObjectName(f"page_{page.name}")
         self.setAccessibleName(tr(page.title))
-        self.header: QHBoxLayout = lines()
+        self.header: Row = lines()
         self._beside = _Beside(self._place_header)
         self._beside.setLayout(self.header)
         self._tabs: QWidget = QWidget()
         self._head = row(None)
-        self.body: QVBoxLayout = _Body()
+        self.body: Stack = _Body()
         self.body.setSpacing(GAP)
         self.body.setContentsMargins(0, 0, 0, 0)
         self._note = Elided("", "muted", least=120)
         self._note.setObjectName(f"note_{page.name}")
-        self.foot: QHBoxLayout = lines((self._note, 1))
+        self.foot: Row = lines((self._note, 1))
         self._layers = whole = QVBoxLayout(self)
         whole.setContentsMargins(MARGIN, 16, MARGIN, 12)
         whole.setSpacing(GAP)
@@ -262,10 +253,13 @@ class PageFrame(QWidget):
         return super().event(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Arrange head and foot for the width that there is now."""
         super().resizeEvent(event)
         self._place_header()
         self._place_note()
+        self.resized()
+
+    def resized(self) -> None:
+        """Arrange the page for the size that it has now."""
 
     def set_primary(self, text: str, name: str, pressed: Callable[[], object], tip: str = "") -> QPushButton:
         """Make the page's one highlighted button, at the right end of the foot."""
@@ -337,7 +331,6 @@ class PageFrame(QWidget):
 
     @property
     def running(self) -> bool:
-        """Whether a job of this page goes on."""
         return self._handle is not None
 
     @property
@@ -351,7 +344,6 @@ class PageFrame(QWidget):
         return self._handle
 
     def show_cancel(self) -> None:
-        """Show Cancel while the job runs."""
         self._cancel.setVisible(self.running)
         self._cancel.setEnabled(not self.stopping)
         self._cancel.setText(tr("Cancelling…") if self.stopping else tr("Cancel"))
@@ -407,6 +399,10 @@ class PageFrame(QWidget):
         put_off, self._put_off = self._put_off, []
         for refresh in put_off:
             refresh()
+        self.shown()
+
+    def shown(self) -> None:
+        """Do what is to be done whenever the page comes into sight."""
 
     @contextlib.contextmanager
     def laid_out_once(self) -> Iterator[None]:

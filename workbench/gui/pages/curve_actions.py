@@ -106,8 +106,6 @@ class PointFacts:
     """A point of a curve, and what can be done about it.
 
     Attributes:
-        name: of its line.
-        epsilon: where it is.
         figure: what was measured there, in words.
         warning: why it should not be taken, in a sentence; empty where nothing speaks against it.
         model: the name of the private model that can be trained at its ε; empty where there is none.
@@ -140,11 +138,13 @@ class PointPanel(Card):
         close = button("×", f"{name}_point_close", "link", tip=tr("Close (Esc)"), accessible=tr("Close"))
         close.clicked.connect(self.close_it)
         tip = tr("Split this ε over the columns as the plan does; Ctrl+Z undoes it")
-        self._take = button(tr("Use this ε for the table's plan"), f"{name}_point_take", tip=tip, press=self._take_it)
+        words, take = tr("Use this ε for the table's plan"), lambda: take_epsilon(session, self._facts.epsilon)
+        self._take = button(words, f"{name}_point_take", tip=tip, press=lambda: self._leave(take))
         tip = tr("Open Train with the private model at this ε; nothing is started, and the plan stays as it is")
-        self._train = button(tr("Train this model at this ε →"), f"{name}_point_train", tip=tip, press=self._train_it)
-        self._run = button(to_run, f"{name}_point_run", tip=tr("Its line in the table of all runs"))
-        self._run.clicked.connect(self._show_run)
+        words, train = tr("Train this model at this ε →"), lambda: train_at(session, self._facts)
+        self._train = button(words, f"{name}_point_train", tip=tip, press=lambda: self._leave(train))
+        tip = tr("Its line in the table of all runs")
+        self._run = button(to_run, f"{name}_point_run", tip=tip, press=lambda: self._leave(self._facts.to_run))
         self.body.addLayout(row(self._name, None, close))
         for part in (self._figure, self._warning, self._offered, self._take, self._train, self._run):
             self.body.addWidget(part)
@@ -191,19 +191,10 @@ class PointPanel(Card):
             return
         super().keyPressEvent(event)
 
-    def _take_it(self) -> None:
+    def _leave(self, act: Callable[[], object] | None) -> None:
         self.close_it()
-        take_epsilon(self._session, self._facts.epsilon)
-
-    def _train_it(self) -> None:
-        self.close_it()
-        train_at(self._session, self._facts.model, self._facts.epsilon)
-        self._session.go("train")
-
-    def _show_run(self) -> None:
-        self.close_it()
-        assert self._facts.to_run is not None
-        self._facts.to_run()
+        assert act is not None
+        act()
 
 
 def take_epsilon(session: Session, epsilon: float) -> None:
@@ -227,12 +218,12 @@ def take_epsilon(session: Session, epsilon: float) -> None:
     session.notify("info", " ".join(parts))
 
 
-def train_at(session: Session, model: str, epsilon: float) -> None:
-    """Suggest the private ``model`` at ``epsilon`` on the Train page; nothing is started."""
-    session.to_train.make((model, Decimal(repr(epsilon))))
-    session.notify(
-        "info", tr("Train offers the private model at ε = {epsilon}; the plan is unchanged.", epsilon=at_most(epsilon))
-    )
+def train_at(session: Session, facts: PointFacts) -> None:
+    """Suggest the private model of a point at its ε on the Train page, and show that; nothing is started."""
+    session.to_train.make((facts.model, Decimal(repr(facts.epsilon))))
+    said = tr("Train offers the private model at ε = {epsilon}; the plan is unchanged.", epsilon=at_most(facts.epsilon))
+    session.notify("info", said)
+    session.go("train")
 
 
 def copy_curve(session: Session, plot: CurvePlot, *, chart: bool = False) -> None:

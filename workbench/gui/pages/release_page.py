@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QWidget
@@ -29,7 +29,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import again, tr, tr_later
-from workbench.gui.widgets.basic import button, into_sight, label, look, panel, row, stack
+from workbench.gui.widgets.basic import button, enable_if, into_sight, label, look, panel, row, say, stack
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save, choose
 from workbench.gui.widgets.formatting import at_most
 from workbench.gui.widgets.output_name import beside, path_in, remember_folder, suggest
@@ -37,10 +37,8 @@ from workbench.gui.widgets.path_field import PathField
 from workbench.gui.widgets.release_card import ReleasedCard
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import BudgetRefusedError, WorkbenchError
-
-if TYPE_CHECKING:
-    from workbench.release.ledger.records import Cap
-    from workbench.sanitize.plan import Plan
+from workbench.release.ledger.records import Cap
+from workbench.sanitize.plan import Plan
 
 TABLES = tr_later(
     "CSV (*.csv *.csv.gz);;Tab-separated (*.tsv);;Excel (*.xlsx);;Parquet (*.parquet);;Feather (*.feather);;"
@@ -77,7 +75,6 @@ class ReleaseWords:
     names: Mapping[str, str] = field(default_factory=dict)
 
     def part(self, key: str) -> str:
-        """Return the object name of a part of the page."""
         return self.names.get(key, f"{self.name}_{key}")
 
 
@@ -93,14 +90,13 @@ class ReleasePage(PageFrame):
         self._releasing: JobHandle | None = None
         self._asking = False
         self._failure: WorkbenchError | None = None
-        self._refusal = label("", "danger", wrap=True, name=what.part("refusal"))
-        self._refusal.hide()
+        self._refusal = label("", "danger", wrap=True, name=what.part("refusal"), hidden=True)
         tip = tr("{file}. Its certificate is written beside it", file=tr(what.file))
         self._target = PathField(what.part("output"), tr("File to release into"), tip)
         self._choose = self._target.chooser(
             lambda: ask_where_to_save(self, tr("Release into"), self._target.text(), tr(self._what.kinds)),
-            what.part("choose"),
             tr("Choose the file to release into"),
+            name=what.part("choose"),
             text=tr("Choose…"),
         )
         self.add_cancel(button(tr("Cancel"), what.part("cancel"), tip=tr("Stop; nothing is written")))
@@ -150,8 +146,7 @@ class ReleasePage(PageFrame):
 
     def show_cancel(self) -> None:
         """Show Cancel while something runs, and lock the name of the file meanwhile."""
-        for part in (self._target, self._choose):
-            part.setEnabled(not self.running)
+        enable_if(not self.running, self._target, self._choose)
         super().show_cancel()
 
     # -- the release ----------------------------------------------------------------------------------------------
@@ -211,8 +206,7 @@ class ReleasePage(PageFrame):
         if not isinstance(error, BudgetRefusedError):
             self.session.report(error)
             return
-        self._refusal.setText(tr("✕ Refused, nothing was charged or written. {error}", error=sentence(error)))
-        self._refusal.show()
+        say(self._refusal, tr("✕ Refused, nothing was charged or written. {error}", error=sentence(error)))
         self.session.notify("info", tr("Refused: nothing was charged or written."))
 
     def certain_refusal(self) -> WorkbenchError | None:
@@ -262,13 +256,7 @@ Read = Callable[[OpenTable, Path, "Plan | None", Emit, CancelToken], Any]
 
 
 class ReleasedPart(QWidget):
-    """The newest release of a kind from the open table: its files, Verify and documents, and a look into it.
-
-    The page places the view below it.
-
-    Attributes:
-        step: the release; ``None`` where there is none.
-    """
+    """The newest release of a kind from the open table, and a look into it in a view that the page places below."""
 
     def __init__(
         self,
@@ -279,41 +267,30 @@ class ReleasedPart(QWidget):
         failed: str,
         *,
         kind: str = "",
-        card: bool = True,
     ) -> None:
-        """Make it, hidden until there is such a release.
+        """Make it, hidden until there is such a release, of the page's own kind unless another is named.
 
-        Args:
-            page: of which page.
-            view: shows what is in the file; its ``show_released`` takes what ``read`` returns, or ``None``.
-            read: reads the file in a worker.
-            words: what is written on the button that reads it, and its tip.
-            failed: what is said where it cannot be read.
-            kind: of the release; by default the page's own.
-            card: whether it shows the files and their checks, too.
+        ``read`` reads the file in a worker for the ``view``, when a button with these ``words`` is pressed.
         """
         super().__init__()
         look(self, "clear")
         self._page = page
         self._session, self._jobs, self._name = page.session, page.jobs, kind or page._what.name
-        self._with_card = card
+        self._with_card = not kind
         self._read_file, self._failed = read, failed
         self.step: ReleasedStep | None = None
         self._card: ReleasedCard | None = None
         pressed = button(tr(words[0]), f"{self._name}_look", tip=tr(words[1]), press=self._read)
-        self._problem = label("", "problem", wrap=True, name=f"{self._name}_look_problem")
-        self._problem.hide()
+        self._problem = label("", "problem", wrap=True, name=f"{self._name}_look_problem", hidden=True)
         self._view = view
         self._whole = stack(spacing=12)
         self.setLayout(self._whole)
         self._line = panel(row(pressed, None))
-        for part in (self._line, self._problem):
-            self._whole.addWidget(part)
+        self._whole.add(self._line, self._problem)
         self.hide()
         view.hide()
 
     def show_newest(self) -> None:
-        """Show the newest release, of this session or of an earlier one."""
         step = self._session.newest_release(self._name)
         if step == self.step:
             return
@@ -365,8 +342,7 @@ class ReleasedPart(QWidget):
             if step is self.step:
                 known = known_error(error)
                 stated = tr("A fault of the program; see the log.") if known is None else sentence(known)
-                self._problem.setText(f"{again(self._failed)} {stated}")
-                self._problem.show()
+                say(self._problem, f"{again(self._failed)} {stated}")
 
         def work(emit: Emit, cancel: CancelToken) -> Any:
             return read(opened, path, plan, emit, cancel)

@@ -29,7 +29,6 @@ from workbench.signals.events import Cancelled, Notice
 
 if TYPE_CHECKING:
     from workbench.data.on_workers import Workers
-    from workbench.params import Parameters
     from workbench.privacy.accounting.event import Cost
     from workbench.release.ledger.records import Cap
     from workbench.release.path import Prepared, Released
@@ -69,15 +68,9 @@ NOISY_ROWS = Asked()
 
 @dataclass(frozen=True)
 class Chosen:
-    """A request as the engine takes it, with what it may spend.
+    """A request as the engine takes it (``None`` for noisy rows), with the ε and δ of one row that it may spend."""
 
-    Attributes:
-        request: what is asked for; ``None`` for noisy rows, of which the plan says everything.
-        epsilon: of one row, for all of it.
-        delta: of one row; 0 for none.
-    """
-
-    request: Parameters | None
+    request: Any
     epsilon: Decimal
     delta: Decimal = Decimal(0)
 
@@ -87,9 +80,7 @@ class Foreseen:
     """What is known of a release before a row is read.
 
     Attributes:
-        chosen: what would be released.
-        epsilon: charged, for all rows of a person.
-        delta: charged.
+        epsilon: charged, as δ is, for all rows of a person.
         facts: what else its kind foresees.
         outside: sentences on what the ε does not cover.
         local: whether each row is randomised by itself, so that one that is replaced costs no more.
@@ -108,14 +99,8 @@ class BeforeRelease:
     """What is known before a release, and of which table, plan and file it is known.
 
     Attributes:
-        opened: the table it would be made from.
-        plan: the plan it would be made by.
-        asked: what would be released.
-        prepared: the release itself, checked.
-        verdict: what the ledger says of it.
         lacks: sentences on what it does not answer well of what will be asked.
         outside: sentences on what the ε does not cover.
-        replaces: whether there is a file at that path already.
         source_changed: what became of the files that were opened, if they are no longer as they were read; else empty.
     """
 
@@ -131,16 +116,13 @@ class BeforeRelease:
 
     @property
     def target(self) -> Path:
-        """The file it would be released into."""
         return self.prepared.to.path
 
     @property
     def cost(self) -> Cost:
-        """What it is charged."""
         return self.prepared.cost
 
     def is_current(self, session: Session) -> bool:
-        """Return whether table and plan are still those that were looked at."""
         return session.opened is self.opened and session.plan == self.plan
 
 
@@ -380,16 +362,12 @@ def question(outlook: BeforeRelease, account: AccountView) -> str:
     cost = f"ε = {at_most(epsilon)}{exactly(epsilon)}"
     if delta:
         cost = tr("{epsilon} and δ = {delta}", epsilon=cost, delta=tr_number(float(delta), ".3g"))
-    charged = (
-        tr(
-            "This charges {cost} and writes {title} to {name}; nothing is uploaded.",
-            cost=cost,
-            title=asked.title,
-            name=path.name,
+    what = {"cost": cost, "name": path.name}
+    charged = tr("This charges {cost} and writes {name}; nothing is uploaded.", **what)
+    if asked.title:
+        charged = tr(
+            "This charges {cost} and writes {title} to {name}; nothing is uploaded.", title=asked.title, **what
         )
-        if asked.title
-        else tr("This charges {cost} and writes {name}; nothing is uploaded.", cost=cost, name=path.name)
-    )
     worth = f"\n\n{asked.worth}" if asked.worth else ""
     left, questions = account.remaining, outlook.plan.questions
     model_of = questions.target or "" if MODEL in questions.asks else ""
@@ -419,21 +397,20 @@ def again_question(outlook: BeforeRelease, earlier: EarlierRelease) -> str:
 
 def waiting_question(outlook: BeforeRelease) -> str:
     """Return the question where a release that is paid for waits to be published, or to go on."""
+    what = {"release_id": outlook.verdict.waiting, "name": outlook.target.name}
     if outlook.verdict.begun:
-        begun = tr(
+        said = tr(
             "This release was interrupted (release {release_id}) and is paid for. To go on and save it as {name} costs "
             "nothing more.",
-            release_id=outlook.verdict.waiting,
-            name=outlook.target.name,
+            **what,
         )
-        return f"{begun}{_about_the_file(outlook)}"
-    finished = tr(
-        "This release was finished (release {release_id}), is paid for, and is not yet saved as {name}. Publishing it "
-        "costs nothing more.",
-        release_id=outlook.verdict.waiting,
-        name=outlook.target.name,
-    )
-    return f"{finished}{_about_the_file(outlook)}"
+    else:
+        said = tr(
+            "This release was finished (release {release_id}), is paid for, and is not yet saved as {name}. Publishing "
+            "it costs nothing more.",
+            **what,
+        )
+    return f"{said}{_about_the_file(outlook)}"
 
 
 def _warnings(outlook: BeforeRelease) -> str:

@@ -86,8 +86,7 @@ class RunPage(PageFrame):
     def __init__(self, session: Session, jobs: JobCenter, page: Page) -> None:
         super().__init__(session, jobs, page)
         self._verb = ""
-        self._run_button = QPushButton()
-        self._onward: QPushButton | None = None
+        self._run_button, self._onward = QPushButton(), QPushButton()
         self._ways: list[QPushButton] = []
 
     def set_run(self, verb: str, name: str, tip: str, cancel: QPushButton) -> None:
@@ -104,7 +103,7 @@ class RunPage(PageFrame):
     def add_way(self, text: str, name: str, page: str, tip: str) -> None:
         """Add a plain button that leads to another ``page`` once the job is done, before the highlighted one."""
         way = self._leading_to(page, text, name, tip)
-        self.foot.insertWidget(-1 if self._onward is None else self.foot.indexOf(self._onward), way)
+        self.foot.insertWidget(self.foot.indexOf(self._onward), way)
         self._ways.append(way)
 
     def _leading_to(self, page: str, text: str, name: str, tip: str, kind: str = "") -> QPushButton:
@@ -135,7 +134,6 @@ class RunPage(PageFrame):
             way: whether the first other way leads on better than the usual one, and is highlighted in its place.
         """
         done = done and not missing and not self.running
-        assert self._onward is not None
         best = self._ways[0] if way else self._onward
         if not self.running:
             self._cancel.hide()  # first: beside all others it would widen a small window

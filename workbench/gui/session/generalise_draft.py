@@ -16,8 +16,7 @@ from workbench.params.codec import require_table
 from workbench.risk.generalise.generalised import METHODS, Method
 from workbench.risk.generalise.losses import LOSSES
 from workbench.risk.generalise.models import MODELS, Closeness, DistinctDiversity, KAnonymity, PrivacyModel
-from workbench.risk.hierarchies import builder
-from workbench.risk.hierarchies.builders import Way
+from workbench.risk.hierarchies import Builder, builder
 
 NOT_ASKED = tr_later("none")
 
@@ -103,7 +102,7 @@ class GeneraliseDraft:
 
     settings: Wanted = field(default_factory=Wanted)
     more: Parameters = field(default_factory=MORE)
-    hierarchies: Mapping[str, Way | Path] = field(default_factory=dict)
+    hierarchies: Mapping[str, Builder | Path] = field(default_factory=dict)
 
     def to_raw(self, place: Callable[[str], str]) -> dict[str, Any]:
         """Return it as TOML holds it, with the paths that ``place`` makes of those of files; no k is none asked for."""
@@ -111,7 +110,7 @@ class GeneraliseDraft:
         lines = [
             {"column": name, "file": place(str(way))}
             if isinstance(way, Path)
-            else {"column": name, "builder": way[0].name} | way[1].to_plain()
+            else {"column": name, "builder": way.name} | way.to_plain()
             for name, way in self.hierarchies.items()
         ]
         more = self.more.to_plain()
@@ -136,7 +135,7 @@ class GeneraliseDraft:
             others[POPULATION] = place(file)
         if not isinstance(lines, list):
             raise ParameterError(tr("hierarchy is not a list"), where, tr("write each hierarchy as [[hierarchy]]"))
-        hierarchies: dict[str, Way | Path] = {}
+        hierarchies: dict[str, Builder | Path] = {}
         for line in lines:
             given = dict(require_table(line, "a hierarchy", where))
             name, file, way = (given.pop(key, None) for key in ("column", "file", "builder"))
@@ -149,6 +148,5 @@ class GeneraliseDraft:
             if isinstance(file, str):
                 hierarchies[name] = Path(place(file))
             else:
-                made_by = builder(str(way))
-                hierarchies[name] = made_by, made_by.parameters.from_plain(given, where)
+                hierarchies[name] = builder(str(way)).from_plain(given, where)
         return cls(Wanted.from_plain(own, where), MORE.from_plain(others, where), hierarchies)

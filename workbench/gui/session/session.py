@@ -546,6 +546,13 @@ class Session(QObject):
                 "error", tr("A bug in the program ({name}); its trace is in the log.", name=type(error).__name__)
             )
 
+    def told(self, error: BaseException) -> str:
+        """Return an error as a sentence; nothing of a bug, which is reported instead."""
+        if isinstance(error, WorkbenchError):
+            return sentence(error)
+        self.report(error)
+        return ""
+
     def go(self, page: str) -> None:
         """Show another page."""
         self.page_asked.emit(page)

@@ -125,6 +125,18 @@ def say(shown: QLabel, text: str) -> None:
     shown.setVisible(bool(text))
 
 
+def show_if(visible: bool, *parts: QWidget) -> None:
+    """Show parts, or hide them."""
+    for part in parts:
+        part.setVisible(visible)
+
+
+def enable_if(enabled: bool, *parts: QWidget) -> None:
+    """Let parts be used, or not."""
+    for part in parts:
+        part.setEnabled(enabled)
+
+
 def hold(part: QWidget, pixels: int) -> None:
     """Give ``part`` a width that follows the size of text alone (:meth:`ThemeSwitch.set_scale`)."""
     part.setProperty("held", pixels)
@@ -213,12 +225,26 @@ def rule() -> QFrame:
     return look(QFrame(), "rule")
 
 
-def row(*parts: Part, spacing: int = 8, margins: tuple[int, int, int, int] = (0, 0, 0, 0)) -> QHBoxLayout:
+class Row(QHBoxLayout):
+    """A horizontal layout that takes several parts at once."""
+
+    def add(self, *parts: Part) -> None:
+        _add(self, parts)
+
+
+class Stack(QVBoxLayout):
+    """A vertical one."""
+
+    def add(self, *parts: Part) -> None:
+        _add(self, parts)
+
+
+def row(*parts: Part, spacing: int = 8, margins: tuple[int, int, int, int] = (0, 0, 0, 0)) -> Row:
     """Return a horizontal layout of parts."""
-    return _filled(QHBoxLayout(), parts, spacing, margins)
+    return _filled(Row(), parts, spacing, margins)
 
 
-def lines(*parts: Part, spacing: int = 8, margins: tuple[int, int, int, int] = (0, 0, 0, 0)) -> QHBoxLayout:
+def lines(*parts: Part, spacing: int = 8, margins: tuple[int, int, int, int] = (0, 0, 0, 0)) -> Row:
     """Return a row that is broken into lines where its parts have no room beside one another.
 
     One that begins with a stretch has them on the right, in lines as well.
@@ -226,7 +252,7 @@ def lines(*parts: Part, spacing: int = 8, margins: tuple[int, int, int, int] = (
     return _filled(_Lines(), parts, spacing, margins)
 
 
-class _Lines(QHBoxLayout):
+class _Lines(Row):
     """A row as long as it is given its least width; else lines, each as full as the usual widths of its parts allow."""
 
     def hasHeightForWidth(self) -> bool:  # noqa: N802 - Qt's name
@@ -311,9 +337,9 @@ def _line_height(line: list[tuple[QLayoutItem, int]]) -> int:
     )
 
 
-def stack(*parts: Part, spacing: int = 8, margins: tuple[int, int, int, int] = (0, 0, 0, 0)) -> QVBoxLayout:
+def stack(*parts: Part, spacing: int = 8, margins: tuple[int, int, int, int] = (0, 0, 0, 0)) -> Stack:
     """Return a vertical layout of parts."""
-    return _filled(QVBoxLayout(), parts, spacing, margins)
+    return _filled(Stack(), parts, spacing, margins)
 
 
 def panel(layout: QLayout) -> QWidget:
@@ -337,6 +363,11 @@ L = TypeVar("L", bound=QBoxLayout)
 def _filled(layout: L, parts: tuple[Part, ...], spacing: int, margins: tuple[int, int, int, int]) -> L:
     layout.setContentsMargins(*margins)
     layout.setSpacing(spacing)
+    _add(layout, parts)
+    return layout
+
+
+def _add(layout: QBoxLayout, parts: tuple[Part, ...]) -> None:
     for entry in parts:
         part, stretch = entry if isinstance(entry, tuple) else (entry, 0)
         match part:
@@ -348,7 +379,6 @@ def _filled(layout: L, parts: tuple[Part, ...], spacing: int, margins: tuple[int
                 layout.addLayout(part, stretch)
             case _:
                 layout.addWidget(part, stretch)
-    return layout
 
 
 def empty(layout: QLayout) -> None:

@@ -214,6 +214,8 @@ HELP = tr_later(
 class DeltaEntry(QLineEdit):
     """δ of a release; empty for pure differential privacy."""
 
+    spec = DELTA
+
     def __init__(self, name: str) -> None:
         super().__init__()
         named(self, name, "δ", tr(HELP))
@@ -240,7 +242,7 @@ class DeltaEntry(QLineEdit):
 
     def _read(self) -> Decimal:
         text = self.text().strip()
-        return exact(float(DELTA.parse(typed(text), "δ"))) if text else Decimal(0)
+        return exact(float(self.spec.parse(typed(text), "δ"))) if text else Decimal(0)
 
 
 class DeltaLine(QWidget):

@@ -58,7 +58,7 @@ def rounded(value: float, digits: int) -> str:
 
 
 def half_width(value: float) -> str:
-    """Return half of an interval, which reads alike wherever it stands."""
+    """Return half of an interval, which reads alike wherever it is shown."""
     return rounded(value, 3)
 
 

@@ -36,9 +36,15 @@ class PathField(QLineEdit):
         self.setModified(True)
 
     def chooser(
-        self, ask: Callable[[], str], name: str, tip: str, then: Callable[[], object] | None = None, text: str = ""
+        self,
+        ask: Callable[[], str],
+        tip: str,
+        then: Callable[[], object] | None = None,
+        *,
+        name: str = "",
+        text: str = "",
     ) -> QPushButton:
-        """Return the button that asks for a path and takes it; ``then`` follows where one was chosen."""
+        """Return the button, by default ``FIELD_browse``, that asks for a path and takes it; ``then`` follows that."""
 
         def press() -> None:
             if path := ask():
@@ -46,7 +52,7 @@ class PathField(QLineEdit):
                 if then is not None:
                     then()
 
-        return button(text or tr("Browse…"), name, tip=tip, press=press)
+        return button(text or tr("Browse…"), name or f"{self.objectName()}_browse", tip=tip, press=press)
 
     def shown(self) -> str:
         """Return what is painted."""

@@ -34,8 +34,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import OWN_VALUE
 from workbench.learners.additive_trees.smooth import steps
-from workbench.learners.base import Answers, Classifier, Effect, Model, PrivateEstimator
-from workbench.learners.checks import checked_columns, places_part
+from workbench.learners.base import Answers, Choosing, Classifier, Effect, PrivateEstimator
+from workbench.learners.checks import checked_columns
+from workbench.learners.encoding import cells_of
 from workbench.learners.forest.trees import UNIT, Cells, Doubles, Goal, Split, split_losses
 from workbench.learners.selection import choose
 from workbench.learners.setting import FitSetting, chance_of_failure, how_many, privacy_budget, ranges_of_columns
@@ -129,11 +130,7 @@ class Setting(FitSetting[AdditiveParameters]):
     def line(self, column: int) -> int:
         """Return how many cells of a column lie in a row."""
         attribute = self.attributes[column]
-        if not attribute.numeric:
-            return 0
-        lower, upper = attribute.bounds()
-        values = upper - lower + 1 if attribute.kind == "integer" else self.parts
-        return int(min(max(values, 2), self.parts))
+        return cells_of(attribute, self.parts) if attribute.numeric else 0
 
     def size(self, column: int) -> int:
         """Return how many cells a column has: parts of its bounds or values, and one of missing values."""
@@ -299,11 +296,10 @@ class Setting(FitSetting[AdditiveParameters]):
         return np.column_stack(found) * reach * self.unit
 
 
-class AdditiveModel(Model[Setting]):
+class AdditiveModel(Choosing[Setting]):
     """The released numbers, and the function of each column that follows from them.
 
     Attributes:
-        chosen: the used columns.
         start_: the score that all rows begin with (outputs,).
         shapes_: what each used column adds to the scores in each of its cells (cells, outputs), about a mean of 0.
     """
@@ -311,19 +307,13 @@ class AdditiveModel(Model[Setting]):
     parameters_type, setting_type, version = AdditiveParameters, Setting, 3
 
     def __init__(self, setting: Setting, noise: str, answers: Answers, chosen: Sequence[int]) -> None:
-        super().__init__(setting, noise, answers)
-        self.chosen = tuple(chosen)
+        super().__init__(setting, noise, answers, chosen)
         counts = setting.counted(answers[COUNTS], chosen)
         self.start_ = setting.started(answers[START])
         self.shapes_ = [np.zeros((setting.size(column), setting.outputs)) for column in chosen]
         for cycle, place in setting.turns:
             answer = answers[setting.turn(cycle, place)]
             self.shapes_[place] += setting.stepped((cycle, place), chosen[place], answer, counts[place])
-
-    @property
-    def attributes_used(self) -> tuple[str, ...]:
-        """Names of the columns that are used, those found first at the front."""
-        return tuple(self.setting.attributes[column].name for column in self.chosen)
 
     def scores(self, X: ArrayLike) -> Doubles:
         """Return the sum of the functions for each row (n, outputs)."""
@@ -353,15 +343,6 @@ class AdditiveModel(Model[Setting]):
             name = self.setting.attributes[column].name
             found.append(Effect(name, parts, self.shares(self.start_ + means), start, self.output_names))
         return tuple(found)
-
-    def more(self) -> dict[str, Any]:
-        """Return the columns, which the file names."""
-        return {"columns": list(self.attributes_used)}
-
-    @classmethod
-    def read(cls, values: Mapping[str, Any], setting: Setting) -> dict[str, Any]:
-        """Return which columns are used."""
-        return {"chosen": places_part(values, "columns", [a.name for a in setting.attributes], setting.used)}
 
     @classmethod
     def lengths(cls, setting: Setting, answered: Mapping[str, Any], **read: Any) -> Mapping[str, int]:

@@ -196,11 +196,6 @@ class Setting(FitSetting[TreesParameters]):
             found |= {**dict.fromkeys(splits, shape.choice / len(shape.splits)), leaves: 1 - shape.choice}
         return found
 
-    @property
-    def choice_sensitivity(self) -> int:
-        """How far one row moves the losses of its node, all in one direction; it moves no other node's."""
-        return UNIT
-
     def leaf_values(self, tree: int, answers: Mapping[str, list[int]]) -> Doubles:
         """Return the estimated share of each part in each leaf of a tree (leaves, parts)."""
         goal, label = self.goal, self.labels(tree)[-1]
@@ -361,7 +356,7 @@ class Forest(SummingEstimator[AnyForest]):
                 lengths = [setting.nodes(level) * sizes[column] * goal.kinds for column in columns]
                 counts = np.split(total(_splits_counted, answers, tree, level, columns), np.cumsum(lengths)[:-1])
                 losses = [losses_of(own, split, c, goal) for own, c in zip(counts, columns, strict=True)]
-                served = partial(ask.least, label, sensitivity=setting.choice_sensitivity)
+                served = partial(ask.least, label, sensitivity=UNIT)  # of a row's own node, all in one direction
                 answers[label] = choose_splits(losses, columns, split, served)
             answers[last] = ask(last, total(_leaves_summed, answers, tree).tolist(), goal.weight)
         return answers

@@ -70,31 +70,17 @@ class Columns:
     def _encoding(self) -> Encoding:
         return Encoding(self.attributes)
 
-    def _own(self) -> list[tuple[int, bool]]:
-        """Return the number of cells of each encoded column, and whether its two ends are ends of a line."""
-        found: list[tuple[int, bool]] = []
-        sources = self._encoding.sources
-        for place, source in enumerate(sources):
-            attribute = self.attributes[source]
-            first = place == sources.index(source)
-            if attribute.numeric and first:
-                lower, upper = attribute.bounds()
-                values = upper - lower + 1 if attribute.kind == "integer" else _PARTS
-                found.append((int(min(max(values, 2), _PARTS)), True))
-            else:
-                found.append((2, first and not attribute.numeric and len(attribute.values()) == 2))
-        return found
-
     @property
     def _in_mean(self) -> list[int]:
-        """The encoded columns that enter the mean; none where there is only one."""
-        lines = [place for place, (_, line) in enumerate(self._own()) if line]
+        """The encoded columns that enter the mean: those whose two ends are ends of a line; none where there is one."""
+        sources = self._encoding.sources
+        lines = [sources.index(j) for j, a in enumerate(self.attributes) if a.numeric or len(a.values()) == 2]
         return lines if len(lines) > 1 else []
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """The number of cells of each column, (D,)."""
-        own = tuple(cells for cells, _ in self._own())
+        own = self._encoding.cells(_PARTS)
         return (*own, _MEAN_PARTS) if self._in_mean else own
 
     def cells(self, X: ArrayLike) -> Cells:
@@ -104,8 +90,7 @@ class Columns:
             InputError: a value that the column's declaration does not allow, naming row and column.
         """
         encoded = self._encoding.encode(X, _SIZE)
-        sizes = np.array([cells for cells, _ in self._own()])
-        cells = (encoded + _SIZE) * sizes // (2 * _SIZE + 1)
+        cells = (encoded + _SIZE) * np.array(self._encoding.cells(_PARTS)) // (2 * _SIZE + 1)
         among = self._in_mean
         if among:
             width = len(among) * _SIZE

@@ -11,7 +11,7 @@ estimated part of the rows that have one: right where it does not depend on the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import OWN_VALUE
 from workbench.learners.checks import plain_part
-from workbench.learners.corrected_model import CorrectedEstimator, SanitisedFacts, numbers_part
+from workbench.learners.corrected_model import CorrectedEstimator, CorrectedModel, SanitisedFacts, numbers_part
 from workbench.learners.denoise import Doubles
 from workbench.learners.encoding import Encoding
 from workbench.learners.linear_regression.solve import Line, cautious_slopes
@@ -30,7 +30,6 @@ from workbench.learners.public_tables import (
     PublicTable,
     Scores,
     behind,
-    checked_answers_of,
     number_scores,
     scores_of,
     weights,
@@ -44,22 +43,20 @@ MOST_NAMES = 512
 
 _FLAT = 1e-9
 _MOST_CORRELATION = 1.0
-_NAME, _FORMAT = "linear-regression", 1
 _ROUNDING = 1e-6
 _STEEPEST = 1e100  # far above what can be: what is read stays finite in all sums
 
 
 @dataclass(frozen=True, eq=False)
-class CorrectedLineModel:
+class CorrectedLineModel(CorrectedModel):
     """The line as it is kept.
 
     Attributes:
-        facts: what is public about the fit.
-        line: the prediction on the encoded scale.
+        line_: the prediction on the encoded scale.
     """
 
-    facts: SanitisedFacts
-    line: Line
+    name, task, keys = "linear-regression", REGRESSION, ("height", "columns", "centre", "slopes")
+    line_: Line
 
     @cached_property
     def encoding(self) -> Encoding:
@@ -69,31 +66,21 @@ class CorrectedLineModel:
     @property
     def attributes_used(self) -> tuple[str, ...]:
         """Names of the columns that the model looks at."""
-        return self.encoding.names_of(np.flatnonzero(self.line.slopes).tolist())
+        return self.encoding.names_of(np.flatnonzero(self.line_.slopes).tolist())
 
     def predict(self, X: ArrayLike) -> Doubles:
         """Return the predicted number (n,) of rows that no table has changed, within the declared bounds."""
-        return unscaled(self.line.at(self.encoding.places(X)), *self.facts.target.bounds())
+        return unscaled(self.line_.at(self.encoding.places(X)), *self.facts.target.bounds())
 
-    def to_plain(self) -> dict[str, Any]:
-        """Return facts, encoded columns and the line as JSON holds them."""
-        return {
-            **self.facts.to_plain(_NAME, _FORMAT),
-            "height": self.line.height,
-            "columns": list(self.encoding.labels),
-            "centre": self.line.centre.tolist(),
-            "slopes": self.line.slopes.tolist(),
-        }
+    def figures(self) -> dict[str, Any]:
+        """Return encoded columns and the line."""
+        line = self.line_
+        found = (line.height, list(self.encoding.labels), line.centre.tolist(), line.slopes.tolist())
+        return dict(zip(self.keys, found, strict=True))
 
     @classmethod
-    def from_plain(cls, values: Mapping[str, Any]) -> CorrectedLineModel:
-        """Return the model that :meth:`to_plain` wrote; it predicts the same, bit for bit.
-
-        Raises:
-            ParameterError: a key is missing or not known, or a value is not what such a model can hold.
-        """
-        keys = ("height", "columns", "centre", "slopes")
-        facts = SanitisedFacts.from_plain(values, _NAME, _FORMAT, REGRESSION, keys)
+    def of_figures(cls, facts: SanitisedFacts, values: Mapping[str, Any]) -> Self:
+        """Return the model of what :meth:`figures` wrote."""
         labels = list(Encoding(facts.attributes).labels)
         if plain_part(values, "columns", list) != labels:
             raise ParameterError("the key 'columns' does not name the columns of this model", "the model")
@@ -107,35 +94,17 @@ class CorrectedLineModel:
 
 
 class CorrectedLinearRegression(CorrectedEstimator):
-    """The line; it is fitted to cells of a sanitised table, and asked about rows as they are.
+    """The line."""
 
-    Attributes:
-        line_: the prediction on the encoded scale.
-    """
-
-    task = REGRESSION
     model_type = CorrectedLineModel
     model_: CorrectedLineModel
 
-    def __init__(self, tables: Sequence[PublicTable], target: PublicTable) -> None:
-        super().__init__(tables, target)
-        self.encoding = Encoding(tuple(table.attribute for table in tables))
-
-    def fit(self, cells: NDArray[np.int64], numbers: NDArray[np.int64]) -> Self:
-        """Learn from sanitised rows.
-
-        Args:
-            cells: (n, d) cells of the columns.
-            numbers: (n,) cells of the target.
-
-        Raises:
-            InputError: a cell is none of its column's.
-        """
-        answers = np.column_stack([cells, numbers])
-        checked_answers_of((*self.tables, self.target), answers)
-        rows = len(answers)
+    def _learned(
+        self, facts: SanitisedFacts, cells: NDArray[np.int64], numbers: NDArray[np.int64]
+    ) -> CorrectedLineModel:
+        rows = len(numbers)
         used = [j for j, table in enumerate(self.tables) if table.cells.numeric or table.cells.total <= MOST_NAMES]
-        answers = answers[:, [*used, -1]]
+        answers = np.column_stack([cells[:, used], numbers])
         found = [
             _encoded(self.tables[j], _counts(self.tables[j], column))
             for j, column in zip(used, answers.T[:-1], strict=True)
@@ -164,12 +133,10 @@ class CorrectedLinearRegression(CorrectedEstimator):
         goal, noise = _believed(correlations[:-1, -1][with_target], added[:-1, -1], rows)
         slopes = _solved(correlation, goal, remains, noise)
         # A column that is left out has no slope.
-        there = np.isin(self.encoding.sources, used)
+        there = np.isin(Encoding(facts.attributes).sources, used)
         centre, whole = np.zeros(len(there)), np.zeros(len(there))
         centre[there], whole[there] = means[:-1], slopes * deviations[-1] / deviations[:-1]
-        self.line_ = Line(centre, float(means[-1]), whole / here)
-        self.model_ = CorrectedLineModel(SanitisedFacts.of(self.tables, self.target, rows), self.line_)
-        return self
+        return CorrectedLineModel(facts, Line(centre, float(means[-1]), whole / here))
 
 
 def _counts(table: PublicTable, answers: NDArray[np.int64]) -> Doubles:

@@ -6,7 +6,8 @@
 * the sums of products over these columns and the target;
 * with a δ the same once more, with half of the rest, over the columns turned to the axes of the first sums and scaled
   by their spread there, and what the first line leaves of the target: columns that nearly hang together lie in the
-  noise of the first sums, and exceed that of the second.
+  noise of the first sums, and exceed that of the second. Where rows are many, products of two turned columns are among
+  them: those whose noisy sum with what the first line leaves, asked for in between, is largest.
 
 *Functional* asks for the coefficients of the loss over all columns (Zhang et al. 2012). The model is the columns and
 the noisy whole numbers; its coefficients follow from them (:mod:`workbench.learners.linear_regression.solve`).
@@ -31,19 +32,25 @@ replace-one: 9, not 8).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workbench.learners.base import Answers, Model, SummingEstimator, Total
-from workbench.learners.checks import places_part
+from workbench.learners.base import Answers, Choosing, SummingEstimator, Total
 from workbench.learners.encoding import grid_of
 from workbench.learners.linear_regression.corrected import CorrectedLinearRegression
-from workbench.learners.linear_regression.solve import Turn, former_line, functional_line, turn
+from workbench.learners.linear_regression.solve import (
+    Curve,
+    Line,
+    Turn,
+    former_line,
+    functional_line,
+    product_count,
+    turn,
+)
 from workbench.learners.selection import choose, line_sums, losses_of
 from workbench.learners.setting import (
     FitSetting,
@@ -54,7 +61,16 @@ from workbench.learners.setting import (
     ranges_of_columns,
     ridge_strength,
 )
-from workbench.learners.sums import on_grid, product_norms, product_sums, symmetric, unscaled, within_limit
+from workbench.learners.sums import (
+    l2_norms,
+    on_grid,
+    product_l2_norms,
+    product_norms,
+    product_sums,
+    symmetric,
+    unscaled,
+    within_limit,
+)
 from workbench.learners.tasks import REGRESSION
 from workbench.params import Parameters, choice, real
 from workbench.work.ask import Ask
@@ -126,9 +142,7 @@ def norms(rows: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def euclidean_norms(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the L2 norm of the same products (n,), rounded up beyond any error of doubles."""
-    squares = rows.astype(np.float64) ** 2
-    total = (squares.sum(axis=1) ** 2 + (squares**2).sum(axis=1)) / 2 - squares[:, -1] ** 2
-    return np.asarray(np.ceil(np.sqrt(total) * _UP), dtype=np.int64)
+    return product_l2_norms(rows, rows[:, -1].astype(np.float64) ** 4)
 
 
 def weighted(rows: NDArray[np.int64], limit: int, *, euclidean: bool = False) -> NDArray[np.int64]:
@@ -169,10 +183,13 @@ _NEARLY_ALL = 0.6
 
 _NORM_SHARE = 0.1
 _FORMER_COLUMNS_RATE, _FORMER_NORM_SHARE = 0.06, 0.3  # of files of format 1
-_UP = 1 + 2.0**-40
 
 SUMS, REFINED = "sums", "sums of turned columns"
 _REFINED_SHARE = 0.5
+PRODUCTS = "products of turned columns"
+_PRODUCTS_SHARE, _PRODUCTS_LIMIT = 0.15, 1 / 12  # of the norm of all of them at ±1
+_PRODUCTS_FROM, _PRODUCTS_RATE = 30.0, 0.12
+"""From this n·ε for each product there is they are asked for; with n·ε = 1,000 three are used, with 10,000 twelve."""
 
 _LEAST_KNOWN = 100
 """With less n·ε than this every column would be lost in noise, and none is used."""
@@ -182,6 +199,7 @@ class Setting(FitSetting[LinearRegressionParameters]):
     """The public facts of a fit, and what follows from them: queries, shares of ε, sensitivities."""
 
     ranges_since = 3
+    bends_since = 4
     delta_weighed_since = 0  # L2 norms of products are far below L1: it pays wherever there are two columns
 
     @cached_property
@@ -189,10 +207,15 @@ class Setting(FitSetting[LinearRegressionParameters]):
         """Whether the functional mechanism is asked for."""
         return self.parameters.method == FUNCTIONAL
 
+    @property
+    def choosable(self) -> tuple[str, ...]:
+        """Names of the encoded columns."""
+        return self.encoding.labels
+
     @cached_property
     def used(self) -> int:
         """How many encoded columns are used; with none of them the prediction is the noisy mean."""
-        every = len(self.encoding.labels)
+        every = self.width
         if self.functional or not self.private:
             return every
         asked, known = self.parameters.columns, min(self.rows * self.epsilon, 1e12)
@@ -206,7 +229,7 @@ class Setting(FitSetting[LinearRegressionParameters]):
     @cached_property
     def selects(self) -> bool:
         """Whether columns are chosen from the rows."""
-        return 0 < self.used < len(self.encoding.labels)
+        return 0 < self.used < self.width
 
     @property
     def choices(self) -> list[str]:
@@ -218,21 +241,36 @@ class Setting(FitSetting[LinearRegressionParameters]):
         """Whether the sums are asked for twice: with a δ, as in L1 turned columns have larger norms."""
         return self.gaussian and self.used > 1 and self.version >= self.ranges_since and not self.functional
 
+    @cached_property
+    def bends(self) -> int:
+        """How many products of turned columns are used."""
+        known, every = self.rows * self.epsilon, product_count(self.used)
+        if not self.refines or self.version < self.bends_since or known < _PRODUCTS_FROM * every:
+            return 0
+        return min(math.floor(_PRODUCTS_RATE * math.sqrt(known)), every)
+
     @property
     def weights(self) -> dict[str, float]:
         """Each query with its weight in the split of ε."""
         part = self.parameters.selection_share if self.selects else 0.0
-        again = {REFINED: (1 - part) * _REFINED_SHARE} if self.refines else {}
+        again = {PRODUCTS: (1 - part) * _PRODUCTS_SHARE} if self.bends else {}
+        if self.refines:
+            again[REFINED] = (1 - part - sum(again.values())) * _REFINED_SHARE
         return {
             **dict.fromkeys(self.choices, part / max(self.used, 1)),
             SUMS: 1 - part - sum(again.values()),
             **again,
         }
 
-    @cached_property
-    def limit(self) -> float:
-        """The largest norm of one row's part in the sums, in units of K²."""
-        parts = self.used + 1
+    def parts(self, label: str) -> int:
+        """Return how many parts a row of a query has beside the target, the 1 included."""
+        return self.used + 1 + (self.bends if label == REFINED else 0)
+
+    def limit(self, label: str) -> float:
+        """Return the largest norm of one row's part in the sums of a query, in units of K²."""
+        if label == PRODUCTS:
+            return math.sqrt(product_count(self.used)) * _PRODUCTS_LIMIT
+        parts = self.parts(label)
         if self.functional:
             return math.sqrt(functional_squares(parts)) if self.gaussian else float(functional_sensitivity(parts))
         largest = math.sqrt(largest_norm(parts)) if self.gaussian else float(largest_norm(parts))
@@ -241,48 +279,54 @@ class Setting(FitSetting[LinearRegressionParameters]):
 
     def lengths(self) -> dict[str, int]:
         """Return how many whole numbers the file holds: the choices are in the names of the columns."""
-        return dict.fromkeys((SUMS, REFINED) if self.refines else (SUMS,), largest_norm(self.used + 1))
+        asked = (SUMS, *((PRODUCTS,) if self.bends else ()), *((REFINED,) if self.refines else ()))
+        return {q: product_count(self.used) if q == PRODUCTS else largest_norm(self.parts(q)) for q in asked}
 
     @cached_property
     def size(self) -> int:
         """K of the sums."""
+        limit = max(map(self.limit, self.lengths()))
         if not self.private:
-            return grid_of(self.rows, self.limit)
-        return grid_of(self.rows, self.limit, min(self.part(label).strength for label in self.lengths()))
+            return grid_of(self.rows, limit)
+        return grid_of(self.rows, limit, min(self.part(label).strength for label in self.lengths()))
 
-    @cached_property
-    def sensitivity(self) -> int:
-        """Sensitivity of the sums in whole numbers: what rows are brought down to, or what no row can exceed."""
+    def sensitivity(self, label: str) -> int:
+        """Return that of a query's sums in whole numbers: what rows are brought down to, or what no row can exceed."""
         if self.functional and self.gaussian:
             return math.isqrt(functional_squares(self.used + 1) * self.size**4 - 1) + 1
-        return math.floor(self.limit * self.size**2)
+        return math.floor(self.limit(label) * self.size**2)
 
     def deviation(self, label: str) -> float:
         """Return the standard deviation of the noise of each sum of a query, in units of one."""
-        return self.noise_deviation(label, self.sensitivity) / self.size**2
+        return self.noise_deviation(label, self.sensitivity(label)) / self.size**2
 
     def found(self, answers: Answers, label: str) -> Turn:
         """Return the line of the sums of a query, and what is asked of the rows after it."""
-        sums = gram(answers[label], self.used + 1, self.size, functional=False)
-        return turn(sums, self.rows, self.deviation(label), self.parameters.ridge)
+        sums = gram(answers[label], self.parts(label), self.size, functional=False)
+        former = self.version < self.bends_since
+        return turn(sums, self.rows, self.deviation(label), self.parameters.ridge, former=former)
+
+    def picked(self, answers: Answers) -> list[int]:
+        """Return which products are used: those with the largest sums."""
+        heights = np.abs(np.array(answers.get(PRODUCTS, []), dtype=np.float64))
+        return [int(k) for k in np.argsort(-heights, kind="stable")[: self.bends]]
 
 
-class LinearRegressionModel(Model[Setting]):
+class LinearRegressionModel(Choosing[Setting]):
     """The released numbers, and the prediction made from them.
 
     Attributes:
-        chosen: indices of the encoded columns that are used.
         answer: the noisy whole numbers.
         line_: the prediction on the encoded scale.
     """
 
     name, task = "linear-regression", REGRESSION
     parameters_type, setting_type = LinearRegressionParameters, Setting
-    version = 3
+    version = 4
+    line_: Line | Curve
 
     def __init__(self, setting: Setting, noise: str, answers: Answers, chosen: Sequence[int]) -> None:
-        super().__init__(setting, noise, answers)
-        self.chosen = tuple(chosen)
+        super().__init__(setting, noise, answers, chosen)
         self.answer = tuple(answers[SUMS])
         if setting.functional or setting.version == 1:
             found = gram(answers[SUMS], len(chosen) + 1, setting.size, functional=setting.functional)
@@ -292,13 +336,9 @@ class LinearRegressionModel(Model[Setting]):
             )
             return
         first = setting.found(answers, SUMS)
-        self.line_ = first.corrected(setting.found(answers, REFINED).line) if setting.refines else first.line
-
-    @property
-    def columns_used(self) -> tuple[str, ...]:
-        """Names of the encoded columns that are used, those chosen first at the front."""
-        labels = self.setting.encoding.labels
-        return tuple(labels[j] for j in self.chosen)
+        self.line_ = first.line
+        if setting.refines:
+            self.line_ = first.corrected(setting.found(answers, REFINED).line, setting.picked(answers))
 
     @property
     def attributes_used(self) -> tuple[str, ...]:
@@ -310,15 +350,6 @@ class LinearRegressionModel(Model[Setting]):
         heights = self.line_.at(self.setting.encoding.places(X)[:, list(self.chosen)])
         return unscaled(heights, *self.setting.target.bounds())
 
-    def more(self) -> dict[str, Any]:
-        """Return the columns, which the file names."""
-        return {"columns": list(self.columns_used)}
-
-    @classmethod
-    def read(cls, values: Mapping[str, Any], setting: Setting) -> dict[str, Any]:
-        """Return which columns are used."""
-        return {"chosen": places_part(values, "columns", setting.encoding.labels, setting.used)}
-
 
 Rows = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Encoded rows (n, D), and the heights of the target (n,)."""
@@ -329,19 +360,31 @@ def _line_sums(setting: Setting, rows: Rows) -> list[int]:
     return line_sums(*rows)
 
 
-def _sums(setting: Setting, rows: Rows, chosen: Sequence[int], first: Turn | None = None) -> list[int]:
+def _sums(
+    setting: Setting, rows: Rows, chosen: Sequence[int], first: Turn | None = None, picked: Sequence[int] = ()
+) -> list[int]:
     """Return the sums that the line is computed from, or that it is corrected by."""
     encoded, goal = rows
     ones = np.full((len(goal), 1), setting.size, dtype=np.int64)
     used = np.column_stack([ones, encoded[:, list(chosen)], goal])
     if first is not None:
-        turned = first.rows(used[:, 1:-1] / setting.size, goal / setting.size)
+        turned = first.rows(used[:, 1:-1] / setting.size, goal / setting.size, picked)
         used = np.column_stack([ones, np.trunc(turned * setting.size).astype(np.int64)])
-    return (
-        coefficients(used)
-        if setting.functional
-        else products(weighted(used, setting.sensitivity, euclidean=setting.gaussian))
+    if setting.functional:
+        return coefficients(used)
+    limit = setting.sensitivity(SUMS if first is None else REFINED)
+    return products(weighted(used, limit, euclidean=setting.gaussian))
+
+
+def _product_sums(setting: Setting, rows: Rows, chosen: Sequence[int], first: Turn) -> NDArray[np.int64]:
+    """Return the sums of the products of turned columns, times what the first line leaves of the target."""
+    encoded, goal = rows
+    turned = first.rows(
+        encoded[:, list(chosen)] / setting.size, goal / setting.size, range(product_count(setting.used))
     )
+    parts = np.trunc(turned[:, setting.used : -1] * turned[:, -1:] * setting.size**2).astype(np.int64)
+    found: NDArray[np.int64] = within_limit(parts, l2_norms, setting.sensitivity(PRODUCTS)).sum(axis=0)
+    return found
 
 
 class LinearRegression(SummingEstimator[LinearRegressionModel]):
@@ -357,10 +400,17 @@ class LinearRegression(SummingEstimator[LinearRegressionModel]):
         chosen = list(range(setting.used))
         if setting.selects:
             chosen = choose(losses_of(total(_line_sums), setting.size), setting.choices, ask)
-        answers = {SUMS: ask(SUMS, total(_sums, chosen).tolist(), setting.sensitivity)}
+        answers: Answers = {}
+
+        def answer(label: str, sums: NDArray[np.int64]) -> None:
+            answers[label] = ask(label, sums.tolist(), setting.sensitivity(label))
+
+        answer(SUMS, total(_sums, chosen))
         if setting.refines:
             first = setting.found(answers, SUMS)
-            answers[REFINED] = ask(REFINED, total(_sums, chosen, first).tolist(), setting.sensitivity)
+            if setting.bends:
+                answer(PRODUCTS, total(_product_sums, chosen, first))
+            answer(REFINED, total(_sums, chosen, first, setting.picked(answers)))
         return LinearRegressionModel(setting, self.noise.name, answers, chosen)
 
 

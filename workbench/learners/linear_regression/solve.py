@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,9 +13,10 @@ from workbench.learners.sums import heights
 _PRIOR_MEAN = 0.1  # variance of a column's mean about the centre of its bounds, in half-ranges²
 _FLAT = 1e-9
 _USUAL_SLOPE = 0.4  # half-ranges of the target for one of a column
-_SPREAD, _MOST = 1 / 3, 2.0
-REACH = 0.5
-"""Half-ranges of the target at which what a first line leaves is cut off."""
+_MOST = 6.0
+_SPREAD, _REACH = 0.42, 0.4
+"""The deviation of turned columns; and half-ranges of the target at which what a first line leaves is cut off."""
+_FORMER_SPREAD, _FORMER_REACH = 1 / 3, 0.5  # of files of format 3
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,12 @@ class Line:
 
     def at(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the prediction for rows (n, m), within [−1, 1]; each row's by itself, whatever is beside it."""
+        return np.clip(self.beyond(columns), -1.0, 1.0)
+
+    def beyond(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the line itself at rows (n, m), wherever it goes."""
         weights = np.concatenate([[self.height - self.centre @ self.slopes], self.slopes])
-        return np.clip(heights(columns, weights[:, None])[:, 0], -1.0, 1.0)
+        return heights(columns, weights[:, None])[:, 0]
 
 
 @dataclass(frozen=True)
@@ -44,21 +50,70 @@ class Turn:
     Attributes:
         line: the first line.
         axes: the weights of each new column (m, m): about 0, with a deviation of :data:`_SPREAD` as far as it is known.
+        reach: half-ranges of the target at which what is still wrong is cut off.
     """
 
     line: Line
     axes: NDArray[np.float64]
+    reach: float
 
-    def rows(self, columns: NDArray[np.float64], goal: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the new columns of rows (n, m), and what is wrong with goals (n,) in units of :data:`REACH`, in ±1."""
+    def rows(
+        self, columns: NDArray[np.float64], goal: NDArray[np.float64], picked: Sequence[int] = ()
+    ) -> NDArray[np.float64]:
+        """Return what new rows are made of, each part in ±1, of rows (n, m) and goals (n,).
+
+        The new columns, those products of two of them that are picked, and what is wrong in units of the reach.
+        """
+        wrong = np.clip((goal - self.line.at(columns)) / self.reach, -1.0, 1.0)
+        turned = self.turned(columns)
+        return np.column_stack([turned, crossed(turned, picked), wrong])
+
+    def turned(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the new columns of rows (n, m), within ±1."""
         weights = np.vstack([-self.line.centre @ self.axes, self.axes])
-        wrong = (goal - self.line.at(columns)) / REACH
-        return np.clip(np.column_stack([heights(columns, weights), wrong]), -1.0, 1.0)
+        return np.clip(heights(columns, weights), -1.0, 1.0)
 
-    def corrected(self, found: Line) -> Line:
-        """Return the first line with that of the new rows added."""
-        height = self.line.height + REACH * (found.height - float(found.centre @ found.slopes))
-        return Line(self.line.centre, height, self.line.slopes + REACH * (self.axes @ found.slopes))
+    def corrected(self, found: Line, picked: Sequence[int] = ()) -> Line | Curve:
+        """Return the first line with that of the new rows added; ``picked`` are the products among their columns."""
+        m = len(self.line.centre)
+        height = self.line.height + self.reach * (found.height - float(found.centre @ found.slopes))
+        line = Line(self.line.centre, height, self.line.slopes + self.reach * (self.axes @ found.slopes[:m]))
+        return Curve(line, self, tuple(picked), self.reach * found.slopes[m:]) if len(picked) else line
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line, and products of turned columns beside it.
+
+    Attributes:
+        line: the line.
+        turn: what turns the columns.
+        picked: the products (k,), by their place among those of :func:`crossed`.
+        slopes: of the products (k,).
+    """
+
+    line: Line
+    turn: Turn
+    picked: tuple[int, ...]
+    slopes: NDArray[np.float64]
+
+    def at(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the prediction for rows (n, m), within [−1, 1]; each row's by itself."""
+        bends = heights(crossed(self.turn.turned(columns), self.picked), np.append(0.0, self.slopes)[:, None])
+        return np.clip(self.line.beyond(columns) + bends[:, 0], -1.0, 1.0)
+
+
+def product_count(columns: int) -> int:
+    """Return how many products of two columns there are, squares included."""
+    return columns * (columns + 1) // 2
+
+
+def crossed(turned: NDArray[np.float64], picked: Sequence[int]) -> NDArray[np.float64]:
+    """Return products of two turned columns (n, k), within ±1, and of deviation :data:`_SPREAD` if these are normal."""
+    first, second = (places[list(picked)] for places in np.triu_indices(turned.shape[1]))
+    found = turned[:, first] * turned[:, second] / _SPREAD
+    square = (found - _SPREAD) / np.sqrt(2)
+    return np.clip(np.where(first == second, square, found), -1.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -91,7 +146,7 @@ class Moments:
         return cls(centre, height, covariance, gram[1:-1, -1] / weight - centre * height, noise)
 
 
-def turn(gram: NDArray[np.float64], rows: int, deviation: float, strength: float) -> Turn:
+def turn(gram: NDArray[np.float64], rows: int, deviation: float, strength: float, *, former: bool = False) -> Turn:
     """Return the ridge regression whose penalty in each direction follows from the known noise, and its axes.
 
     With r as the deviation of the noise of a moment, noise alone has eigenvalues between −2·r·√m and 2·r·√m (Wigner).
@@ -107,16 +162,29 @@ def turn(gram: NDArray[np.float64], rows: int, deviation: float, strength: float
         rows: public n.
         deviation: of the noise of each sum.
         strength: factor of the penalty; 0 is without.
+        former: whether rows are turned as files of format 3 mean it.
     """
     found = Moments.of(gram, rows, deviation)
     m, r = len(found.centre), found.noise
-    values, vectors = np.linalg.eigh(found.covariance) if m else (np.zeros(0), np.zeros((0, 0)))
-    hidden = r * np.sqrt(m)
-    clear = (values + np.sqrt(np.maximum(values**2 - 4 * hidden**2, 0.0))) / 2
-    values = np.maximum(np.where(values > 2 * hidden, clear, hidden), _FLAT)
+    values, vectors = directions(found.covariance, r)
     penalty = strength * r * r * (m + 1 / _USUAL_SLOPE**2) / values
     slopes = vectors @ ((vectors.T @ found.with_target) / (values + penalty))
-    return Turn(Line(found.centre, found.height, slopes), vectors * np.minimum(_SPREAD / np.sqrt(values), _MOST))
+    spread, reach = (_FORMER_SPREAD, _FORMER_REACH) if former else (_SPREAD, _REACH)
+    return Turn(Line(found.centre, found.height, slopes), axes_of(values, vectors) * spread, reach)
+
+
+def directions(covariance: NDArray[np.float64], noise: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return variances (m,) and directions (m, m) of columns by their noisy covariance: see :func:`turn`."""
+    m = len(covariance)
+    values, vectors = np.linalg.eigh(covariance) if m else (np.zeros(0), np.zeros((0, 0)))
+    hidden = noise * np.sqrt(m)
+    clear = (values + np.sqrt(np.maximum(values**2 - 4 * hidden**2, 0.0))) / 2
+    return np.maximum(np.where(values > 2 * hidden, clear, hidden), _FLAT), vectors
+
+
+def axes_of(values: NDArray[np.float64], vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the weights (m, m) of columns of deviation 1, those of next to none less stretched."""
+    return vectors * np.minimum(1 / np.sqrt(values), _MOST)
 
 
 def former_line(gram: NDArray[np.float64], rows: int, deviation: float, strength: float) -> Line:

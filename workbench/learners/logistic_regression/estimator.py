@@ -6,14 +6,17 @@ columns, then the noisy sums of the classes and of products, which give the line
 rounds along the noisy gradient towards the logistic regression (:mod:`workbench.learners.logistic_regression.sums`).
 Without noise it is this last path with all columns and many rounds: the ordinary model.
 
-Pure ε, zero-out neighbours, discrete Laplace noise on whole numbers. Released are the indices found and the noisy sums;
-the weights follow from them and from public facts, and so does the question of each round.
+Zero-out neighbours, discrete Laplace noise on whole numbers. Released are the indices found and the noisy sums; the
+weights follow from them and from public facts, and so does the question of each round.
+
+With a δ, where rows are many enough, *descent* (:mod:`workbench.learners.logistic_regression.descent`): means, moments
+and rounds along the gradient, all with discrete Gaussian noise.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from workbench.learners.base import Answers, Classifier, PrivateEstimator
 from workbench.learners.encoding import grid_of
+from workbench.learners.logistic_regression.descent import MEANS, MOMENTS, Descent
 from workbench.learners.logistic_regression.search import (
     MOST_CANDIDATES,
     UNIT,
@@ -44,13 +48,23 @@ from workbench.learners.logistic_regression.sums import (
     weighted,
 )
 from workbench.learners.selection import choose
-from workbench.learners.setting import FitSetting, how_many, privacy_budget, ranges_of_columns, ridge_strength
-from workbench.learners.sums import heights
+from workbench.learners.setting import (
+    FitSetting,
+    chance_of_failure,
+    how_many,
+    privacy_budget,
+    ranges_of_columns,
+    ridge_strength,
+)
+from workbench.learners.sums import heights, l2_norms, product_l2_norms, product_sums, within_limit
 from workbench.learners.tasks import CLASSIFICATION
 from workbench.params import ParameterError, Parameters, choice
+from workbench.privacy.central.share import Budget
 from workbench.work.ask import Ask
 
 BY_SIZE, SEARCH, SUMS = "by-size", "search", "sums"
+
+Doubles = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +72,7 @@ class LogisticRegressionParameters(Parameters):
     """Budget and origin of the weights. The defaults were chosen on generated tables and scikit-learn's public ones."""
 
     epsilon: float | None = privacy_budget()
+    delta: float | None = chance_of_failure()
     ranges: str = ranges_of_columns()
     weights_from: str = choice(
         choices=(BY_SIZE, SEARCH, SUMS),
@@ -92,12 +107,28 @@ _ROUNDS_FROM = ((300_000.0, 40), (3_000.0, 10), (500.0, 4))  # n·ε for each we
 _ROUNDS_SHARE = 0.5
 _ROUNDS_WITHOUT_NOISE = 300
 _NORM_SHARE = 0.5
+_DELTA_FROM = 250.0  # n·ε from which descent is better than a search
 
 
 class Setting(FitSetting[LogisticRegressionParameters]):
     """The public facts of a fit, and what follows from them: queries, shares of ε, sensitivities."""
 
     ranges_since = 2
+
+    def delta_pays(self, given: Budget) -> bool:
+        """Return whether a δ is used: descent asks for more than a search can, of rows that are many enough."""
+        return self.parameters.weights_from == BY_SIZE and self.rows * float(given.epsilon) >= _DELTA_FROM
+
+    @cached_property
+    def _rangeable(self) -> tuple[int, ...]:
+        return () if self.gaussian else super()._rangeable  # means and moments do better, on wide bounds too
+
+    @cached_property
+    def descent(self) -> Descent | None:
+        """What is asked with a δ."""
+        if not self.gaussian:
+            return None
+        return Descent(self.rows, self.width, self.classes, self.rows * math.sqrt(2 * float(self.amount)))
 
     @cached_property
     def classes(self) -> int:
@@ -117,7 +148,7 @@ class Setting(FitSetting[LogisticRegressionParameters]):
     @cached_property
     def searches(self) -> bool:
         """Whether the model is found by search, and not from sums."""
-        if not self.private or self.parameters.weights_from == SUMS:
+        if not self.private or self.gaussian or self.parameters.weights_from == SUMS:
             return False
         if self.parameters.weights_from != BY_SIZE:
             return True
@@ -181,6 +212,8 @@ class Setting(FitSetting[LogisticRegressionParameters]):
     @property
     def weights(self) -> dict[str, float]:
         """Each query with its weight in the split of ε."""
+        if self.descent:
+            return self.descent.weights
         if self.searches:
             weights = [_FIRST_WEIGHT, *[1.0] * self.steps]
         else:
@@ -201,31 +234,42 @@ class Setting(FitSetting[LogisticRegressionParameters]):
 
     def limit(self, label: str) -> float:
         """Return the public limit of the L1 norm of a row's part in the sums (in K²) or in a round (in K)."""
+        if self.descent:
+            return self.descent.limit(label)
         largest = float(self.largest_norm) if label == SUMS_LABEL else 2.0 * (1 + self.used)
         return 1 + (largest - 1) * _NORM_SHARE if self.private else largest
 
     def size(self, label: str) -> int:
         """Return K of the sums or of a round."""
+        if self.descent:  # no product of centred columns is above the limit, so that sums of them are exact
+            limit = self.limit(label)
+            return grid_of(self.rows * math.ceil(limit), limit, self.part(label).strength)
         return grid_of(self.rows, self.limit(label), self.budget(label))
 
     def sensitivity(self, label: str) -> int:
-        """Return the L1 sensitivity of the sums or of a round in whole numbers."""
-        size = self.size(label)
-        return math.floor(self.limit(label) * (size**2 if label == SUMS_LABEL else size))
+        """Return the L1 sensitivity of a query in whole numbers, with a δ the L2 sensitivity."""
+        return max(1, math.floor(self.limit(label) * self._unit(label)))
 
     def lengths(self) -> dict[str, int]:
         """Return how many whole numbers each query releases."""
+        if self.descent:
+            return self.descent.lengths()
         k, m = self.classes, self.used
         other = {**dict.fromkeys(self.choices, 1), SUMS_LABEL: k * (m + 1) + m * (m + 1) // 2}
         return {label: other.get(label, k * (m + 1)) for label in self.labels}
 
     def deviation(self, label: str) -> float:
         """Return the standard deviation of the noise of each sum, in units of a row."""
-        unit = self.size(label) ** 2 if label == SUMS_LABEL else self.size(label)
-        return self.noise_deviation(label, self.sensitivity(label)) / unit
+        return self.noise_deviation(label, self.sensitivity(label)) / self._unit(label)
+
+    def in_rows(self, label: str, answer: Sequence[int]) -> Doubles:
+        """Return released sums in units of a row."""
+        return np.array(answer, dtype=np.float64) / self._unit(label)
+
+    def _unit(self, label: str) -> int:
+        return self.size(label) ** (2 if label in (SUMS_LABEL, MOMENTS) else 1)
 
 
-Doubles = NDArray[np.float64]
 Answer = Callable[[str, Any], list[int]]
 
 _TOLERANCE = 3e-5
@@ -239,6 +283,9 @@ def _weights(setting: Setting, ask: Answer) -> tuple[Doubles, list[int]]:
         ask: gives the released numbers of a query, which is given what it depends on: the directions of a choice, the
             columns of the sums, columns and weights of a round.
     """
+    if setting.descent:
+        every = list(range(setting.width))
+        return setting.descent.found(lambda *asked: setting.in_rows(asked[0], ask(*asked)), setting.deviation), every
     return _searched(setting, ask) if setting.searches else _from_sums(setting, ask)
 
 
@@ -296,7 +343,8 @@ class _Rows:
     def __init__(self, setting: Setting, X: ArrayLike, classes: Whole) -> None:
         self._setting = setting
         self._classes = classes
-        self._size = grid_of(setting.rows) if setting.searches else setting.size(SUMS_LABEL)
+        first = MEANS[0] if setting.descent else SUMS_LABEL
+        self._size = grid_of(setting.rows) if setting.searches else setting.size(first)
         self._encoded = setting.encoding.encode(X, self._size)
 
     def answer(self, ask: Ask, label: str, asked: Any) -> list[int]:
@@ -315,6 +363,8 @@ class _Rows:
     def sums(self, label: str, asked: Any) -> list[int]:
         """Return the sums of the classes and of products, or of a round's gradient."""
         setting, limit = self._setting, self._setting.sensitivity(label)
+        if setting.descent:
+            return self._descending(label, asked, limit)
         if label == SUMS_LABEL:
             ones = np.full((len(self._classes), 1), self._size, dtype=np.int64)
             rows = np.hstack([ones, self._encoded[:, asked]])
@@ -322,6 +372,17 @@ class _Rows:
         chosen, weights = asked
         places = self._encoded[:, chosen] / self._size
         return gradient_sum(places, self._classes, weights, setting.size(label), limit)
+
+    def _descending(self, label: str, asked: Any, limit: int) -> list[int]:
+        """Return the sums of a query of a descent, what a row adds within the limit in L2."""
+        size, places = self._setting.size(label), self._encoded / self._size
+        if label not in (*MEANS, MOMENTS):
+            turn, weights = asked
+            return gradient_sum(heights(places, turn), self._classes, weights, size, limit, l2_norms)
+        centred = np.rint((places - asked) * size).astype(np.int64)
+        if label == MOMENTS:
+            return product_sums(within_limit(centred, product_l2_norms, limit, squared=True))
+        return [int(v) for v in within_limit(centred, l2_norms, limit).sum(axis=0)]
 
 
 class LogisticRegressionModel(Classifier[Setting]):
@@ -386,7 +447,7 @@ class LogisticRegression(PrivateEstimator[LogisticRegressionModel]):
 
 
 LOGISTIC_REGRESSION = LogisticRegression.described(
-    "Logistic regression, pure ε",
+    "Logistic regression, exact noise",
     "It finds the best of many public weights by noisy scores, or computes weights from noisy sums.",
-    short="Logistic, pure ε",
+    short="Logistic, exact noise",
 )

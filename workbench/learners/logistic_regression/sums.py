@@ -29,6 +29,7 @@ from workbench.learners.sums import heights, l1_norms, within_limit
 
 Doubles = NDArray[np.float64]
 Whole = NDArray[np.int64]
+Norms = Callable[[Whole], Whole]
 
 _FINE = 1 << 14
 _FAR = 30
@@ -51,23 +52,27 @@ def probabilities(heights_: Doubles) -> Doubles:
     return np.asarray(odds / total[:, None])
 
 
-def gradient_sum(places: Doubles, classes: Whole, weights: Doubles, size: int, limit: int) -> list[int]:
+def gradient_sum(
+    places: Doubles, classes: Whole, weights: Doubles, size: int, limit: int, norms: Norms = l1_norms
+) -> list[int]:
     """Return the sum of :func:`gradients` over the rows, a block of them at a time."""
     total = np.zeros(weights.size, dtype=np.int64)
     block = max(1, _BLOCK // weights.size)
     for first in range(0, len(places), block):
         here = slice(first, first + block)
-        total += gradients(places[here], classes[here], weights, size, limit).sum(axis=0)
+        total += gradients(places[here], classes[here], weights, size, limit, norms).sum(axis=0)
     return [int(v) for v in total]
 
 
-def gradients(places: Doubles, classes: Whole, weights: Doubles, size: int, limit: int) -> Whole:
-    """Return each row's part of the gradient (n, k·(m + 1)) in whole numbers of 1/K, its L1 norm within ``limit``."""
+def gradients(
+    places: Doubles, classes: Whole, weights: Doubles, size: int, limit: int, norms: Norms = l1_norms
+) -> Whole:
+    """Return each row's part of the gradient (n, k·(m + 1)) in whole numbers of 1/K, its norm within ``limit``."""
     rest = probabilities(heights(places, weights))
     rest[np.arange(len(classes)), classes] -= 1
     z = np.column_stack([np.ones(len(places)), places])
     parts = np.rint(rest[:, :, None] * z[:, None, :] * size).astype(np.int64).reshape(len(places), -1)
-    return within_limit(parts, l1_norms, limit)
+    return within_limit(parts, norms, limit)
 
 
 def improved(

@@ -17,11 +17,10 @@ stay in memory and each prediction is drawn when it is asked for.
 from __future__ import annotations
 
 import dataclasses
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,7 +34,6 @@ from workbench.learners.median_forest.blocks import (
     AskedRows,
     BlockModel,
     Doubles,
-    Encoded,
     boosted,
     expected_medians,
     forest,
@@ -307,6 +305,7 @@ class SampleAndAggregate(PrivateEstimator[AnsweredRows]):
     """What both models share; numbers are clamped to the target's bounds.
 
     Attributes:
+        trainer: makes the ordinary model of the rows of one block.
         model_: the answers, where rows were asked; else, in a study, the models of the :class:`Blocks`.
     """
 
@@ -316,11 +315,8 @@ class SampleAndAggregate(PrivateEstimator[AnsweredRows]):
         """Return where the randomness of the predictions comes from, for their card."""
         return "a cell of a public grid by whole-number weights, exactly, with random bits from the operating system"
 
+    trainer: ClassVar[Callable[..., BlockModel]]
     _read: tuple[str, AskedRows] | None = None
-
-    @abstractmethod
-    def _train(self, X: Encoded, y: Doubles, seed: int) -> BlockModel:
-        """Return the ordinary model of the rows of one block."""
 
     def stated(self) -> MedianParameters:
         """Return the parameters without the path of the asked rows: the model holds the rows themselves."""
@@ -365,9 +361,8 @@ class SampleAndAggregate(PrivateEstimator[AnsweredRows]):
     def _learn(self, ask: Ask, setting: Setting, X: Doubles, y: Doubles) -> Any:
         goal = to_shares(y, setting.target)
         encoded = setting.encoding.encode(X, setting.scale)
-        blocks = Blocks(
-            setting, trained_blocks(encoded, goal, setting.blocks, self._train), self.noise, self.model_type.name
-        )
+        train = partial(self.trainer, trees=self.parameters.trees, depth=self.parameters.depth)
+        blocks = Blocks(setting, trained_blocks(encoded, goal, setting.blocks, train), self.noise, self.model_type.name)
         asked = self.asked_rows()
         if asked is None:
             return blocks
@@ -381,26 +376,18 @@ class SampleAndAggregate(PrivateEstimator[AnsweredRows]):
 class MedianForest(SampleAndAggregate):
     """The median of ordinary forests."""
 
-    model_type = ForestAnswers
-    parameters: MedianForestParameters
-
-    def _train(self, X: Encoded, y: Doubles, seed: int) -> BlockModel:
-        return forest(X, y, seed, trees=self.parameters.trees, depth=self.parameters.depth)
+    model_type, trainer = ForestAnswers, staticmethod(forest)
 
 
 class MedianXgboost(SampleAndAggregate):
     """The median of boosted trees by XGBoost, an optional library."""
 
-    model_type = XgboostAnswers
-    parameters: MedianXgboostParameters
+    model_type, trainer = XgboostAnswers, staticmethod(boosted)
 
     def _setting(self, rows: int) -> Setting:
         require_xgboost()
         found: Setting = super()._setting(rows)
         return found
-
-    def _train(self, X: Encoded, y: Doubles, seed: int) -> BlockModel:
-        return boosted(X, y, seed, trees=self.parameters.trees, depth=self.parameters.depth)
 
 
 class OrdinaryTrees:

@@ -20,7 +20,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import OWN_VALUE, Attribute
 from workbench.learners.checks import checked_columns, plain_part
-from workbench.learners.corrected_model import CorrectedEstimator, SanitisedFacts, numbers_part, only_keys
+from workbench.learners.corrected_model import (
+    CorrectedEstimator,
+    CorrectedModel,
+    SanitisedFacts,
+    numbers_part,
+    only_keys,
+)
 from workbench.learners.denoise import Doubles, positive_mean
 from workbench.learners.naive_bayes.likelihood import (
     LEAST_VARIANCE,
@@ -36,7 +42,6 @@ from workbench.learners.public_tables import (
     Differences,
     PublicTable,
     Scores,
-    checked_answers_of,
     counts_together,
     name_scores,
     number_scores,
@@ -50,55 +55,50 @@ MOST_NAMES = 512
 
 _USUAL = NaiveBayesParameters()
 _PLACE, _WIDTH, _MISSING = 0, 1, 2  # features of a number, in the order of its scores
-_NAME, _FORMAT = "naive-bayes", 1
 _ROUNDING = 1e-9
 _MOST_ROWS, _MOST_VARIANCE = 2.0**53, 1e12  # far above what can be: what is read stays finite in all sums
 
 
 @dataclass(frozen=True, eq=False)
-class CorrectedBayesModel:
+class CorrectedBayesModel(CorrectedModel):
     """The classifier as it is kept.
 
     Attributes:
-        facts: what is public about the fit.
-        sizes: estimated rows of each true class (c,).
-        densities: the density of each column that is used, by its index.
+        class_sizes_: estimated rows of each true class (c,).
+        densities_: the density of each column that is used, by its index.
     """
 
-    facts: SanitisedFacts
-    sizes: Doubles
-    densities: Mapping[int, Density]
+    name, task, keys = "naive-bayes", CLASSIFICATION, ("class_sizes", "densities")
+    class_sizes_: Doubles
+    densities_: Mapping[int, Density]
 
     @property
     def attributes_used(self) -> tuple[str, ...]:
         """Names of the columns that the model looks at."""
-        return tuple(self.facts.attributes[j].name for j in self.densities)
+        return tuple(self.facts.attributes[j].name for j in self.densities_)
+
+    @property
+    def classes_(self) -> NDArray[np.int64]:
+        """Class codes (c,)."""
+        return np.arange(len(self.class_sizes_))
 
     def predict_proba(self, X: ArrayLike) -> Doubles:
         """Return P(class | row) (n, c) of rows of numbers and codes that no table has changed."""
-        return class_chances(self.sizes, self.densities, checked_columns(X, self.facts.attributes))
+        return class_chances(self.class_sizes_, self.densities_, checked_columns(X, self.facts.attributes))
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Return the most probable class code of each row (n,)."""
         return np.asarray(self.predict_proba(X).argmax(axis=1), dtype=np.int64)
 
-    def to_plain(self) -> dict[str, Any]:
-        """Return facts, class sizes and densities as JSON holds them."""
+    def figures(self) -> dict[str, Any]:
+        """Return class sizes and densities."""
         names = [a.name for a in self.facts.attributes]
-        return {
-            **self.facts.to_plain(_NAME, _FORMAT),
-            "class_sizes": self.sizes.tolist(),
-            "densities": [{"column": names[j], **_density_to_plain(d)} for j, d in self.densities.items()],
-        }
+        densities = [{"column": names[j], **_density_to_plain(d)} for j, d in self.densities_.items()]
+        return {"class_sizes": self.class_sizes_.tolist(), "densities": densities}
 
     @classmethod
-    def from_plain(cls, values: Mapping[str, Any]) -> CorrectedBayesModel:
-        """Return the model that :meth:`to_plain` wrote; it predicts the same, bit for bit.
-
-        Raises:
-            ParameterError: a key is missing or not known, or a value is not what such a model can hold.
-        """
-        facts = SanitisedFacts.from_plain(values, _NAME, _FORMAT, CLASSIFICATION, ("class_sizes", "densities"))
+    def of_figures(cls, facts: SanitisedFacts, values: Mapping[str, Any]) -> Self:
+        """Return the model of what :meth:`figures` wrote."""
         count = len(facts.target.values())
         sizes = numbers_part(values, "class_sizes", (count,), 0.0, _MOST_ROWS)
         if not sizes.all():
@@ -116,36 +116,16 @@ class CorrectedBayesModel:
 
 
 class CorrectedNaiveBayes(CorrectedEstimator):
-    """The classifier; it is fitted to cells of a sanitised table, and asked about rows as they are.
+    """The classifier."""
 
-    Attributes:
-        classes_: class codes (c,).
-        class_sizes_: estimated rows of each true class (c,).
-        densities_: the density of each column that is used, by its index.
-        believed_: the largest part of a difference between classes that was believed, by column index.
-    """
-
-    task = CLASSIFICATION
     model_type = CorrectedBayesModel
     model_: CorrectedBayesModel
 
-    def __init__(self, tables: Sequence[PublicTable], target: PublicTable) -> None:
-        super().__init__(tables, target)
-        self.classes_ = np.arange(len(target.attribute.values()))
-
-    def fit(self, cells: NDArray[np.int64], classes: NDArray[np.int64]) -> Self:
-        """Learn from sanitised rows.
-
-        Args:
-            cells: (n, d) cells of the columns.
-            classes: (n,) cells of the target: class codes, and one more where a row may have none.
-
-        Raises:
-            InputError: a cell is none of its column's.
-        """
-        checked_answers_of((*self.tables, self.target), np.column_stack([cells, classes]))
-        known = Classes.of(self.target, classes)
-        self.class_sizes_ = known.sizes[: len(self.classes_)]
+    def _learned(
+        self, facts: SanitisedFacts, cells: NDArray[np.int64], classes: NDArray[np.int64]
+    ) -> CorrectedBayesModel:
+        known, count = Classes.of(self.target, classes), len(facts.target.values())
+        sizes = known.sizes[:count]
         scores: dict[int, Scores] = {}
         differences: dict[int, Differences] = {}
         for j, table in enumerate(self.tables):
@@ -154,23 +134,15 @@ class CorrectedNaiveBayes(CorrectedEstimator):
             together = counts_together(classes, cells[:, j], (len(known.sizes), table.randomiser.outputs))
             scores_of = number_scores if table.cells.numeric else name_scores
             scores[j] = scores_of(table, together.sum(axis=0))
-            differences[j] = Differences.of(scores[j], known, together).of_classes(len(self.classes_))
-        self.densities_: dict[int, Density] = {}
-        self.believed_: dict[int, float] = {}
+            differences[j] = Differences.of(scores[j], known, together).of_classes(count)
+        densities: dict[int, Density] = {}
         for j, (values, left, weight) in _believed(self.tables, scores, differences).items():
             table = self.tables[j]
-            self.believed_[j] = float(weight.max())
             if table.cells.numeric:
-                self.densities_[j] = _line(table, self.class_sizes_, scores[j], differences[j], values, left, weight)
+                densities[j] = _line(table, sizes, scores[j], differences[j], values, left, weight)
             else:
-                self.densities_[j] = _names(table, self.class_sizes_, scores[j], values)
-        facts = SanitisedFacts.of(self.tables, self.target, len(classes))
-        self.model_ = CorrectedBayesModel(facts, self.class_sizes_, self.densities_)
-        return self
-
-    def predict_proba(self, X: ArrayLike) -> Doubles:
-        """Return P(class | row) (n, c) of rows of numbers and codes that no table has changed."""
-        return self.model_.predict_proba(X)
+                densities[j] = _names(table, sizes, scores[j], values)
+        return CorrectedBayesModel(facts, sizes, densities)
 
 
 def _names(table: PublicTable, sizes: Doubles, scores: Scores, values: Doubles) -> Density:

@@ -42,8 +42,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import Attribute
-from workbench.learners.base import Answers, Classifier, SummingEstimator, Total
-from workbench.learners.checks import checked_columns, places_part
+from workbench.learners.base import Answers, Choosing, Classifier, SummingEstimator, Total
+from workbench.learners.checks import checked_columns
 from workbench.learners.denoise import class_sizes
 from workbench.learners.naive_bayes.corrected import CorrectedNaiveBayes
 from workbench.learners.naive_bayes.likelihood import (
@@ -111,13 +111,9 @@ class Setting(FitSetting[NaiveBayesParameters]):
         """Whether the attributes that are used are chosen from the rows."""
         return self.used < len(self.attributes)
 
-    def _parts(self) -> tuple[Decimal, Decimal]:
-        """Return ε of the choice and of the rest; they sum to ε exactly."""
-        whole = self.amount
-        if not self.selects:
-            return Decimal(0), whole
-        choosing, rest = split_epsilon(whole, (self.choice_share, 1 - self.choice_share))
-        return choosing, rest
+    def _parts(self) -> tuple[Decimal, ...]:
+        """Return ε of the choice, where there is one, and of the rest; they sum to ε exactly."""
+        return split_epsilon(self.amount, (self.choice_share, 1 - self.choice_share))
 
     def choices(self) -> tuple[QueryEvent, ...]:
         """Return what each round of the choice costs; none where all attributes are used."""
@@ -246,33 +242,26 @@ def _loss(counts: list[int]) -> int:
     return UNIT * (n * n - sum(c * c for c in counts)) // (2 * n) if n else 0
 
 
-class NaiveBayesModel(Classifier[Setting]):
+class NaiveBayesModel(Choosing[Setting], Classifier[Setting]):
     """The released numbers, and the classifier made from them.
 
     Attributes:
-        chosen: indices of the attributes that are used, in the order in which they were found.
         queries: the queries.
         class_sizes_: estimated rows of each class (k,).
         densities_: the class-conditional density of each used attribute, by column index.
     """
 
     name, task, version = "naive-bayes", CLASSIFICATION, 3
-    parameters_type, setting_type = NaiveBayesParameters, Setting
+    parameters_type, setting_type, named = NaiveBayesParameters, Setting, "used"
 
     def __init__(self, setting: Setting, noise: str, answers: Answers, chosen: Sequence[int]) -> None:
-        super().__init__(setting, noise, answers)
-        self.chosen = tuple(chosen)
+        super().__init__(setting, noise, answers, chosen if setting.selects else range(len(setting.attributes)))
         self.queries = setting.queries(self.chosen)
         sizes = self.queries[0]
         noisy = np.array(answers[sizes.label], dtype=np.float64)
         self._classes = ClassSizes(*class_sizes(noisy, setting.rows, sizes.variance))
         self.class_sizes_ = self._classes.sizes
         self.densities_ = self._densities()
-
-    @property
-    def attributes_used(self) -> tuple[str, ...]:
-        """Names of the attributes that are used, those chosen first at the front; more would be too noisy at this ε."""
-        return tuple(self.setting.attributes[j].name for j in self.densities_)
 
     def _densities(self) -> dict[int, Density]:
         p, found = self.setting.parameters, dict[int, Density]()
@@ -315,15 +304,6 @@ class NaiveBayesModel(Classifier[Setting]):
     def events(self) -> tuple[QueryEvent, ...]:
         """Return one event a query, with shares that sum to ε exactly; none without noise."""
         return (*self.setting.choices(), *events(self.queries))
-
-    def more(self) -> dict[str, Any]:
-        """Return the attributes that are used, by name."""
-        return {"used": list(self.attributes_used)}
-
-    @classmethod
-    def read(cls, values: Mapping[str, Any], setting: Setting) -> dict[str, Any]:
-        """Return which attributes are used."""
-        return {"chosen": places_part(values, "used", [a.name for a in setting.attributes], setting.used)}
 
     @classmethod
     def lengths(cls, setting: Setting, answered: Mapping[str, Any], **read: Any) -> Mapping[str, int]:

@@ -184,15 +184,7 @@ def event_of(
     return PoissonGaussian(bands * batch / rows, noise_multiplier, steps_of(rows, batch, epochs), label, bands)
 
 
-def loss(
-    event: PoissonGaussian,
-    delta: float,
-    accountant: str = "pld",
-    resolution: float = FINE,
-    *,
-    cell: float | None = None,
-    cells: int = MOST_CELLS,
-) -> Loss:
+def loss(event: PoissonGaussian, delta: float, accountant: str = "pld", grid: Grid | None = None) -> Loss:
     """Return an upper bound on ε of ``event`` at ``delta``, zero-out neighbours.
 
     ``pld`` falls back to an improved RDP bound if that is lower (each step costs almost nothing) or if δ is
@@ -202,9 +194,7 @@ def loss(
         event: the run; zero steps cost nothing.
         delta: δ in (0, 1).
         accountant: the name of one of :data:`ACCOUNTANTS`.
-        resolution: of the :class:`Grid`, as the others.
-        cell: as there.
-        cells: as there.
+        grid: of its distributions; the finest if not given.
 
     Raises:
         ParameterError: an argument is out of range.
@@ -215,7 +205,7 @@ def loss(
     check_here()
     if event.steps == 0:
         return Loss(0.0)
-    return chosen.bound(replace(event.independent(), label=""), delta, Grid(resolution, cell, cells))
+    return chosen.bound(replace(event.independent(), label=""), delta, grid or Grid())
 
 
 def loss_of_rows(event: PoissonGaussian, delta: float, rows: int) -> float:
@@ -258,7 +248,7 @@ def _noise_for(event: PoissonGaussian, delta: float, epsilon: float, accountant:
     chosen = accountant_named(accountant)
 
     def holds(sigma: float, resolution: float = FINE) -> bool:
-        return loss(replace(event, noise_multiplier=sigma), delta, accountant, resolution).epsilon <= epsilon
+        return loss(replace(event, noise_multiplier=sigma), delta, accountant, Grid(resolution)).epsilon <= epsilon
 
     def quickly(sigma: float) -> bool:
         return chosen.quick(replace(event, noise_multiplier=sigma), delta).epsilon <= epsilon

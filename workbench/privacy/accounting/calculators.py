@@ -14,56 +14,17 @@ _TAIL = 1e-3
 """Part of δ that is spent on the reports that are left out of the exact sum."""
 
 
-@dataclass(frozen=True, slots=True)
-class AddedNoise:
-    """Noise that is added to one number.
-
-    Attributes:
-        scale: b of the distribution.
-        absolute: expected absolute value.
-        variance: its variance.
-    """
-
-    scale: float
-    absolute: float
-    variance: float
-
-
-def laplace(epsilon: float, sensitivity: float = 1.0) -> AddedNoise:
-    """Return Laplace noise of scale b = Δ/ε: E|X| = b, variance 2b² (Dwork, McSherry, Nissim & Smith 2006)."""
+def laplace(epsilon: float, sensitivity: float) -> float:
+    """Return the scale b = Δ/ε of Laplace noise: E|X| = b, variance 2b² (Dwork, McSherry, Nissim & Smith 2006)."""
     _check(epsilon, sensitivity)
-    scale = sensitivity / epsilon
-    return AddedNoise(scale, scale, 2 * scale * scale)
+    return sensitivity / epsilon
 
 
-def laplace_within(epsilon: float, sensitivity: float, chance: float) -> float:
-    """Return t with P(|X| ≤ t) = ``chance`` for Laplace noise: t = b·ln(1/(1 − chance))."""
-    if not 0 < chance < 1:
-        raise ParameterError(f"chance = {chance} is not between 0 and 1", hint="give a chance such as 0.95")
-    return -laplace(epsilon, sensitivity).scale * math.log1p(-chance)
+def staircase(epsilon: float, sensitivity: float) -> tuple[float, float, float, float]:
+    """Return γ of the least E|X| of staircase noise, that value, γ of its least variance, and that variance.
 
-
-@dataclass(frozen=True, slots=True)
-class Staircase:
-    """Staircase noise by two choices of γ, where its steps break (Geng & Viswanath 2014; Geng et al. 2015).
-
-    Attributes:
-        gamma_absolute: γ of the least expected absolute value.
-        absolute: that value.
-        gamma_variance: γ of the least variance.
-        variance: that variance.
-    """
-
-    gamma_absolute: float
-    absolute: float
-    gamma_variance: float
-    variance: float
-
-
-def staircase(epsilon: float, sensitivity: float = 1.0) -> Staircase:
-    """Return the least error of staircase noise: E|X| = Δ·e^(ε/2)/(e^ε − 1) at γ = 1/(1 + e^(ε/2)).
-
-    The variance is computed from the density and minimised over γ.
+    γ is where a step breaks. E|X| = Δ·e^(ε/2)/(e^ε − 1) at γ = 1/(1 + e^(ε/2)) (Geng & Viswanath 2014); the variance is
+    computed from the density (Geng et al. 2015) and minimised over γ.
     """
     _check(epsilon, sensitivity)
     b = math.exp(-epsilon)
@@ -74,7 +35,7 @@ def staircase(epsilon: float, sensitivity: float = 1.0) -> Staircase:
         one, two = low + (high - low) / 3, high - (high - low) / 3
         low, high = (low, two) if _staircase_variance(one, b) < _staircase_variance(two, b) else (one, high)
     gamma = (low + high) / 2
-    return Staircase(by_absolute, absolute, gamma, sensitivity**2 * _staircase_variance(gamma, b))
+    return by_absolute, absolute, gamma, sensitivity**2 * _staircase_variance(gamma, b)
 
 
 def _staircase_variance(gamma: float, b: float) -> float:
@@ -88,29 +49,17 @@ def _staircase_variance(gamma: float, b: float) -> float:
     return squares + 2 * steps * first + second
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
-    """Randomised response over k values.
+def randomised_response(epsilon: float, values: int) -> tuple[float, float, float]:
+    """Return the probability p of the true one of k values and q of each other one, and the variance of a rare one.
 
-    Attributes:
-        truth: probability of the true value.
-        other: probability of each other value.
-        variance_rare: n times the variance of the estimated share of a value that nobody has.
+    They are e^ε/(k − 1 + e^ε), 1/(k − 1 + e^ε), and n times that of its estimated share, q(1−q)/(p−q)².
     """
-
-    truth: float
-    other: float
-    variance_rare: float
-
-
-def randomised_response(epsilon: float, values: int = 2) -> Response:
-    """Return e^ε/(k − 1 + e^ε) and 1/(k − 1 + e^ε); the share of a rare value has variance q(1−q)/(n(p−q)²)."""
     _check(epsilon, 1.0)
     if isinstance(values, bool) or not 2 <= values <= 10**9:
         raise ParameterError(f"{values} values is not a whole number of at least 2", hint="give --values 2 or more")
     other = math.exp(-epsilon) / (1 + (values - 1) * math.exp(-epsilon))
     truth = 1 / (1 + (values - 1) * math.exp(-epsilon))
-    return Response(truth, other, other * (1 - other) / (truth - other) ** 2)
+    return truth, other, other * (1 - other) / (truth - other) ** 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from decimal import ROUND_CEILING, Context, Decimal
 
 from workbench.params import ParameterError
-from workbench.privacy.accounting.event import Composed, Cost, CostEvent, PureDp, RowsPerPerson, group
+from workbench.privacy.accounting.event import Cost, RowsPerPerson, group
 
 EXACT = Context(prec=400, rounding=ROUND_CEILING)
 """Doubles are decimals of at most 17 significant digits within 10^±308: no realistic sum needs more digits."""
@@ -45,39 +45,6 @@ def total(values: Iterable[Decimal]) -> Decimal:
     for value in values:
         result = EXACT.add(result, value)
     return result
-
-
-def flatten(event: CostEvent) -> tuple[CostEvent, ...]:
-    """Return the events inside ``event`` in order, without nesting."""
-    if isinstance(event, Composed):
-        return tuple(leaf for part in event.events for leaf in flatten(part))
-    return (event,)
-
-
-def pure_epsilon(event: CostEvent) -> Decimal:
-    """Return the exact ε of an event that consists of pure releases only.
-
-    Raises:
-        ParameterError: a part of the event has a δ; its ε needs an accountant.
-    """
-    leaves = flatten(event)
-    for leaf in leaves:
-        if not isinstance(leaf, PureDp):
-            raise ParameterError(
-                f"{leaf.label or 'an event that is not pure'} has no pure epsilon",
-                hint="use an accountant with a delta",
-            )
-    return total(leaf.epsilon for leaf in leaves if isinstance(leaf, PureDp))
-
-
-def basic(costs: Iterable[Cost], label: str = "") -> Cost:
-    """Return the cost of all ``costs`` on the same rows: (Σε, Σδ), exact (Dwork & Roth 2014, Theorem 3.16)."""
-    parts = tuple(costs)
-    return Cost(
-        epsilon=total(c.epsilon for c in parts),
-        delta=total(c.delta for c in parts),
-        event=Composed(tuple(c.event for c in parts), label),
-    )
 
 
 def advanced_epsilon(epsilon: float, count: int, slack: float) -> float:

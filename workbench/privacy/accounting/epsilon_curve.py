@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 
 from workbench.params import CancelledError
-from workbench.privacy.accounting.accountant import COARSE, FINE, accountant_named, loss
+from workbench.privacy.accounting.accountant import COARSE, FINE, Grid, accountant_named, loss
 from workbench.privacy.accounting.event import PoissonGaussian
 from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Progress, ignore
@@ -58,12 +58,12 @@ class EpsilonCurve:
         even = np.linspace(0.0, 1.0, KNOTS + 1)[1:]
         knots = tuple(sorted({int(k) for k in np.ceil(event.steps * even**2)}))
         # Of a million steps the coarse grid is worse than a Rényi bound; without a grid each knot would make its own.
-        whole = (loss(event, delta, accountant, resolution).discretisation for resolution in (COARSE, FINE))
+        whole = (loss(event, delta, accountant, Grid(resolution)).discretisation for resolution in (COARSE, FINE))
         cell = next((found for found in whole if found is not None), None)
-        epsilons: list[float] = []
+        grid, epsilons = Grid(COARSE, cell), list[float]()
         for done, knot in enumerate(knots, start=1):
             cancel.check()
-            epsilons.append(loss(replace(event, steps=knot), delta, accountant, COARSE, cell=cell).epsilon)
+            epsilons.append(loss(replace(event, steps=knot), delta, accountant, grid).epsilon)
             emit(Progress(done, len(knots), "epsilon by step"))
         # Each bound is discretised on its own; the running maximum keeps the displayed ε from falling.
         return cls(knots, tuple(float(e) for e in np.maximum.accumulate(epsilons)))

@@ -1,11 +1,7 @@
 """Costs as values: frozen events that record what was done to the data, independent of any accountant.
 
 All events use the workbench's one neighbouring relation, zero-out: one row becomes an empty row that contributes
-nothing, and the number of rows is public.
-
-The one neighbouring relation, and its equivalents in others.
-
-Zero-out: one row becomes an empty row that contributes nothing; the number of rows is public.
+nothing, and the number of rows is public. What that gives in other relations is here as well.
 """
 
 from __future__ import annotations

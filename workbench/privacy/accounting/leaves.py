@@ -93,9 +93,9 @@ def _of_rows(event: CostEvent, rows: int) -> Leaf:
     """Return a simple event for a person with ``rows`` rows."""
     match event:
         case PureDp():
-            return PureDp(_positive(event.epsilon, "epsilon") * rows)
+            return PureDp(_positive(event.epsilon) * rows)
         case ApproximateDp():
-            _positive(event.epsilon, "epsilon")
+            _positive(event.epsilon)
             if not 0 < event.delta < 1:
                 raise ParameterError(f"delta = {event.delta} is not between 0 and 1", hint="give a δ such as 1e-6")
             person = for_person(Cost(event.epsilon, event.delta, event), rows)
@@ -188,10 +188,10 @@ def _whole(value: int, most: int, name: str) -> int:
     return value
 
 
-def _positive(value: Decimal, name: str) -> Decimal:
-    if not (value.is_finite() and 0 < value <= 10**6):
-        raise ParameterError(f"{name} = {value} is not above 0 and at most 1e6", hint="give a number such as 1")
-    return value
+def _positive(epsilon: Decimal) -> Decimal:
+    if not (epsilon.is_finite() and 0 < epsilon <= 10**6):
+        raise ParameterError(f"epsilon = {epsilon} is not above 0 and at most 1e6", hint="give a number such as 1")
+    return epsilon
 
 
 def _within(value: float, name: str) -> float:

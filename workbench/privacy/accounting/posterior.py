@@ -20,11 +20,6 @@ class Belief:
     high: float
 
 
-def _check(epsilon: float) -> None:
-    if not 0 <= epsilon < math.inf:
-        raise ParameterError(f"epsilon = {epsilon} is not a number of at least 0", hint="give epsilon ≥ 0")
-
-
 def posterior(epsilon: float, prior: float) -> Belief:
     """Return the bounds p/(p + e^(±ε)·(1−p)) on a belief that was ``prior`` before the release.
 
@@ -34,7 +29,8 @@ def posterior(epsilon: float, prior: float) -> Belief:
     Raises:
         ParameterError: ε < 0 or the prior is not in [0, 1].
     """
-    _check(epsilon)
+    if not 0 <= epsilon < math.inf:
+        raise ParameterError(f"epsilon = {epsilon} is not a number of at least 0", hint="give epsilon ≥ 0")
     if not 0 <= prior <= 1:
         raise ParameterError(f"prior = {prior} is not a probability", hint="give a number from 0 to 1")
 
@@ -44,15 +40,3 @@ def posterior(epsilon: float, prior: float) -> Belief:
         return prior / (prior + math.exp(shift) * (1 - prior)) if shift < 700 else 0.0
 
     return Belief(prior, after(epsilon), after(-epsilon))
-
-
-def total_variation(epsilon: float) -> float:
-    """Return the largest total variation distance of two outputs, (e^ε−1)/(e^ε+1) = tanh(ε/2); it is attained.
-
-    It is also the largest advantage (true minus false positive rate) of a membership test.
-
-    Raises:
-        ParameterError: ε < 0.
-    """
-    _check(epsilon)
-    return math.tanh(epsilon / 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from decimal import Decimal
@@ -22,13 +23,12 @@ from workbench.privacy.accounting.accountant import (
 from workbench.privacy.accounting.calculators import (
     MOST_REPORTS,
     laplace,
-    laplace_within,
     randomised_response,
     shuffled,
     staircase,
 )
 from workbench.privacy.accounting.compose import last_that
-from workbench.privacy.accounting.event import RELATION, exact, group, replace_one
+from workbench.privacy.accounting.event import RELATION, PoissonGaussian, exact, group, replace_one
 from workbench.privacy.accounting.event_text import events_of
 from workbench.privacy.accounting.gaussian import analytic_sigma, classic_sigma, gaussian_delta
 from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior
@@ -68,39 +68,31 @@ def solve(
     Raises:
         ParameterError: not exactly one is ``None``, a number is out of range, or nothing fits ε.
     """
-    missing = [
-        name
-        for name, value in (("epsilon", epsilon), ("sigma", sigma), ("epochs", epochs), ("batch", batch))
-        if value is None
-    ]
+    found: dict[str, Any] = {"epsilon": epsilon, "sigma": sigma, "epochs": epochs, "batch": batch}
+    missing = [name for name, value in found.items() if value is None]
     if len(missing) != 1:
         raise ParameterError(
             f"{len(missing)} of epsilon, sigma, epochs and batch are open",
             hint="give three of them; the fourth one is found",
         )
-    if epsilon is None:
-        assert sigma is not None
-        assert epochs is not None
-        assert batch is not None
-        return Run(loss(event_of(rows, batch, epochs, sigma), delta, accountant).epsilon, sigma, epochs, batch)
-    if not 0 < epsilon <= 1e6:
+    if epsilon is not None and not 0 < epsilon <= 1e6:
         raise ParameterError(f"epsilon = {epsilon} is not between 0 and 1e6", hint="give an ε such as 3")
-    if sigma is None:
-        assert epochs is not None
-        assert batch is not None
-        sigma = noise_for(event_of(rows, batch, epochs, 1.0), delta, epsilon, accountant)
-    elif epochs is None:
-        assert batch is not None
-        whole, noise = batch, sigma
-        epochs = _most(lambda n, by: _cost(rows, whole, n, noise, delta, by), epsilon, accountant, MOST_EPOCHS, "epoch")
-    else:
-        passes, noise = epochs, sigma
-        batch = _most(lambda n, by: _cost(rows, n, passes, noise, delta, by), epsilon, accountant, rows, "row")
-    return Run(_cost(rows, batch or 0, epochs or 0, sigma, delta, accountant), sigma, epochs or 0, batch or 0)
+    (wanted,) = missing
 
+    def event() -> PoissonGaussian:
+        return event_of(rows, found["batch"], found["epochs"], found["sigma"])
 
-def _cost(rows: int, batch: int, epochs: int, sigma: float, delta: float, accountant: str) -> float:
-    return loss(event_of(rows, batch, epochs, sigma), delta, accountant).epsilon
+    def cost(number: int, by: str) -> float:
+        found[wanted] = number
+        return loss(event(), delta, by).epsilon
+
+    if wanted == "sigma":
+        found["sigma"] = 1.0
+        found["sigma"] = noise_for(event(), delta, found["epsilon"], accountant)
+    elif wanted != "epsilon":
+        most, unit = (MOST_EPOCHS, "epoch") if wanted == "epochs" else (rows, "row")
+        found[wanted] = _most(cost, found["epsilon"], accountant, most, unit)
+    return Run(**{**found, "epsilon": loss(event(), delta, accountant).epsilon})
 
 
 def _most(costs: Callable[[int, str], float], epsilon: float, accountant: str, most: int, unit: str) -> int:
@@ -280,33 +272,30 @@ def _solved(asked: SolveBudget) -> dict[str, Any]:
 
 
 def _laplace(asked: NoiseBudget) -> dict[str, Any]:
-    noise = laplace(asked.epsilon, asked.sensitivity)
+    scale = laplace(asked.epsilon, asked.sensitivity)
     return {
         **asdict(asked),
-        "scale": noise.scale,
-        "expected_absolute_error": noise.absolute,
-        "variance": noise.variance,
-        "within_95": laplace_within(asked.epsilon, asked.sensitivity, _LIKELY),
+        "scale": scale,
+        "expected_absolute_error": scale,
+        "variance": 2 * scale * scale,
+        "within_95": -scale * math.log1p(-_LIKELY),
     }
 
 
 def _staircase(asked: NoiseBudget) -> dict[str, Any]:
-    found, other = staircase(asked.epsilon, asked.sensitivity), laplace(asked.epsilon, asked.sensitivity)
+    names = ("gamma_absolute", "expected_absolute_error", "gamma_variance", "variance")
+    found, other = staircase(asked.epsilon, asked.sensitivity), _laplace(asked)
     return {
         **asdict(asked),
-        "gamma_absolute": found.gamma_absolute,
-        "expected_absolute_error": found.absolute,
-        "gamma_variance": found.gamma_variance,
-        "variance": found.variance,
-        "laplace_absolute_error": other.absolute,
-        "laplace_variance": other.variance,
+        **dict(zip(names, found, strict=True)),
+        "laplace_absolute_error": other["expected_absolute_error"],
+        "laplace_variance": other["variance"],
     }
 
 
 def _response(asked: ResponseBudget) -> dict[str, Any]:
-    found = randomised_response(asked.epsilon, asked.values)
-    share_sd = (found.variance_rare / asked.rows) ** 0.5
-    return {**asdict(asked), "truth": found.truth, "other": found.other, "share_sd": share_sd}
+    truth, other, variance = randomised_response(asked.epsilon, asked.values)
+    return {**asdict(asked), "truth": truth, "other": other, "share_sd": (variance / asked.rows) ** 0.5}
 
 
 def _shuffle(asked: ShuffleBudget) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from workbench.privacy.accounting.accountant import (
     LEAST_NOISE,
     MOST_NOISE,
     MOST_STEPS,
+    Grid,
     accountant_named,
     accountant_names,
     event_of,
@@ -29,8 +30,8 @@ AXES = ("order", "rows", "batch", "sigma", "epochs", "delta")
 
 POINTS = 17
 HEAT_POINTS = 9
-CELLS = 2**15
-"""Most cells of a step's distribution: half a second, so that a drag is not followed late."""
+_GRID = Grid(COARSE, cells=2**15)
+"""A step's distribution has so few cells that it takes half a second: a drag is not followed late."""
 
 REACH = 8.0
 """A curve goes from an eighth of a figure to eight times it."""
@@ -52,7 +53,7 @@ class TrainingRun:
         chosen = accountant_named(accountant)
         if quick and chosen.at_once == accountant:
             return chosen.quick(event, self.delta).epsilon
-        return loss(event, self.delta, accountant, COARSE, cells=CELLS).epsilon
+        return loss(event, self.delta, accountant, _GRID).epsilon
 
 
 @dataclass(frozen=True, slots=True)

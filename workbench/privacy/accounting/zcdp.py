@@ -20,10 +20,6 @@ _ROUNDING = 1e-10
 _DIGITS = 10
 
 
-def _log_delta(rho: float, epsilon: float, alpha: float) -> float:
-    return (alpha - 1) * (alpha * rho - epsilon) + alpha * math.log1p(-1 / alpha) - math.log(alpha - 1)
-
-
 def delta_of(rho: Decimal | float, epsilon: Decimal | float) -> float:
     """Return a δ with which ρ-zCDP implies (ε, δ): the least by the formula, rounded up.
 
@@ -44,7 +40,8 @@ def delta_of(rho: Decimal | float, epsilon: Decimal | float) -> float:
     golden = (math.sqrt(5) - 1) / 2
 
     def at(x: float) -> float:
-        return _log_delta(r, e, 1 + math.exp(x))
+        alpha = 1 + math.exp(x)
+        return (alpha - 1) * (alpha * r - e) + alpha * math.log1p(-1 / alpha) - math.log(alpha - 1)
 
     a, b = high - golden * (high - low), low + golden * (high - low)
     at_a, at_b = at(a), at(b)

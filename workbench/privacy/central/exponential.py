@@ -19,6 +19,7 @@ from decimal import ROUND_FLOOR, Decimal, localcontext
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workbench.params import ParameterError
 from workbench.privacy.accounting.compose import last_that
@@ -56,10 +57,7 @@ def exponential_weights(scores: Sequence[int], sensitivity: int, epsilon: float)
     Raises:
         ParameterError: there is no score, or ε or a score is out of range.
     """
-    if not EPSILON_LEAST <= epsilon < math.inf:
-        raise ParameterError(f"epsilon = {epsilon:g} of a choice is below {EPSILON_LEAST:g}", hint="give a larger one")
-    if not scores or sensitivity < 1 or not all(abs(score) < _MOST_SCORE for score in scores):
-        raise ParameterError("the scores of a choice are not whole numbers of 40 bits")
+    _require_choice(scores, sensitivity, epsilon)
     # A score raised to a floor that moves with the largest one still moves by at most Δ, and no weight grows without
     # bound, however large n·ε is. The chance of such a choice is below 2⁻⁴⁰⁰⁰ with and without.
     floor = max(scores) - int(_MOST_BITS * 2 * sensitivity * math.log(2) / epsilon) - 1
@@ -71,15 +69,15 @@ def exponential_weights(scores: Sequence[int], sensitivity: int, epsilon: float)
     return [weights[score] for score in raised]
 
 
-def exponential_choice(scores: Sequence[int], sensitivity: int, epsilon: float, noise: CentralNoise) -> int:
-    """Return the place of one score, drawn by the exponential mechanism; it costs ε.
+def _require_choice(scores: Sequence[int], sensitivity: int, epsilon: float) -> None:
+    if not EPSILON_LEAST <= epsilon < math.inf:
+        raise ParameterError(f"epsilon = {epsilon:g} of a choice is below {EPSILON_LEAST:g}", hint="give a larger one")
+    if not scores or sensitivity < 1 or not all(abs(score) < _MOST_SCORE for score in scores):
+        raise ParameterError("the scores of a choice are not whole numbers of 40 bits")
 
-    Args:
-        scores: as for :func:`exponential_weights`.
-        sensitivity: Δ.
-        epsilon: ε of the choice.
-        noise: where the randomness comes from.
-    """
+
+def exponential_choice(scores: Sequence[int], sensitivity: int, epsilon: float, noise: CentralNoise) -> int:
+    """Return the place of one score, drawn by ``noise`` with its :func:`exponential_weights`; it costs ε."""
     return drawn_by(exponential_weights(scores, sensitivity, epsilon), noise)
 
 
@@ -95,55 +93,51 @@ _RISK = 0.05
 def noisy_max_weights(scores: Sequence[int], sensitivity: int, epsilon: float) -> list[int]:
     """Return whole numbers w: choice i is accepted with the chance wᵢ/max w.
 
-    Args:
-        scores: whole numbers; one row moves all of them in one direction, by at most ``sensitivity``.
-        sensitivity: Δ.
-        epsilon: ε of the choice.
-
-    Raises:
-        ParameterError: there is no score, or ε or a score is out of range.
+    As for :func:`exponential_weights`, but one row moves all scores in one direction, by at most ``sensitivity``.
     """
     return exponential_weights(scores, sensitivity, 2 * epsilon)
 
 
 def noisy_max(scores: Sequence[int], sensitivity: int, epsilon: float, noise: CentralNoise) -> int:
-    """Return the place of one score; it costs ε. Every choice is drawn for, however early one is accepted.
+    """Return the place of one score, accepted by ``noise`` with its :func:`noisy_max_weights`; it costs ε.
 
-    Args:
-        scores: as for :func:`noisy_max_weights`.
-        sensitivity: Δ.
-        epsilon: ε of the choice.
-        noise: where the randomness comes from.
+    Every choice is drawn for, however early one is accepted.
     """
-    weights = noisy_max_weights(scores, sensitivity, epsilon)
-    accepted = [place for place, kept in enumerate(_accepted(weights, noise)) if kept]
-    return accepted[noise.below(len(accepted))]
+    accepted = np.flatnonzero(_accepted(scores, sensitivity, epsilon, noise))
+    return int(accepted[noise.below(len(accepted))])
 
 
-def _accepted(weights: Sequence[int], noise: CentralNoise) -> list[bool]:
-    """Return for each weight whether its choice is accepted, with exactly the chance weight/largest.
+_NEAR = 2.0**-40
+"""A chance in doubles is nearer to the exact one than this by a factor of some thousand."""
 
-    One word of 64 bits a choice is compared with the chance's first 64 bits; only a tie needs the rest of them.
+
+def _accepted(scores: Sequence[int], sensitivity: int, epsilon: float, noise: CentralNoise) -> NDArray[np.bool_]:
+    """Return for each choice whether it is accepted, with exactly the chance weight/largest.
+
+    One word of 64 bits a choice is compared with its chance. Doubles decide, unless the two are near: then the chance's
+    first 64 bits do, and only a tie needs the rest of them.
     """
-    top = max(weights)
-    words = noise.below(1 << (_BITS * len(weights))).to_bytes(_BITS // 8 * len(weights), "little")
-    limits = {weight: divmod(weight << _BITS, top) for weight in set(weights)}
-    return [
-        word < limits[weight][0] or (word == limits[weight][0] and noise.below(top) < limits[weight][1])
-        for weight, word in zip(weights, np.frombuffer(words, "<u8").tolist(), strict=True)
-    ]
+    _require_choice(scores, sensitivity, 2 * epsilon)
+    drawn = noise.below(1 << (_BITS * len(scores))).to_bytes(_BITS // 8 * len(scores), "little")
+    words, behind = np.frombuffer(drawn, "<u8"), np.array(scores) - max(scores)
+    beyond = words * 2.0**-_BITS - np.exp((2 * epsilon - SLACK) * behind / (2 * sensitivity))
+    kept: NDArray[np.bool_] = beyond < 0
+    near = np.flatnonzero(np.abs(beyond) < _NEAR).tolist()
+    if near:
+        weights = noisy_max_weights(scores, sensitivity, epsilon)
+        top = max(weights)
+        for place in near:
+            first, rest = divmod(weights[place] << _BITS, top)
+            word = int(words[place])
+            kept[place] = word < first or (word == first and noise.below(top) < rest)
+    return kept
 
 
 def one_way_choice(scores: Sequence[int], sensitivity: int, epsilon: float, noise: CentralNoise) -> int:
     """Return the place of one score of weight e^(ε·s/Δ), where one row moves all scores in one direction; it costs ε.
 
-    Unlike :func:`noisy_max` its privacy loss lies in a range of length ε: it costs ρ = ε²/8, and not ε²/2.
-
-    Args:
-        scores: as for :func:`noisy_max_weights`.
-        sensitivity: Δ.
-        epsilon: ε of the choice.
-        noise: where the randomness comes from.
+    Its arguments are those of :func:`noisy_max`, but its privacy loss lies in a range of length ε: it costs ρ = ε²/8,
+    and not ε²/2.
     """
     return drawn_by(noisy_max_weights(scores, sensitivity, epsilon), noise)
 

@@ -103,8 +103,6 @@ _LEAST_BITS = 64  # of the least weight of a loss
 _LEAST_SPREAD = 2.0**-10  # of a cell: S is at least this, so that no weight of a cell vanishes
 _CAUCHY_BITS = 96  # of all weights: a cell has at least 2^-46 of them
 
-Weights = Sequence[int]
-
 
 def _used(aggregate: str, epsilon: float) -> float:
     if not EPSILON_LEAST <= epsilon < math.inf:

@@ -18,12 +18,8 @@ _STEPS = 60
 _CLOSE = 1e-9
 
 
-def float_epsilon(rows: NDArray[np.float64]) -> float:
-    """Return ε of unnormalised rows in doubles: a guide for the bisection, never a figure that is shown."""
-    return _float_epsilon(lambda _, block: rows[block], 0.0, len(rows))
-
-
 def _float_epsilon(recipe: Recipe, nominal: float, inputs: int) -> float:
+    """Return ε of a recipe's rows in doubles: a guide for the bisection, never a figure that is shown."""
     high, low = np.zeros(1), np.full(1, np.inf)
     for block in blocks(inputs, inputs):
         rows = recipe(nominal, block)

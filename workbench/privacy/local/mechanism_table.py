@@ -54,6 +54,8 @@ class MechanismTable:
 
     Attributes:
         weights: uint64 (m, k), read-only; each row sums to 2**63.
+        inputs: number of input cells, m.
+        outputs: number of output cells, k.
         exact_ratio: the largest ratio in a column, e^ε exactly.
         exact_epsilon: ln of it, rounded up to a double.
     """
@@ -73,6 +75,7 @@ class MechanismTable:
             raise ParameterError("a mechanism table is a uint64 matrix of at least 2 by 2")
         self.weights = np.ascontiguousarray(weights)
         self.weights.setflags(write=False)
+        self.inputs, self.outputs = self.weights.shape
         _check_rows(self.weights)
         self.exact_ratio = largest_ratio(self.weights)
         self.exact_epsilon = log_up(self.exact_ratio)
@@ -80,16 +83,6 @@ class MechanismTable:
             raise ParameterError(f"the table has epsilon {self.exact_epsilon:.6g}, above the {claim:g} it is built for")
         self._sampler: AliasSampler | None = None
         self._channel: Channel | None = None
-
-    @property
-    def inputs(self) -> int:
-        """Number of input cells, m."""
-        return int(self.weights.shape[0])
-
-    @property
-    def outputs(self) -> int:
-        """Number of output cells, k."""
-        return int(self.weights.shape[1])
 
     def probabilities(self, rows: slice = WHOLE) -> NDArray[np.float64]:
         """Return the (m, k) transition probabilities, or some rows, each the double nearest to its exact value."""

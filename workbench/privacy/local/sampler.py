@@ -72,58 +72,29 @@ class AliasSampler:
 
 
 def _buckets(weights: NDArray[np.uint64], bits: int) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
-    """Return thresholds and aliases, both (m, 2**bits), for all rows at once.
+    """Return thresholds and aliases, both (m, 2**bits).
 
-    Columns are taken in order of weight: the lightest open column is topped up by the heaviest one, whose
-    remainder is itself topped up by the next heaviest once it falls below a bucket. Every step closes one bucket
-    of every row, so 2**bits steps close all, whatever the weights.
+    A column lighter than a bucket is topped up by the first heavier one that has something left when all lighter
+    columns before it are; a heavier one that has given so much that it is lighter itself, by the next heavier one.
     """
     rows, columns = weights.shape
     buckets, capacity = 1 << bits, np.uint64(1 << (TOTAL_BITS - bits))
-    padded = np.zeros((rows, buckets), dtype=np.uint64)
-    padded[:, :columns] = weights
-    order = np.argsort(padded, axis=1, kind="stable").astype(np.uint16)
-    ordered = np.take_along_axis(padded, order, axis=1)
-    thresholds = np.empty_like(padded)
-    alias = np.empty((rows, buckets), dtype=np.uint16)
-
-    row = np.arange(rows)
-    low = np.zeros(rows, dtype=np.int64)
-    high = np.full(rows, buckets - 1, dtype=np.int64)
-    left = ordered[:, -1].copy()  # what the heaviest column still has to give
-    for _ in range(buckets - 1):
-        short = left < capacity  # the heavy column itself is now the one to be topped up
-        heavy = order[row, high]
-        following = np.maximum(high - 1, 0)
-        light = order[row, low]
-        have = np.where(short, left, ordered[row, low])
-        closed = np.where(short, heavy, light)
-        giver = np.where(short, order[row, following], heavy)
-        thresholds[row, closed] = have
-        alias[row, closed] = giver
-        need = capacity - have
-        left = np.where(short, ordered[row, following], left) - need
-        high = np.where(short, following, high)
-        low = np.where(short, low, low + 1)
-    last = order[row, high]
-    # The sums are exact, so what is left fills the last bucket exactly.
-    if not np.all(left == capacity):
-        raise ValueError("the rows of the table do not all sum to 2**63")
-    thresholds[row, last] = capacity
+    thresholds = np.zeros((rows, buckets), dtype=np.uint64)
+    thresholds[:, :columns] = weights
+    alias = np.tile(np.arange(buckets, dtype=np.uint16), (rows, 1))
+    for own, other in zip(thresholds, alias, strict=True):
+        light, heavy = np.flatnonzero(own < capacity), np.flatnonzero(own >= capacity)
+        need = capacity - own[light]
+        needed, given = np.cumsum(need), np.cumsum(own[heavy] - capacity)
+        # The sums are exact, so what is needed and what is given fit exactly.
+        if not len(heavy) or given[-1] != (needed[-1] if len(light) else 0):
+            raise ValueError("the rows of the table do not all sum to 2**63")
+        other[light] = heavy[np.searchsorted(given, needed - need)]
+        last = np.searchsorted(needed, given, side="right")  # the column that it cannot top up without being lighter
+        some = np.flatnonzero(last < len(light))
+        own[heavy] = capacity
+        own[heavy[some]] = capacity + given[some] - needed[last[some]]
+        other[heavy[some]] = heavy[some + 1]
     # A full bucket is its own alias: no threshold is beyond the last position.
-    full = np.nonzero(thresholds == capacity)
-    thresholds[full], alias[full] = capacity - np.uint64(1), full[1]
+    thresholds[thresholds == capacity] -= np.uint64(1)
     return thresholds, alias
-
-
-def decoded(sampler: AliasSampler, columns: int) -> NDArray[np.uint64]:
-    """Return the weights that ``sampler`` really samples, uint64 (m, columns): the check that it is exact."""
-    buckets = 1 << sampler.bits
-    entries = sampler.entries.reshape(sampler.rows, buckets)
-    thresholds = entries >> np.uint64(sampler.bits)
-    alias = (entries & np.uint64(buckets - 1)).astype(np.int64)
-    capacity = np.uint64(1 << (TOTAL_BITS - sampler.bits))
-    weights = thresholds.copy()
-    row = np.broadcast_to(np.arange(sampler.rows)[:, None], alias.shape)
-    np.add.at(weights, (row, alias), capacity - thresholds)
-    return weights[:, :columns]

@@ -17,7 +17,6 @@ import hashlib
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,11 +105,6 @@ def unpacked(reports: Reports, k: int) -> NDArray[np.uint8]:
     return np.unpackbits(reports, axis=1, count=k, bitorder="little")
 
 
-def packed(bits: NDArray[np.bool_]) -> Reports:
-    """Return (n, k) bits as (n, bytes) packed ones."""
-    return np.packbits(bits, axis=1, bitorder="little")
-
-
 def permanent_answers(filters: Reports, parameters: RapporParameters, entropy: Entropy) -> Reports:
     """Return the permanent answer to each Bloom filter: each bit is a coin toss with probability f.
 
@@ -192,16 +186,6 @@ class PermanentAnswers:
         return [blake(text.encode(), digest_size=_DIGEST, key=key, person=person).digest() for text in texts]
 
 
-class Bits(Protocol):
-    """Which bits a value sets in each cohort."""
-
-    parameters: RapporParameters
-
-    def of(self, values: Sequence[str], cohorts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the (n, h) bits that each value sets in its cohort; a bit may be there twice."""
-        ...
-
-
 class BloomBits:
     """The published Bloom filter: bit i is byte i of MD5(cohort as 4 bytes, big end first, then the value), mod k."""
 
@@ -217,7 +201,7 @@ class BloomBits:
         self.parameters = parameters
 
     def of(self, values: Sequence[str], cohorts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the (n, h) bits that each value sets in its cohort."""
+        """Return the (n, h) bits that each value sets in its cohort; a bit may be there twice."""
         h, md5 = self.parameters.h, hashlib.md5
         heads = [cohort.to_bytes(4, "big") for cohort in range(self.parameters.m)]
         digests = b"".join(
@@ -256,6 +240,10 @@ class BasicBits:
             return np.array([self._places[value] for value in values], dtype=np.int64).reshape(-1, 1)
         except KeyError:
             raise ParameterError("a value is not in the public list", hint="add it, or use a Bloom filter") from None
+
+
+Bits = BloomBits | BasicBits
+"""Which bits a value sets in each cohort."""
 
 
 def filters(

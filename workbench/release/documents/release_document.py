@@ -143,7 +143,6 @@ def _facts(stated: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _asked(stated: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield what a person chose of a kind of release."""
     if "kind" not in stated:
         return
     made, asked = kind(stated["kind"]), stated["request"]
@@ -166,7 +165,6 @@ def _privacy_unit(stated: Mapping[str, Any], rows_per_person: int) -> str:
 
 
 def _guarantee(stated: Mapping[str, Any], rows_per_person: int) -> Section:
-    """Return the guarantee in words and symbols, with what it lets anybody learn about one person."""
     claims = stated["guarantee"]
     epsilon, delta = Decimal(claims["epsilon"]), Decimal(claims["delta"])
     other = claims["replace_one"]
@@ -213,7 +211,6 @@ def belief_table(epsilon: float) -> Grid:
 
 
 def _not_covered(stated: Mapping[str, Any]) -> Section:
-    """Return what ε does not cover, and what no file can show."""
     listed = stated["outside_guarantee"]
     first: Block = Bullets(tuple(listed)) if listed else Paragraph("The certificate lists nothing.")
     return Section(
@@ -232,7 +229,6 @@ def _not_covered(stated: Mapping[str, Any]) -> Section:
 
 
 def _account(stated: Mapping[str, Any]) -> Section:
-    """Return the release's entry in the ledger."""
     charged = f"ε = {stated['guarantee']['epsilon']}, δ = {stated['guarantee']['delta']}"
     facts = [("Release", release_id(stated)), ("Charged", charged)]
     account = stated.get("account")
@@ -254,7 +250,6 @@ def _account(stated: Mapping[str, Any]) -> Section:
 
 
 def _checks(stated: Mapping[str, Any], name: str) -> Section:
-    """Return the checksums, and how to check the release."""
     sums = stated["files"].items() if "files" in stated else [("Released file", stated["output"]["sha256"])]
     version = f"{stated['format']}, version {stated['version']}"
     facts = [*sums, ("Certificate", stated["checksum"]), ("Made by", program(stated)), ("Format", version)]
@@ -433,7 +428,6 @@ def _model(name: str) -> tuple[str, Mapping[str, Field]]:
 
 
 def _parameter(name: str, value: Any, spec: Field | None) -> tuple[str, str]:
-    """Return a parameter and its value as a form calls them."""
     word = (spec.title if spec is not None else "") or name.replace("_", " ")
     if isinstance(spec, ChoiceField) and isinstance(value, str):
         value = spec.title_of(value)

@@ -133,7 +133,6 @@ def _risk(report: RiskReport) -> Iterator[Block]:
 
 
 def _sizes(report: RiskReport) -> Picture:
-    """Return how many rows are in classes of each size, of the table and of what was released."""
     shown = [("the table", "sanitized", report.risk)]
     if report.released_risk is not None:
         shown.append(("the release", "private", report.released_risk))
@@ -155,7 +154,6 @@ def _sizes(report: RiskReport) -> Picture:
 
 
 def _shares(outcomes: list[tuple[str, Outcome]]) -> Picture:
-    """Return how often each attack was right, with intervals, beside a guess and what ε allows."""
     controlled = any(outcome.control is not None for _, outcome in outcomes)
     rows = []
     for title, outcome in outcomes:
@@ -175,7 +173,6 @@ def _shares(outcomes: list[tuple[str, Outcome]]) -> Picture:
 
 
 def _scores(found: Quality) -> Picture:
-    """Return the scores of the released rows, and what held-out rows reach."""
     rows = tuple(
         BarsRow(
             score.title,
@@ -196,7 +193,6 @@ def _scores(found: Quality) -> Picture:
 
 
 def _picture(figure: BarsFigure) -> Picture:
-    """Return a figure as high as its rows need."""
     return Picture(figure, 720, 160 + len(figure.rows) * (16 + 14 * len(figure.groups)))
 
 

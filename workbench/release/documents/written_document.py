@@ -55,12 +55,7 @@ MOST_ROWS = 2000
 
 
 def study_report(figure: CurveFigure, figures: str) -> Document:
-    """Return the report of a study.
-
-    Args:
-        figure: its picture; where it has a badge, so has every page.
-        figures: its figures as CSV, the header first.
-    """
+    """Return the report of a study, from its figures as CSV; where the picture has a badge, so has every page."""
     header, *lines = list(csv.reader(io.StringIO(figures))) or [["figures"]]
     wide = len(header)
     rows = tuple(tuple((line + [""] * wide)[:wide]) for line in lines[:MOST_ROWS])

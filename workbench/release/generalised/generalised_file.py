@@ -3,6 +3,8 @@
 No ε is charged, because no mechanism bounds what the table reveals. It is published in the same way as a release: the
 ledger notes it durably before a byte is written, and the certificate gets its name before the file does. Certificates
 of later releases of these rows say that it is out (``choosing.BESIDE``).
+
+What each value became is private: files of its own, one per quasi-identifier.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import hashlib
 import itertools
 import os
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,9 +23,9 @@ import polars as pl
 
 from workbench.data.rows_in_parts import cells_of
 from workbench.data.schema import QUASI, SENSITIVE
-from workbench.params import ParameterError, WorkbenchError
+from workbench.params import InputError, ParameterError, WorkbenchError
 from workbench.privacy.entropy import OsEntropy, permutation
-from workbench.release.atomic import PART, write_error
+from workbench.release.atomic import PART, write_error, write_output
 from workbench.release.certificate import (
     GENERALISED_FORMAT,
     certificate_path,
@@ -33,13 +36,14 @@ from workbench.release.certificate import (
 )
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.study_note import whose
-from workbench.release.parts import DrawFile
+from workbench.release.parts import DrawFile, keep_inputs
 from workbench.release.recover import name_pair, place_of, require_new_pair
 from workbench.release.statements import PROMISES_NOTHING, kept_columns
 from workbench.release.table_formats import ReleasedText, table_format
 from workbench.risk.generalise.generalised import Generalised
 from workbench.risk.generalise.models import Closeness
-from workbench.risk.hierarchies.hierarchy import ANY
+from workbench.risk.hierarchies import file_name
+from workbench.risk.hierarchies.hierarchy import ANY, semicolons
 from workbench.sanitize.writing import PLAIN
 from workbench.signals import Progress
 from workbench.signals.cancel import NEVER, WHOLE, CancelToken
@@ -54,7 +58,6 @@ class Publication:
 
     Attributes:
         keep: columns that are published as they are, besides the sensitive ones.
-        keep_order: whether rows stay in their order.
         account: the public name of the account that the table is said to belong to.
     """
 
@@ -118,6 +121,33 @@ def publish(
             raise problem from None
     emit(Progress(1, 1, "certified"))
     return Published(to.path, certificate_path(to.path), document)
+
+
+def require_mapping(folder: Path, quasi: Iterable[str], *used: str | Path | None) -> None:
+    """Refuse a folder whose files could not be written, or would replace one of ``used``.
+
+    A folder among ``used`` means its file of each quasi-identifier.
+
+    Raises:
+        InputError: ``folder`` is a file.
+        ParameterError: a file of the mapping is one of ``used``.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InputError("the folder for the mapping is a file", str(folder), "name a folder")
+    for name in map(file_name, quasi):
+        keep_inputs(folder / name, *(Path(one) / name if one and Path(one).is_dir() else one for one in used))
+
+
+def write_mapping(folder: Path, made: Generalised) -> str:
+    """Write what the values became, and return the folder.
+
+    Raises:
+        InputError: a file cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in made.asked.quasi:
+        write_output(folder / file_name(name), semicolons(made.mapping(name)).encode())
+    return str(folder)
 
 
 def _clear_half_named(target: Path, ledger: Ledger) -> None:

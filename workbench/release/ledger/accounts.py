@@ -36,13 +36,9 @@ class LedgerAccounts(LedgerCustody):
     def enter(self, identity: Identity | str, name: str | None = None, *, beside: Collection[str] = ()) -> str:
         """Return the account that a table is charged to, and record its marks there; a new one where it has none.
 
-        If a table is found in several accounts, they become one with the sum of all. A second table, joined with it, is
-        entered in its own account: the two become one when a release is reserved (:meth:`share`).
-
-        Args:
-            identity: the marks of the table, or the name of its dataset.
-            name: the public name of the account, as a plan states it.
-            beside: accounts of tables that it is joined with: that its columns are like theirs is no doubt.
+        If a table is found in several accounts, they become one with the sum of all. A second table, joined with it,
+        is entered in its own account: the two become one when a release is reserved (:meth:`share`). ``name`` is the
+        public name that the plan states; that its columns are like those of the accounts ``beside`` is no doubt.
 
         Raises:
             InputError: the table's account is not the one of that name, or it has a name that the plan does not state,
@@ -97,10 +93,7 @@ class LedgerAccounts(LedgerCustody):
     def link_version(self, new: Identity | str, old: Identity | str, origin: str = STEWARD) -> str:
         """Let ``new`` share the account of ``old`` and return that account; what both have spent is added up.
 
-        Args:
-            new: the table that joins.
-            old: a table in the ledger.
-            origin: ``steward`` for a newer version, ``group`` for another table about the same people.
+        ``origin`` is ``steward`` for a newer version, ``group`` for another table about the same people.
 
         Raises:
             InputError: ``old`` is not in the ledger, or both have public names.
@@ -138,11 +131,8 @@ class LedgerAccounts(LedgerCustody):
     def separate(self, new: Identity, old: Identity | str | None = None) -> str:
         """Record that two tables are different although they are similar; return the account of ``new``.
 
-        Earlier charges stay with the account of ``old``.
-
-        Args:
-            new: the table that was taken for a version of another one, or is in doubt.
-            old: the other table or its account; ``None`` for all those that ``new`` was taken for, or may belong to.
+        Earlier charges stay with the account of ``old``, the other table or its account; ``None`` means all those that
+        ``new`` was taken for, or may belong to.
 
         Raises:
             InputError: they are the same table, or are not in one account, or ``old`` is not in the ledger, or a
@@ -236,7 +226,6 @@ class LedgerAccounts(LedgerCustody):
         return account or dataset
 
     def _marked(self, identity: Identity, origin: str, dataset: str = "") -> str:
-        """Record the marks of a table for ``dataset``, a new one by default, and return the dataset."""
         dataset = dataset or secrets.token_hex(16)
         body = {"content": identity.content, "file": identity.file, "sketch": "", "origin": origin}
         if identity.title:
@@ -249,7 +238,6 @@ class LedgerAccounts(LedgerCustody):
         return dataset
 
     def _kept(self, data: bytes) -> str:
-        """Store marks beside the entries and return their digest."""
         digest = hashlib.sha256(data).hexdigest()
         self._db.execute("INSERT OR IGNORE INTO sketch VALUES (?, ?)", (digest, data))
         return digest

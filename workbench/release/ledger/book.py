@@ -158,7 +158,6 @@ class LedgerBook:
         return found[0][0]
 
     def _head(self) -> str:
-        """Return the hash of the last entry, as stored beside the chain."""
         return self._meta("head") or ""
 
     def _append(
@@ -277,12 +276,7 @@ class VerifiedEntries:
         return self._kinds[kind][:]
 
     def problems(self, start: str, head: str) -> list[str]:
-        """Return what is wrong with the chain: nothing, if it is as it was written.
-
-        Args:
-            start: what the first entry must name.
-            head: the hash of the last entry, as stored beside the chain.
-        """
+        """Return what is wrong with the chain, which begins with ``start`` and ends with ``head``; else nothing."""
         self._refresh()
         if start != self._start:
             self._sound, self._start = 0, start

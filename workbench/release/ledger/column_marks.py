@@ -65,7 +65,6 @@ class ColumnMarks:
     """The marks of a table's columns.
 
     Attributes:
-        rows: the number of rows.
         columns: a mark of each column, in the order of the table.
         whole: of the rows without listed columns, as if they were one column; none where not every cell was hashed.
         some: the hashes of some rows' cells, shape (m, columns); not stored, empty where the marks were read back.
@@ -140,13 +139,9 @@ class ColumnMarker:
     """
 
     def __init__(self, some: pl.DataFrame, wide: pl.DataFrame | None, rows: int, hashing: CellHash) -> None:
-        """Prepare them.
+        """Prepare them, by evenly spaced rows of the table, which has ``rows``.
 
-        Args:
-            some: rows of the table, evenly spaced, by which it is decided what a column is.
-            wide: more of those rows, where there are so many that not every cell is hashed exactly.
-            rows: the number of rows of the table.
-            hashing: of the cells.
+        ``wide`` are more of those rows, where there are so many that not every cell is hashed exactly.
         """
         self._height, self._hashing, self._every = rows, hashing, wide is None
         most = max(_FEWEST, min(_MOST, _TOGETHER // max(some.width, 1)))
@@ -182,11 +177,7 @@ class ColumnMarker:
     ) -> list[Counted]:
         """Return the lowest hashes of a part of a column, and how often each one occurs; can be called in threads.
 
-        Args:
-            position: of the column.
-            cells: of the part.
-            hashes: theirs, where they are known.
-            placed: the values that the cells were matched with, and their places among these.
+        The hashes of the cells are given where they are known, and what values the cells were matched with.
         """
         by_value, below = self._by_value[position], self._below[position]
         exact = by_value or not self._plain[position]
@@ -221,7 +212,6 @@ class ColumnMarker:
             self._taken((below if whole else lowest).mark(), some)  # type: ignore[union-attr]  # whole: it is there
 
     def _taken(self, mark: ColumnMark, some: Words) -> None:
-        """Keep the mark of the next column."""
         listed = _listed(mark, self._possible[len(self._marks)]) or self._dated(some)
         if listed:
             self.listed.add(len(self._marks))
@@ -245,11 +235,7 @@ class ColumnMarker:
         return sum(len(mark.values) > 0 for mark in self._marks)
 
     def made(self, rows: Words) -> ColumnMarks:
-        """Return the marks of all columns.
-
-        Args:
-            rows: the hashes of all rows without listed columns, where every cell was hashed.
-        """
+        """Return the marks of all columns; ``rows`` are hashes without listed columns, where every cell was hashed."""
         if not self.free:
             return NO_COLUMNS
         whole = LISTED
@@ -279,15 +265,12 @@ class _Lowest:
 
     @property
     def full(self) -> bool:
-        """Whether there are more different hashes than are wanted."""
         return len(self._found[0]) > self._most
 
     def of(self, hashes: Words, rows: Counts | None = None) -> Counted:
-        """Return those of some hashes that may be among the lowest; can be called in threads.
+        """Return those of some hashes that may be among the lowest; of values ``rows`` says how often each occurs.
 
-        Args:
-            hashes: of cells, or of values.
-            rows: how often each value occurs.
+        It can be called in threads.
         """
         values = self._found[0]
         if rows is not None:
@@ -300,13 +283,11 @@ class _Lowest:
         return found[: self._most + 1], counts[: self._most + 1].astype(np.int64)
 
     def take(self, found: Counted) -> None:
-        """Take what :meth:`of` returned."""
         values, place = np.unique(np.concatenate([self._found[0], found[0]]), return_inverse=True)
         counts = np.bincount(place, np.concatenate([self._found[1], found[1]]), len(values)).astype(np.int64)
         self._found = values[: self._most + 1], counts[: self._most + 1]
 
     def mark(self) -> ColumnMark:
-        """Return the sample."""
         values, counts = self._found
         below = int(values[self._most]) if self.full else 0
         return ColumnMark(below, values[: self._most], counts[: self._most])
@@ -325,16 +306,13 @@ def _counted(cells: pl.Series, placed: Placed | None) -> tuple[pl.Series, Counts
 
 
 def _short(cells: pl.Series) -> bool:
-    """Return whether the cells fit into their views."""
     return not (cells.str.len_bytes() > INLINE).any()
 
 
 def _listed(mark: ColumnMark, possible: float) -> bool:
     """Return whether the values occur so evenly that unrelated tables have the same ones equally often.
 
-    Args:
-        mark: the sample.
-        possible: how many values the column can have; infinite where that is not known.
+    ``possible`` is how many values the column can have; infinite where that is not known.
     """
     present = mark.values != 0
     counts, size = mark.counts[present].astype(np.float64), int(present.sum())
@@ -395,7 +373,6 @@ def _steps(numbers: Counts) -> float:
 
 
 def _calendar(times: NDArray[np.datetime64]) -> list[Counts]:
-    """Return month, day of the month, weekday, hour and minute of each time, as codes from 0 without a gap."""
     days, months, minutes = (times.astype(f"M8[{unit}]") for unit in ("D", "M", "m"))
     passed = minutes.astype(np.int64)
     parts = (

@@ -51,7 +51,6 @@ class Count:
 
     Attributes:
         filter: its order and its part of δ.
-        releases: those that count, in order.
     """
 
     filter: Filter

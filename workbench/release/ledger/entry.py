@@ -117,13 +117,7 @@ def entry_hash(entry: Entry) -> str:
 
 
 def verify_chain(entries: Iterable[Entry], start: str, first: int = 1) -> list[str]:
-    """Return a sentence for each break of the chain.
-
-    Args:
-        entries: the entries in order.
-        start: what the first one must name.
-        first: the number of the first one.
-    """
+    """Return a sentence for each break of the chain of entries from number ``first``, which must name ``start``."""
     problems = []
     prev, expected = start, first
     for entry in entries:
@@ -192,7 +186,6 @@ def _is_process(value: object) -> bool:
 
 
 def _is_origin(value: object) -> bool:
-    """Return whether ``value`` says where a merged entry comes from, or that a ledger was moved by a merge."""
     if isinstance(value, bool):
         return True
     if not isinstance(value, dict):

@@ -52,7 +52,6 @@ class ShownFigures:
     Attributes:
         time: when the first ones of their kind were shown, ISO 8601, UTC.
         dataset: the account that the table belongs to.
-        study: the kind of study.
     """
 
     time: str
@@ -70,10 +69,8 @@ class PublishedTable:
     """A note that a generalised table was going to be published.
 
     Attributes:
-        time: when it was noted, ISO 8601, UTC.
         dataset: the account that the original belongs to.
         certificate: the checksum of its certificate.
-        output: where it was written.
     """
 
     time: str
@@ -99,12 +96,7 @@ class LedgerFigures(LedgerAccounts):
         return self._note(identity, {"study": study})
 
     def note_generalised(self, identity: Identity | str, checksum: str, output: str) -> None:
-        """Note durably that a generalised table is going to be published: call it before its file is written.
-
-        Args:
-            identity: the marks of the original table, or an account.
-            checksum: of its certificate.
-            output: where it is written.
+        """Note durably that a generalised table is going to be published at ``output``, before its file is written.
 
         Raises:
             InputError: as :meth:`note_figures`.
@@ -131,12 +123,9 @@ class LedgerFigures(LedgerAccounts):
             return bool(new) or second
 
     def figures_shown(self, dataset: str, before: str = "", study: str = "") -> bool:
-        """Return whether private figures of an account's tables were shown.
+        """Return whether private figures of an account's tables were shown, of any kind of study or of one.
 
-        Args:
-            dataset: one of its datasets.
-            before: a release: what was shown after it was reserved does not count.
-            study: the kind of study; any kind where it is empty.
+        What was shown after the release ``before`` was reserved does not count.
         """
         accounts = self.accounts()
         account = accounts.of(dataset)
@@ -171,7 +160,6 @@ class LedgerFigures(LedgerAccounts):
         return list(found.values())
 
     def _notes(self) -> list[tuple[Entry, str]]:
-        """Return every note with its account, by the time when it was first written."""
         accounts = self.accounts()
         return [(e, accounts.of(e.dataset)) for e in sorted(self.entries(FIGURES), key=lambda e: e.first_time)]
 

@@ -199,7 +199,6 @@ def _text(data: bytes) -> str:
 
 
 def _make_folder(folder: Path) -> None:
-    """Create a folder that only its owner can read; an existing one is left unchanged."""
     missing = []
     while not folder.exists():
         missing.append(folder)
@@ -209,7 +208,6 @@ def _make_folder(folder: Path) -> None:
 
 
 def _close_to_others(path: Path) -> None:
-    """Remove other users' permissions from an existing file of this user."""
     if os.name == "nt" or not path.exists():
         return
     found = path.stat()
@@ -238,7 +236,6 @@ def _require_ledger(path: Path) -> None:
 
 
 def _is_former(path: Path) -> bool:
-    """Return whether a database without an application id is a ledger of the first format."""
     connection = _reading(path)
     try:
         tables = {str(name) for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}

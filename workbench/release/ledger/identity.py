@@ -77,12 +77,9 @@ _KNOWN: weakref.WeakKeyDictionary[Table, dict[bytes, Identity]] = weakref.WeakKe
 
 
 def identify(table: Table, key: bytes, *, former: bool = False) -> Identity:
-    """Return the marks of ``table`` under ``key``; computed once for each table that was read.
+    """Return the marks of ``table`` under the ledger's ``key``; computed once for each table that was read.
 
-    Args:
-        table: the rows.
-        key: the ledger's key.
-        former: whether the ledger has accounts that only the fingerprint of earlier versions finds.
+    ``former`` says whether the ledger has accounts that only the fingerprint of earlier versions finds.
     """
     known = _KNOWN.setdefault(table, {})
     if (name := _name(key, former)) not in known:
@@ -103,12 +100,8 @@ class Marking:
     def __init__(self, table: Table, key: bytes, *, former: bool = False, each: EachPart | None = None) -> None:
         """Prepare the marks that :func:`identify` returns afterwards; some rows are read for that.
 
-        Args:
-            table: the rows.
-            key: the ledger's key.
-            former: as for :func:`identify`.
-            each: yields in order what a function makes of each part, where rows are read again; by default on this
-                computer. What it is given can be sent to workers, and does not have the key.
+        ``each`` yields in order what a function makes of each part, where rows are read again; by default on this
+        computer. What it is given can be sent to workers, and does not have the key.
         """
         self._each: EachPart = each or partial(each_part, table)
         self._table, self._key, self._former, self._hashing = table, key, former, CellHash(key)

@@ -123,12 +123,7 @@ class Ledger(LedgerMerge):
         self._follow(release_id, "settle", loss(epsilon, delta))
 
     def give_up(self, release_id: str, taken: int, cost: Amount | None) -> None:
-        """End an interrupted training for good, at ``cost``; in full where that is ``None``.
-
-        Args:
-            release_id: the reserved run.
-            taken: the count of its steps that ``cost`` is of.
-            cost: what these steps cost, of a run of which nobody saw a figure.
+        """End an interrupted training for good, at the ``cost`` of ``taken`` steps; in full where that is ``None``.
 
         Raises:
             InputError: it goes on, or has gone on since ``taken`` of its steps counted, or has ended.
@@ -150,11 +145,8 @@ class Ledger(LedgerMerge):
     def certify(self, release_id: str, checksum: str, request: str, document: str = "") -> None:
         """Record the certificate of a finished draw before it is renamed, so that the next run can publish it.
 
-        Args:
-            release_id: the release, its cost final.
-            checksum: of its certificate or card, so that no other one can pass for it.
-            request: digest of what was asked for; only the same request publishes it.
-            document: the certificate, where it does not lie beside the draw.
+        Only a run with the same ``request``, the digest of what was asked for, publishes it; ``document`` is the
+        certificate, where it does not lie beside the draw.
 
         Raises:
             InputError: it is not charged, or is finished: a second draw would be published at one charge.
@@ -266,11 +258,7 @@ class Ledger(LedgerMerge):
                 self.set_cap(account.dataset, epsilon, delta)
 
     def count_by(self, dataset: Identity | str, method: str) -> Account:
-        """Choose how the releases of an account are counted from now on, and record it permanently.
-
-        Args:
-            dataset: the marks of the table, or its dataset or account.
-            method: ``sum`` or ``renyi-filter``.
+        """Choose, and record, how releases of an account are counted from now on: ``sum`` or ``renyi-filter``.
 
         Raises:
             ParameterError: there is no such method, or no cap of ε and δ that a filter could be made for.

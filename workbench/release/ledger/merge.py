@@ -216,7 +216,6 @@ class LedgerMerge(LedgerFigures):
                 self._append("name", self.account_of(dataset), {"name": name})
 
     def _lower_cap(self, account: str, theirs: Cap) -> None:
-        """Set the cap of an account that both ledgers hold to the lower one."""
         own = self.account(account)
         lower = lowest(own.standing_cap, theirs)
         if lower is not None and lower != own.standing_cap:

@@ -242,11 +242,8 @@ def lowest(*caps: Cap | None) -> Cap | None:
 def refusal(wanted: Amount, cap: Cap | None, used: Amount, after: Amount | None = None) -> BudgetRefusedError | None:
     """Return why a charge is refused, with what is needed and what remains; ``None`` if the cap allows it.
 
-    Args:
-        wanted: the charge.
-        cap: the cap; ``None`` where the charge sets it.
-        used: what counts against it.
-        after: what counts with the charge, where that is not the sum of the two.
+    ``after`` is what counts with the charge, where that is not the sum of it and what is used; without a cap it sets
+    one.
     """
     cap = cap_for(wanted, cap)
     if after is None:

@@ -174,7 +174,6 @@ def _log_binomial(k: NDArray[np.int64], of: NDArray[np.int64], share: float) -> 
 
 
 def _log_factorial(n: NDArray[np.int64]) -> Reals:
-    """Return ln n!, by Stirling's series for large n."""
     x = np.maximum(n, 1).astype(np.float64)
     series = x * np.log(x) - x + 0.5 * np.log(2 * math.pi * x) + 1 / (12 * x) - 1 / (360 * x**3)
     found: Reals = np.where(n <= 256, _SMALL[np.minimum(n, 256)], series)

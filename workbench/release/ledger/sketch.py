@@ -168,14 +168,7 @@ class Sketcher:
     """
 
     def __init__(self, some: pl.DataFrame, rows: int, key: bytes, hashing: CellHash) -> None:
-        """Prepare them.
-
-        Args:
-            some: :data:`LOOK` rows of the table, evenly spaced.
-            rows: the number of its rows.
-            key: 32 bytes.
-            hashing: under that key.
-        """
+        """Prepare them, by :data:`LOOK` evenly spaced rows of the table, which has ``rows``."""
         self._some, self._rows, self._key, self._hashing = some, rows, key, hashing
         self._look = _Look(some, hashing, rows)
         width, keys = some.width, self._look.keys
@@ -257,12 +250,8 @@ class _Kept:
     def __init__(self, without: Sequence[int], most: int, wanted: int, least: int, level: int = 0) -> None:
         """Keep nothing yet.
 
-        Args:
-            without: the columns that are left out.
-            most: rows of the sketch.
-            wanted: the least level is raised as long as so many rows are left.
-            least: leading zero bits of the ranks of the rows that are taken.
-            level: leading zero bits of the hashes of those that are kept.
+        The least level of ranks, ``least`` zero bits at first, is raised as long as ``wanted`` rows are left; of
+        hashes with fewer than ``level`` zero bits none are kept.
         """
         self.without, self._most, self._wanted, self._least, self._level = without, most, wanted, least, level
         self._rows, self._low = np.empty(0, np.uint64), np.empty(0, np.uint8)
@@ -280,11 +269,9 @@ class _Kept:
         return int(self._sizes[self._least :].sum())
 
     def few(self, rows: int) -> bool:
-        """Return whether fewer rows were chosen than were wanted."""
         return self.size < min(self._wanted, rows)
 
     def take(self, rows: Words, low: NDArray[np.int64]) -> None:
-        """Take chosen rows and the levels of their ranks."""
         self._sizes += np.bincount(low, minlength=65)
         while self._least < 64 and int(self._sizes[self._least + 1 :].sum()) >= self._wanted:
             self._least += 1
@@ -375,7 +362,6 @@ class _Look:
         return bool(present)
 
     def _alike(self, columns: set[int]) -> float:
-        """Return how often two rows agree in ``columns``."""
         if not columns:
             return 1.0
         rows: Words = np.add.reduce([self._cells[k] for k in columns])

@@ -277,12 +277,7 @@ class LedgerState(LedgerBook):
         return dataclasses.replace(found, others=beside) if beside else found
 
     def marking(self, table: Table, parts: PartsOnWorkers | None = None) -> Marking:
-        """Return what makes the marks of a table of its parts, under the ledger's own key, for :meth:`identify`.
-
-        Args:
-            table: the rows.
-            parts: the same rows on the workers of a cluster, if they are to be read there.
-        """
+        """Return what makes a table's marks of its parts, here or on workers, for :meth:`identify`."""
         each = None if parts is None else parts.each_part
         return Marking(table, self.keys[0], former=self._first_format_entries() > 0, each=each)
 

@@ -25,12 +25,8 @@ def note_study(
 ) -> None:
     """Note in the ledger that figures of ``table`` are going to be shown; call it before they are made.
 
-    Args:
-        table: the rows, as they were read.
-        study: the kind of study (:data:`workbench.release.ledger.figures.STUDIES`).
-        ledger: its file; ``None`` for the user's own.
-        emit: receives a notice where they are the first of their kind.
-        account: the public name of the account that the table is said to belong to; made where there is none.
+    A notice says so where they are the first of their kind (:data:`workbench.release.ledger.figures.STUDIES`). The
+    account of that public name is made where there is none.
 
     Raises:
         InputError: the ledger cannot be written, or was moved, or the table belongs to another account; then no figure

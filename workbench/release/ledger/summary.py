@@ -34,7 +34,6 @@ class Caps(Parameters):
     )
 
     def __post_init__(self) -> None:
-        """Check the values; one of them is needed."""
         super().__post_init__()
         if self.epsilon is None and self.delta is None:
             raise ParameterError("no cap is named", "ledger cap", "give --epsilon, --delta or both")

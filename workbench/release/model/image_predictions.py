@@ -39,8 +39,6 @@ class ImagePredictions:
     """The answers of a network for a set of images; private.
 
     Attributes:
-        images: the set.
-        classes: the public names of the classes.
         codes: the class that is likeliest, of each image (n,).
         chances: its probability by the network (n,).
         truth: the code of each image's own class (n,); ``None`` where the images have none, or other classes.

@@ -46,10 +46,8 @@ class NetworkTask:
     """The training and release of a network.
 
     Attributes:
-        plan: what to do.
         features: the public map from rows to inputs.
         folder: a new folder; it appears whole or not at all.
-        rows_per_person: maximum rows per person.
         outside: sentences on what ε does not cover.
         replace_invalid: whether the plan that declares the columns replaces invalid values.
         unit: the column that identifies a person, where the plan names one.

@@ -56,7 +56,6 @@ class ModelOnRelease:
 
     Attributes:
         chosen: the learner.
-        model: what was learned.
         files: its files by name, the card among them.
     """
 
@@ -95,7 +94,6 @@ class _Watched:
     """A public table that reports when it is first looked at, and cancels where that was asked for.
 
     Attributes:
-        chances: the table.
         seen: the columns that were looked at, of all tables together.
     """
 
@@ -229,7 +227,6 @@ def _finished(chosen: Learner, model: CorrectedModel, released: VerifiedRelease)
 
 
 def _card(chosen: Learner, model: CorrectedModel, released: VerifiedRelease, files: dict[str, bytes]) -> dict[str, Any]:
-    """Return the card: guarantee, and what is outside it, are the release's."""
     document, facts = released.document, model.facts
     guarantee = document["guarantee"]
     stated = {

@@ -81,7 +81,6 @@ class OpenModel:
         task: what it makes: the name of a :class:`workbench.learners.tasks.Task`.
         attributes: the public facts about the columns that it reads.
         target: the same of the column that it predicts, or that was left out where it makes columns.
-        model: the model itself.
     """
 
     folder: Path | None

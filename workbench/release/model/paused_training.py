@@ -44,15 +44,10 @@ class PausedTraining(PausedRun):
     Where a figure of it may have been shown, it costs as much to give it up as to go on.
 
     Attributes:
-        plan: what was being done.
         features: the public map from rows to inputs.
-        output: the folder of the model.
-        rows_per_person: maximum rows per person.
         replace_invalid: whether the plan that declares the columns replaces invalid values.
         unit: the column that identifies a person, where the plan names one.
         outside: sentences on what ε does not cover.
-        account: the public name of the account that pays.
-        quiet: whether no private figure is shown.
         tested: whether it is measured on public test rows, which it needs again.
         spent: ε of the steps taken, by what the ledger says of them.
         cost: (ε, δ) that giving it up costs where that is less than what is reserved.
@@ -197,14 +192,9 @@ Words = Callable[[StoppedCharge], str]
 
 @contextmanager
 def charge_text(folder: Path, ledger: Path | None, emit: Emit, words: Words, resumed: str = "") -> Iterator[None]:
-    """Add the cost to the message of a training that ends without a release.
+    """Add the cost to the message of a training that ends without a release, in what ``words`` makes of it.
 
-    Args:
-        folder: where the model will be.
-        ledger: the ledger's file; ``None`` for the usual one.
-        emit: receives the sentence where the training fails.
-        words: makes the sentence; an empty one is not shown.
-        resumed: the ledger's name of a run that goes on.
+    ``resumed`` is the ledger's name of a run that goes on.
 
     Raises:
         CancelledError: the block was cancelled; it holds the sentence.
@@ -223,7 +213,6 @@ def charge_text(folder: Path, ledger: Path | None, emit: Emit, words: Words, res
 
 
 def _releases_into(folder: Path, ledger: Path | None) -> tuple[Release, ...]:
-    """Return the releases into ``folder`` that the ledger records, oldest first."""
     output = place_of(folder)
     with Ledger.read(ledger) as book:
         return tuple(r for r in book.releases() if r.body.get("output") == output)

@@ -25,7 +25,6 @@ class Preflight:
 
     Attributes:
         epsilon: what a person with all her rows is charged.
-        delta: the same.
         warnings: sentences on what is odd about it, or outside the guarantee.
         sigma: noise multiplier; ``None`` of a model that is no network.
         sample_rate: expected share of the rows in a batch.
@@ -36,7 +35,6 @@ class Preflight:
         free: bytes that the system can still give.
         predictions: how many predictions are paid for, where ε is of each; else ``None``.
         epsilon_each: ε of each of them, for one row.
-        rows_per_person: maximum rows per person, which multiply the cost.
         weights: SHA-256 of the public weights of a frozen part; empty where there are none.
     """
 

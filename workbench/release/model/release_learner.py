@@ -19,7 +19,7 @@ from workbench.data.on_workers import PartsOnWorkers, Workers
 from workbench.data.table import Table
 from workbench.learners import Learner
 from workbench.learners.base import PrivateEstimator, SummingEstimator
-from workbench.learners.tasks import task
+from workbench.learners.tasks import target_of
 from workbench.params import InputError, ParameterError, Parameters
 from workbench.params.remedies import DECLARE, PROTECT, REPLACE_VALUES, Remedy
 from workbench.privacy.accounting.compose import for_person
@@ -29,7 +29,7 @@ from workbench.release.certificate import query_facts, unit_facts
 from workbench.release.delta_limit import require_small_cost, require_small_delta
 from workbench.release.ledger.entry import decimal_text
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.model import Trained, card_facts, drawn_by, model_folder
+from workbench.release.model.model import card_facts, made, model_folder
 from workbench.release.path import Released, ReleaseRequest, read_parts, release
 from workbench.release.recover import request_of
 from workbench.release.statements import model_statement
@@ -39,7 +39,7 @@ from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.work.noise import Charged, uncharged
-from workbench.work.work import ReadTogether, Sums
+from workbench.work.work import Made, ReadTogether, Sums
 
 _ROOM_OF_AN_EVENT = 200
 """Bytes of a model and its card for each query and column: a public row that was asked about is in the model."""
@@ -55,7 +55,6 @@ class FitTask:
     Attributes:
         parameters: its declared parameters, ε among them.
         plan: declares bounds and domains of the columns.
-        target: the column to predict.
         output: a new folder; it appears whole or not at all.
         agreed: ε that was shown; where the release would cost anything else, it is refused.
         replace: whether the folder of a released model may be replaced.
@@ -124,7 +123,7 @@ def release_fit(task: FitTask, ledger: Ledger, emit: Emit = ignore) -> Released:
         work=work,
         digest=request_of(work, **asked),
         room=_room(estimator, plan, task.target, rows),
-        draw=drawn_by(partial(_train, task, estimator, counts)),
+        draw=lambda reservation, emit, cancel: _train(task, estimator, counts, reservation),
         facts=card_facts,
         account=plan.account,
         unit=plan.rows_per_person if plan.unit is not None else 0,
@@ -151,7 +150,7 @@ def _read_before(
     if part is None:
         read_parts(marking, table, parts, emit, task.cancel)
         return None
-    sums = Sums(_readers(estimator, columns_of(plan, task.target)), part)
+    sums = Sums(_readers(columns_of(plan, task.target)), part)
     read_parts(ReadTogether(sums, plan.rows_of, marking), table, parts, emit, task.cancel)
     counts: NDArray[np.int64] = sums.total
     return counts
@@ -231,22 +230,17 @@ def fit_on(
     cancel: CancelToken = NEVER,
     counts: NDArray[np.int64] | None = None,
 ) -> None:
-    """Fit an estimator on a table; one of sums in parts, where workers read them or they are not in memory.
+    """Fit an estimator, which charges before anything is drawn, on a table as the plan reads it.
 
-    Args:
-        estimator: still to be fitted; it charges before anything is drawn.
-        table: the rows as the plan reads them.
-        columns: those of :func:`columns_of`.
-        workers: of a cluster, who add up parts of the rows; the estimator is then one of sums.
-        cancel: looked at between parts.
-        counts: those from which ranges are chosen, where they are known.
+    One of sums reads it in parts, where workers of a cluster read them or they are not in memory. ``counts`` are those
+    from which ranges are chosen, where they are known.
 
     Raises:
         InputError: a value does not fit its column; column and row are named.
         BudgetRefusedError: from the charge; nothing was drawn.
         WorkbenchError: the cluster failed.
     """
-    readers = _readers(estimator, columns)
+    readers = _readers(columns)
     if isinstance(estimator, SummingEstimator) and (workers is not None or table.in_parts):
         parts = None if workers is None else PartsOnWorkers(table, workers)
 
@@ -260,23 +254,12 @@ def fit_on(
         estimator.fit_rows(table.rows, lambda: (matrix(table, columns[0]), readers[-1](table)))
 
 
-def _readers(
-    estimator: PrivateEstimator[Any], columns: tuple[tuple[Column, ...], Column]
-) -> list[Callable[[Table], Any]]:
-    """Return what reads each column of a table, the target last."""
+def _readers(columns: tuple[tuple[Column, ...], Column]) -> list[Callable[[Table], Any]]:
     features, target = columns
-    read_target = partial(_target_of, task_name=estimator.model_type.task, target=target)
-    return [*(partial(column_of, attribute=c) for c in features), read_target]
+    return [*(partial(column_of, attribute=c) for c in features), partial(target_of, target=target)]
 
 
-def _target_of(table: Table, task_name: str, target: Column) -> Any:
-    return task(task_name).read(table, target)
-
-
-def _train(
-    wanted: FitTask, estimator: PrivateEstimator[Any], counts: NDArray[np.int64] | None, charge: Charge
-) -> Trained:
-    """Charge and fit; return what is to be released."""
+def _train(wanted: FitTask, estimator: PrivateEstimator[Any], counts: NDArray[np.int64] | None, charge: Charge) -> Made:
     plan, chosen = wanted.plan, wanted.learner
     features, target = columns_of(plan, wanted.target)
     table = plan.rows_of(wanted.table)
@@ -290,26 +273,25 @@ def _train(
 
     estimator.set_params(noise=Charged(reserve))
     fit_on(estimator, table, (features, target), wanted.workers, wanted.cancel, counts)
-    return Trained(
-        model=chosen.name,
-        parameters=estimator.published_parameters(),
-        inputs=[c.facts().to_plain() for c in (*features, target)],
-        statement=model_statement(
-            people,
-            replaces_invalid=plan.replaces_invalid,
-            delta=estimator.gaussian(table.rows),
-            unit=plan.unit,
-            join=plan.joined_on,
-        ),
-        randomness=estimator.randomness(table.rows),
-        releasable=estimator.releasable,
-        rows=table.rows,
-        outside=outside(features, target),
-        training={
+    statement = model_statement(
+        people,
+        replaces_invalid=plan.replaces_invalid,
+        delta=estimator.gaussian(table.rows),
+        unit=plan.unit,
+        join=plan.joined_on,
+    )
+    stated = {
+        "rows": table.rows,
+        "model": chosen.name,
+        "guarantee": {"statement": statement, "randomness": estimator.randomness(table.rows)},
+        "parameters": estimator.published_parameters(),
+        "inputs": [c.facts().to_plain() for c in (*features, target)],
+        "outside_guarantee": list(outside(features, target)),
+        "training": {
             "rows_per_person": people,
             **unit_facts(plan.unit, plan.joined_on),
             "attributes_used": list(estimator.attributes_used),
             "queries": query_facts(estimator.events()),
         },
-        files={MODEL: model_bytes(estimator)},
-    )
+    }
+    return made({MODEL: model_bytes(estimator)}, stated, releasable=estimator.releasable)

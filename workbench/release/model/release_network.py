@@ -25,7 +25,7 @@ from workbench.release.delta_limit import require_small_cost, require_small_delt
 from workbench.release.kept_run import KeptRun, was_watched
 from workbench.release.ledger.entry import EXACT
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.model import Trained, card_facts, drawn_by, model_folder
+from workbench.release.model.model import card_facts, made, model_folder
 from workbench.release.model.network_task import Checkpoints, NetworkTask, TestSet
 from workbench.release.path import Released, ReleaseRequest, release
 from workbench.release.recover import place_of, request_of
@@ -36,6 +36,7 @@ from workbench.signals import AtStake, Budget, Event, Metric
 from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Spread, ignore
 from workbench.work.noise import Charged
+from workbench.work.work import Made
 
 if TYPE_CHECKING:
     from workbench.deep.trainer import Training
@@ -93,7 +94,7 @@ def release_training(
         work=_WORK,
         digest=request_of(_WORK, **asked),
         room=_room(task.plan, task.features),
-        draw=drawn_by(run.train),
+        draw=lambda reservation, emit, cancel: run.train(reservation),
         facts=card_facts,
         account=task.account,
         watched=None if task.quiet and not task.public_test else lambda: run.seen,
@@ -133,7 +134,6 @@ def _prepared(task: NetworkTask, ledger: Ledger, emit: Emit, cancel: CancelToken
 
 
 def _asked(task: NetworkTask) -> dict[str, Any]:
-    """Return what identifies the request, as plain values."""
     return {
         "plan": task.plan.to_plain(),
         "inputs": [a.facts().to_plain() for a in (*task.features.attributes, task.features.target)],
@@ -146,7 +146,6 @@ def _asked(task: NetworkTask) -> dict[str, Any]:
 
 
 def _kept(run: _Run, asked: dict[str, Any], checkpoints: Checkpoints, ledger: Ledger) -> KeptRun:
-    """Return the checkpoint of a run that begins, or goes on."""
     task = run.task
     stated = {**asked, "target": task.features.target.name, "outside": list(task.outside), "account": task.account}
     stated |= {"quiet": task.quiet, "output": place_of(task.folder), "rows": run.rows.rows}
@@ -179,7 +178,6 @@ class _Run:
         kept: its checkpoint, if it has one.
         resumed: whether it goes on with an interrupted one.
         seen: whether a figure that depends on the weights was shown to somebody.
-        training: the finished run.
         accuracy: on the test set, if there is one.
         whole: ε of the whole run, once it is reserved.
         taken: ε of the steps taken.
@@ -201,8 +199,7 @@ class _Run:
     taken: Decimal = Decimal(0)
     lost: Decimal = Decimal(0)
 
-    def train(self, reservation: Reservation) -> Trained:
-        """Charge, train and measure; return what is to be released."""
+    def train(self, reservation: Reservation) -> Made:
         from workbench.deep.trainer import RunOptions, train  # torch takes a second to import: only a run pays for it
 
         task = self.task
@@ -222,9 +219,7 @@ class _Run:
         )
         if self.test is not None:
             self.accuracy = TrainedModel.of(self.training).accuracy(TableData(task.features, self.test.table))
-        trained = self._trained(self.training)
-        # The checkpoint says for how long the run had gone on, and whoever has seen figures can write into it.
-        return replace(trained, settled=None) if self.resumed and self.seen else trained
+        return self._made(self.training)
 
     def _charge(self, reservation: Reservation, cost: Cost) -> None:
         """Charge what the run costs, now that its δ is known and fits the number of rows."""
@@ -248,7 +243,6 @@ class _Run:
         self.emit(Metric("accuracy", step, model.accuracy(TableData(features, self.test.table)), public=True))
 
     def _on_event(self, event: Event) -> None:
-        """Forward an event of the run, and remember whether it contained a private figure."""
         self.seen = self.seen or isinstance(event, Spread) or (isinstance(event, Metric) and not event.public)
         if isinstance(event, Budget):
             self.taken = min(Decimal(repr(event.epsilon)), self.whole)
@@ -262,7 +256,7 @@ class _Run:
             self.lost = lost
             self.emit(AtStake(lost))
 
-    def _trained(self, training: Training) -> Trained:
+    def _made(self, training: Training) -> Made:
         stated: dict[str, Any] = facts(training) | unit_facts(self.task.unit)
         if self.test is not None and self.test.public:
             measured = int((classes_of(self.test.table, training.features.target) != EMPTY).sum())
@@ -273,22 +267,24 @@ class _Run:
         if training.network.beyond:
             outside = (*outside, training.network.beyond)
         replaces, columns = self.rows.replaces_invalid, (*training.features.attributes, training.features.target)
-        stopped_early = training.steps < training.schedule.steps
-        return Trained(
-            model=training.network.name,
-            parameters=_stated(training.plan),
-            inputs=[a.facts().to_plain() for a in columns],
-            statement=model_statement(
-                self.task.rows_per_person, replaces_invalid=replaces, delta=True, unit=self.task.unit
-            ),
-            randomness=training.randomness,
-            releasable=training.releasable,
-            outside=outside,
-            training=stated,
-            files={WEIGHTS: weights_bytes(training)},
+        statement = model_statement(
+            self.task.rows_per_person, replaces_invalid=replaces, delta=True, unit=self.task.unit
+        )
+        card = {
+            "rows": self.rows.rows,
+            "model": training.network.name,
+            "guarantee": {"statement": statement, "randomness": training.randomness},
+            "parameters": _stated(training.plan),
+            "inputs": [a.facts().to_plain() for a in columns],
+            "outside_guarantee": list(outside),
+            "training": stated,
+        }
+        # The checkpoint says for how long the run had gone on, and whoever has seen figures can write into it.
+        stopped_early = training.steps < training.schedule.steps and not (self.resumed and self.seen)
+        return replace(
+            made({WEIGHTS: weights_bytes(training)}, card, releasable=training.releasable),
             private={METRICS: metrics_bytes(training.records)},
             settled=(training.cost.epsilon, training.cost.delta) if stopped_early else None,
-            rows=self.rows.rows,
         )
 
 

@@ -27,12 +27,6 @@ class ReleasedModel:
         account: the ledger's mark of the table.
         called: the public name of its account, if it has one.
         epsilon: what was charged.
-        delta: the same.
-        time: when it was charged.
-        status: what the ledger says of it.
-        output: its folder.
-        released: whether there is an output.
-        card: whether its card could be read.
         target: the column that it predicts; empty where its card could not be read or it predicts none.
         accuracy: on a test table that was declared public, with its number of rows; ``None`` where there is none.
     """

@@ -125,14 +125,10 @@ def rappor_work(
     basic: Sequence[str] = (),
     answers: Path | None = None,
 ) -> Work:
-    """Return the release of the reports of a column; reads no row.
+    """Return the release of the reports of a column of so many rows; reads none of them.
 
-    Args:
-        parameters: of the collection.
-        asked: what is collected.
-        rows: of the table, public.
-        basic: the public values, each with a bit of its own; a Bloom filter where there are none.
-        answers: the file in which clients' permanent answers are kept, if they are.
+    Each of the ``basic`` values has a bit of its own; without them there is a Bloom filter. Clients' permanent
+    ``answers`` are kept in that file.
 
     Raises:
         ParameterError: the cost is infinite, or the parameters do not fit the variant.

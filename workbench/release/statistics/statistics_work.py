@@ -68,15 +68,9 @@ _NO_DELTA = Decimal(0)
 def statistics_work(
     request: Request, plan: Plan, epsilon: float | Decimal, rows: int, kind: str, delta: Decimal = _NO_DELTA
 ) -> Work:
-    """Return the release of ``request``; reads no row.
+    """Return the release of ``request`` at (ε, δ) of one row, for everything that is asked; reads no row.
 
-    Args:
-        request: what is asked for.
-        plan: declares the columns.
-        epsilon: of one row, for everything that is asked.
-        rows: the number of rows as the plan reads them, which is public.
-        kind: format of the file: ``csv`` or ``json``.
-        delta: δ of one row; where it is above 0, noise is discrete Gaussian.
+    The number of ``rows``, as the plan reads them, is public. Where δ is above 0, noise is discrete Gaussian.
 
     Raises:
         ParameterError: the request does not fit the plan, or ε is too small for it.
@@ -137,7 +131,6 @@ FORMER_INTERVALS = (
 
 
 def _method(queries: Sequence[Query], answers: Mapping[str, Sequence[int]]) -> dict[str, Any]:
-    """Return what a certificate says of the queries: everything that the figures are made of."""
     lines = any(ask.statistic == REGRESSION for query in queries for ask in query.asks)
     intervals = f"{INTERVALS} {OF_REGRESSIONS}" if lines else INTERVALS
     return {

@@ -58,14 +58,9 @@ VALUES = "each value is drawn uniformly from the public values within its coarse
 def synthesis_setting(
     plan: Plan, epsilon: Decimal, rows: int, chosen: SynthesisParameters, delta: Decimal = NO_DELTA
 ) -> tuple[Synthesiser, Setting]:
-    """Return the method and the public facts of a synthesis by a plan.
+    """Return the method and the public facts of a synthesis by a plan, at (ε, δ) of one row's whole record.
 
-    Args:
-        plan: declares the columns, of which those it drops are left out, and what is impossible.
-        epsilon: ε of one row's whole record; the release path multiplies it by the rows of a person.
-        rows: of the table, public.
-        chosen: what a person chose.
-        delta: δ of one row's whole record; 0 for pure differential privacy.
+    The release path multiplies that by the rows of a person. Columns that the plan drops are left out.
 
     Raises:
         ParameterError: the plan publishes a column as it is, leaves none, or does not know the target; the method
@@ -93,15 +88,7 @@ def synthesis_setting(
 def synthesis_work(
     plan: Plan, epsilon: Decimal, rows: int, kind: str, chosen: SynthesisParameters, delta: Decimal = NO_DELTA
 ) -> Work:
-    """Return the central release of a synthetic table.
-
-    Args:
-        plan: declares the columns.
-        epsilon: ε of one row's whole record.
-        rows: of the table, public.
-        kind: the format of the file (``TABLE_FORMATS``).
-        chosen: what a person chose.
-        delta: δ of one row; where it is above 0, noise is discrete Gaussian.
+    """Return the central release of a synthetic table at (ε, δ) of one row's whole record.
 
     Raises:
         ParameterError: as :func:`synthesis_setting`.
@@ -336,11 +323,7 @@ def _expected(
 ) -> Iterator[tuple[Query, list[str], tuple[bool, ...]]]:
     """Yield for each query its columns, and along which of them cells may have been joined.
 
-    Args:
-        queries: those of the method.
-        chosen: the pairs that were chosen, each before its table is measured.
-        setting: the public facts.
-        beside: the target, where it is in the table of each chosen pair.
+    ``beside`` is the target, where it is in the table of each chosen pair.
     """
     names = [column.name for column in setting.columns]
     target = None if setting.target is None else names[setting.target]

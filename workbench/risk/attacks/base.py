@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any, Protocol
 
 from workbench.data.schema import Attribute
@@ -95,25 +96,29 @@ Run = Callable[[Subject, Any, Emit, CancelToken], Outcome]
 """(subject, request, emit, cancel) → outcome. It looks at ``cancel`` at least four times a second."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Attack:
     """One attack.
 
     Attributes:
         help: what it tries, one line without a final full stop.
-        request: ``module:Class`` of the :class:`Parameters` that a person may choose; beside it is ``run``.
+        module: where ``run`` is, and the :class:`Parameters` that a person may choose, a class of the attack's name;
+            by default the file of the attack's name here.
     """
 
     name: str
     title: str
     help: str
-    given: tuple[Given, ...]
-    request: str
+    given: tuple[Given, ...] = ()
+    module: str = ""
+
+    @property
+    def _code(self) -> ModuleType:
+        return importlib.import_module(self.module or f"{__package__}.{self.name.replace('-', '_')}")
 
     def asked(self) -> type[Parameters]:
         """Return the class of what may be chosen."""
-        module, _, name = self.request.partition(":")
-        found: type[Parameters] = getattr(importlib.import_module(module), name)
+        found: type[Parameters] = getattr(self._code, self.name.title().replace("-", ""))
         return found
 
     def run(self, subject: Subject, request: Parameters, emit: Emit, cancel: CancelToken) -> Outcome:
@@ -123,5 +128,5 @@ class Attack:
             InputError: the tables do not fit together.
             ParameterError: a chosen column does not exist.
         """
-        run: Run = importlib.import_module(self.request.partition(":")[0]).run
+        run: Run = self._code.run
         return run(subject, request, emit, cancel)

@@ -13,7 +13,7 @@ from workbench import learners
 from workbench.data.columns.grid import matrix
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
-from workbench.learners.tasks import CLASSIFICATION, REGRESSION, task
+from workbench.learners.tasks import CLASSIFICATION, REGRESSION, has_target, target_of, task
 from workbench.params import InputError, Parameters, integer
 from workbench.params.amounts import counted
 from workbench.risk.attacks.base import OpenedModel, Subject
@@ -90,12 +90,11 @@ def filled_rows(model: OpenedModel, table: Table, least: int) -> tuple[NDArray[A
         InputError: a column is missing, a cell does not fit what the card declares, or there are fewer than ``least``.
     """
     X = rows_of(model, table)
-    stated = task(model.task)
-    y = stated.read(table, model.target)
-    filled = stated.filled(y)
+    y = target_of(table, model.target)
+    filled = has_target(y)
     if filled.sum() < least:
         rows = counted(int(filled.sum()), "row")
-        what = f"it has {rows} with a {stated.noun} to be predicted, and {least} are needed"
+        what = f"it has {rows} with a {task(model.task).noun} to be predicted, and {least} are needed"
         raise InputError(what, table.source, "give more rows")
     return X[filled], y[filled]
 

@@ -1,17 +1,18 @@
 """Ways to make a generalisation hierarchy, and which of them fits a column; folders with a file for each column.
 
-A way is a :class:`Builder` and a line in :data:`BUILDERS`.
+A way is a :class:`Builder` with its parameters, and a line in :data:`BUILDERS`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import ClassVar, Protocol
 
 import polars as pl
 
@@ -22,33 +23,35 @@ from workbench.params.field import named
 from workbench.params.lists import LevelsField
 from workbench.risk.hierarchies.hierarchy import ANY, Hierarchy, file_name, read_hierarchy
 
-Levels = Callable[[Any, Sequence[str]], list[Sequence[str]]]
+Labels = list[Sequence[str]]
+"""Of each level the labels of values."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Builder:
-    """One way to make a hierarchy of the values of a column; a file of this folder declares one.
+class Builder(Parameters):
+    """A way to make a hierarchy of the values of a column."""
 
-    Attributes:
-        levels: returns the labels of level 1 and above, without the last ``*``, of values.
-    """
+    name: ClassVar[str]
+    title: ClassVar[str]
+    help: ClassVar[str]
 
-    name: str
-    title: str
-    help: str
-    parameters: type[Parameters]
-    levels: Levels
+    def levels(self, values: Sequence[str]) -> Labels:
+        """Return the labels of level 1 and above, without the last ``*``.
 
-    def build(self, values: Sequence[str], parameters: Parameters | None = None) -> Hierarchy:
+        Raises:
+            ParameterError: a value is not such as this way takes.
+        """
+        raise NotImplementedError
+
+    def build(self, values: Sequence[str]) -> Hierarchy:
         """Return the hierarchy of ``values``; levels that change nothing are left out, and the last is ``*``.
 
         Raises:
-            ParameterError: the parameters do not fit, or a value is not such as this builder takes.
+            ParameterError: a value is not such as this way takes.
             InputError: there is no value.
         """
-        given = self.parameters() if parameters is None else parameters
         made = [tuple(values)]
-        for level in (*map(tuple, self.levels(given, values)), tuple(ANY for _ in values)):
+        for level in (*map(tuple, self.levels(values)), tuple(ANY for _ in values)):
             if level != made[-1]:
                 made.append(level)
         return Hierarchy(tuple(made))
@@ -86,8 +89,12 @@ _STEPS = (1.0, 2.0, 5.0, 10.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Intervals(Parameters):
+class Intervals(Builder):
     """Widths, and where the first interval begins."""
+
+    name = "intervals"
+    title = "intervals"
+    help = "numbers become intervals that are wider at each level"
 
     widths: tuple[float, ...] | None = declared_by(
         LevelsField(
@@ -115,12 +122,24 @@ class Intervals(Parameters):
         if self.lowest is not None and self.highest is not None and not self.lowest < self.highest:
             raise ParameterError("lowest is not below highest", hint="swap or correct them", field="lowest")
 
+    def levels(self, values: Sequence[str]) -> Labels:
+        """Return the interval of each number at each width."""
+        numbers = [as_number(value) for value in values]
+        widths = self.widths or _by_range(numbers)
+        whole = all(n.is_integer() for n in (*numbers, *widths, self.start)) and min(numbers) >= 0 and self.start >= 0
+        return [[self._label(number, width, whole=whole) for number in numbers] for width in widths]
 
-def _intervals_levels(given: Intervals, values: Sequence[str]) -> list[Sequence[str]]:
-    numbers = [as_number(value) for value in values]
-    widths = given.widths or _by_range(numbers)
-    whole = all(n.is_integer() for n in (*numbers, *widths, given.start)) and min(numbers) >= 0 and given.start >= 0
-    return [[_intervals_label(number, width, given, whole=whole) for number in numbers] for width in widths]
+    def _label(self, number: float, width: float, *, whole: bool) -> str:
+        if self.lowest is not None and number < self.lowest:
+            return f"<{digits(self.lowest)}"
+        if self.highest is not None and number >= self.highest:
+            return f">={digits(self.highest)}"
+        # Half a billionth of a width: 0.3 / 0.1 is 2.9999999999999996.
+        low = self.start + width * math.floor((number - self.start) / width + 5e-10)
+        low, high = round(low, 9), round(low + width, 9)
+        if not whole:
+            return f"[{digits(low)}, {digits(high)})"
+        return digits(low) if width == 1 else f"{digits(low)}-{digits(high - 1)}"
 
 
 def _by_range(numbers: Sequence[float]) -> tuple[float, ...]:
@@ -134,28 +153,6 @@ def _by_range(numbers: Sequence[float]) -> tuple[float, ...]:
     return tuple(float(f"{width:.12g}") for width in widths)
 
 
-def _intervals_label(number: float, width: float, given: Intervals, *, whole: bool) -> str:
-    if given.lowest is not None and number < given.lowest:
-        return f"<{digits(given.lowest)}"
-    if given.highest is not None and number >= given.highest:
-        return f">={digits(given.highest)}"
-    # Half a billionth of a width: 0.3 / 0.1 is 2.9999999999999996.
-    low = given.start + width * math.floor((number - given.start) / width + 5e-10)
-    low, high = round(low, 9), round(low + width, 9)
-    if not whole:
-        return f"[{digits(low)}, {digits(high)})"
-    return digits(low) if width == 1 else f"{digits(low)}-{digits(high - 1)}"
-
-
-INTERVALS = Builder(
-    name="intervals",
-    title="intervals",
-    help="numbers become intervals that are wider at each level",
-    parameters=Intervals,
-    levels=_intervals_levels,
-)
-
-
 UNITS: Mapping[str, Callable[[datetime.date], str]] = {
     "month": lambda d: f"{d.year:04d}-{d.month:02d}",
     "quarter": lambda d: f"{d.year:04d}-Q{(d.month + 2) // 3}",
@@ -167,8 +164,12 @@ UNITS: Mapping[str, Callable[[datetime.date], str]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dates(Parameters):
+class Dates(Builder):
     """What each level keeps of a date."""
+
+    name = "dates"
+    title = "dates"
+    help = "dates lose the day, then the month, then the year"
 
     steps: tuple[str, ...] = texts(
         default=("month", "year", "decade"), shortest=1, help=f"what each level keeps: of {', '.join(UNITS)}"
@@ -182,10 +183,10 @@ class Dates(Parameters):
             raise ParameterError(f"{unknown[0]!r} is no part of a date", "steps", f"choose of {', '.join(UNITS)}")
         object.__setattr__(self, "steps", tuple(sorted(self.steps, key=list(UNITS).index)))
 
-
-def _dates_levels(given: Dates, values: Sequence[str]) -> list[Sequence[str]]:
-    dates = [_date(value) for value in values]
-    return [[UNITS[step](date) for date in dates] for step in given.steps]
+    def levels(self, values: Sequence[str]) -> Labels:
+        """Return what each level keeps."""
+        dates = [_date(value) for value in values]
+        return [[UNITS[step](date) for date in dates] for step in self.steps]
 
 
 def _date(value: str) -> datetime.date:
@@ -196,115 +197,87 @@ def _date(value: str) -> datetime.date:
         raise ParameterError(what, hint="choose another way to make the hierarchy") from None
 
 
-DATES = Builder(
-    name="dates",
-    title="dates",
-    help="dates lose the day, then the month, then the year",
-    parameters=Dates,
-    levels=_dates_levels,
-)
-
-
-MASK = "*"
-
-
 @dataclass(frozen=True, kw_only=True)
-class Masking(Parameters):
+class Masking(Builder):
     """Which end is masked, and how many characters at each level."""
+
+    name = "masking"
+    title = "masking"
+    help = "characters are masked one after another, from the end or the beginning"
 
     end: str = choice(choices=("suffix", "prefix"), default="suffix", help="whether the last or the first are masked")
     step: int = integer(default=1, at_least=1, upto=100, help="how many more characters each level masks")
     keep: int = integer(default=1, at_least=0, upto=100, help="how many characters the last level before * keeps")
 
+    def levels(self, values: Sequence[str]) -> Labels:
+        """Return the values with ever more characters masked."""
+        longest = max(map(len, values), default=0)
+        counts = range(self.step, max(longest - self.keep, 0) + 1, self.step)
+        return [[self._masked(value, min(count, len(value))) for value in values] for count in counts]
 
-def _masking_levels(given: Masking, values: Sequence[str]) -> list[Sequence[str]]:
-    longest = max(map(len, values), default=0)
-    counts = range(given.step, max(longest - given.keep, 0) + 1, given.step)
-    return [[_masked(value, count, given.end) for value in values] for count in counts]
-
-
-def _masked(value: str, count: int, end: str) -> str:
-    count = min(count, len(value))
-    return value[: len(value) - count] + MASK * count if end == "suffix" else MASK * count + value[count:]
-
-
-MASKING = Builder(
-    name="masking",
-    title="masking",
-    help="characters are masked one after another, from the end or the beginning",
-    parameters=Masking,
-    levels=_masking_levels,
-)
+    def _masked(self, value: str, count: int) -> str:
+        return value[: len(value) - count] + "*" * count if self.end == "suffix" else "*" * count + value[count:]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rounding(Parameters):
+class Rounding(Builder):
     """To what each level rounds."""
+
+    name = "rounding"
+    title = "rounding"
+    help = "numbers are rounded more coarsely at each level"
 
     steps: tuple[float, ...] = declared_by(
         LevelsField(most=20, help="each level rounds what the level before it rounded to a multiple of this number"),
         default=(5.0, 10.0, 100.0),
     )
 
-
-def _rounding_levels(given: Rounding, values: Sequence[str]) -> list[Sequence[str]]:
-    numbers, out = [as_number(value) for value in values], []
-    for step in given.steps:
-        # Of the rounded number, not of the original: otherwise a level would separate what the one below it joins.
-        numbers = [round(step * math.floor(number / step + 0.5 + 1e-12), 9) for number in numbers]
-        out.append([digits(number + 0.0) for number in numbers])
-    return list(out)
-
-
-ROUNDING = Builder(
-    name="rounding",
-    title="rounding",
-    help="numbers are rounded more coarsely at each level",
-    parameters=Rounding,
-    levels=_rounding_levels,
-)
+    def levels(self, values: Sequence[str]) -> Labels:
+        """Return the rounded numbers."""
+        numbers, out = [as_number(value) for value in values], Labels()
+        for step in self.steps:
+            # Of the rounded number, not of the original: otherwise a level would separate what the one below it joins.
+            numbers = [round(step * math.floor(number / step + 0.5 + 1e-12), 9) for number in numbers]
+            out.append([digits(number + 0.0) for number in numbers])
+        return out
 
 
 @dataclass(frozen=True, kw_only=True)
-class Order(Parameters):
+class Order(Builder):
     """How many neighbours a group has, and the order."""
+
+    name = "order"
+    title = "groups in order"
+    help = "neighbours in an order are joined into groups, and groups into larger ones"
 
     size: int = integer(default=2, at_least=2, upto=10_000, help="how many groups of a level the next one joins")
     order: tuple[str, ...] | None = texts(
         default=None, help="the values in their order", empty="numbers by size, other values by the alphabet"
     )
 
-
-def _order_levels(given: Order, values: Sequence[str]) -> list[Sequence[str]]:
-    order = list(given.order) if given.order is not None else in_order(values)
-    place = {value: rank for rank, value in enumerate(order)}
-    unknown = [value for value in values if value not in place]
-    if unknown:
-        raise ParameterError(f"the value {unknown[0]!r} is not in the order", "order", "name every value once")
-    out, size = [], given.size
-    while size < len(order):
-        out.append([_order_label(order, place[value] // size * size, size) for value in values])
-        size *= given.size
-    return list(out)
-
-
-def _order_label(order: Sequence[str], first: int, size: int) -> str:
-    last = min(first + size, len(order)) - 1
-    return order[first] if first == last else f"{order[first]} - {order[last]}"
-
-
-ORDER = Builder(
-    name="order",
-    title="groups in order",
-    help="neighbours in an order are joined into groups, and groups into larger ones",
-    parameters=Order,
-    levels=_order_levels,
-)
+    def levels(self, values: Sequence[str]) -> Labels:
+        """Return the first and the last value of each group."""
+        order = list(self.order) if self.order is not None else in_order(values)
+        place = {value: rank for rank, value in enumerate(order)}
+        unknown = [value for value in values if value not in place]
+        if unknown:
+            raise ParameterError(f"the value {unknown[0]!r} is not in the order", "order", "name every value once")
+        out, size = Labels(), self.size
+        while size < len(order):
+            groups = [order[first : first + size] for first in range(0, len(order), size)]
+            labels = [group[0] if len(group) == 1 else f"{group[0]} - {group[-1]}" for group in groups]
+            out.append([labels[place[value] // size] for value in values])
+            size *= self.size
+        return out
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tree(Parameters):
+class Tree(Builder):
     """The groups."""
+
+    name = "tree"
+    title = "category tree"
+    help = "categories are joined into groups, and groups into larger ones"
 
     groups: tuple[str, ...] = texts(
         default=(),
@@ -313,20 +286,20 @@ class Tree(Parameters):
         empty="NAME = member | member, NAME = member | member",
     )
 
-
-def _tree_levels(given: Tree, values: Sequence[str]) -> list[Sequence[str]]:
-    parent: dict[str, str] = {}
-    for group in given.groups:
-        name, equals, members = (part.strip() for part in group.partition("="))
-        if not name or not equals:
-            raise ParameterError(f"the group {group!r} has no name or no members", "groups", "write NAME = a | b")
-        for member in (part.strip() for part in members.split("|")):
-            if parent.setdefault(member, name) != name:
-                raise ParameterError(f"{member!r} is in two groups: {parent[member]!r} and {name!r}", "groups")
-    paths = {value: _path(value, parent) for value in values}
-    depth = max((len(path) for path in paths.values()), default=1)
-    # A value with fewer groups above it keeps its highest one until the others have reached theirs.
-    return [[paths[value][min(level, len(paths[value]) - 1)] for value in values] for level in range(1, depth)]
+    def levels(self, values: Sequence[str]) -> Labels:
+        """Return the groups of each value, the smallest first."""
+        parent: dict[str, str] = {}
+        for group in self.groups:
+            name, equals, members = (part.strip() for part in group.partition("="))
+            if not name or not equals:
+                raise ParameterError(f"the group {group!r} has no name or no members", "groups", "write NAME = a | b")
+            for member in (part.strip() for part in members.split("|")):
+                if parent.setdefault(member, name) != name:
+                    raise ParameterError(f"{member!r} is in two groups: {parent[member]!r} and {name!r}", "groups")
+        paths = {value: _path(value, parent) for value in values}
+        depth = max((len(path) for path in paths.values()), default=1)
+        # A value with fewer groups above it keeps its highest one until the others have reached theirs.
+        return [[paths[value][min(level, len(paths[value]) - 1)] for value in values] for level in range(1, depth)]
 
 
 def _path(value: str, parent: dict[str, str]) -> list[str]:
@@ -338,34 +311,20 @@ def _path(value: str, parent: dict[str, str]) -> list[str]:
     return path
 
 
-TREE = Builder(
-    name="tree",
-    title="category tree",
-    help="categories are joined into groups, and groups into larger ones",
-    parameters=Tree,
-    levels=_tree_levels,
-)
-
-
 _FEWEST_CODES, _SHORTEST_CODE = 5, 3
 
 
-def suggested(values: Sequence[str]) -> tuple[Builder, Parameters]:
+def suggested(values: Sequence[str]) -> Builder:
     """Return a way to make a hierarchy of values, by what they look like."""
     lengths = {len(value) for value in values}
     padded = any(value.startswith("0") and value.isdigit() and len(value) > 1 for value in values)
     coded = len(lengths) == 1 and min(lengths) >= _SHORTEST_CODE and all(any(map(str.isdigit, v)) for v in values)
-    for builder in (DATES, INTERVALS):
-        if builder is INTERVALS and padded:
-            continue
-        try:
-            builder.build(values)
-        except ParameterError:
-            continue
-        return builder, builder.parameters()
-    if padded or (coded and len(values) >= _FEWEST_CODES):
-        return MASKING, MASKING.parameters()
-    return TREE, TREE.parameters()
+    ways: tuple[Builder, ...] = (Dates(),) if padded else (Dates(), Intervals())
+    for way in ways:
+        with contextlib.suppress(ParameterError):
+            way.build(values)
+            return way
+    return Masking() if padded or (coded and len(values) >= _FEWEST_CODES) else Tree()
 
 
 class Declared(Protocol):
@@ -398,19 +357,16 @@ def public_values(column: Declared) -> list[str]:
     return []
 
 
-BUILDERS: tuple[Builder, ...] = (INTERVALS, DATES, MASKING, ROUNDING, ORDER, TREE)
+BUILDERS: tuple[type[Builder], ...] = (Intervals, Dates, Masking, Rounding, Order, Tree)
 
 
-def builder(name: str) -> Builder:
-    """Return the builder called ``name``.
+def builder(name: str) -> type[Builder]:
+    """Return the way called ``name``.
 
     Raises:
         ParameterError: there is none; the message suggests a similar name.
     """
     return named(BUILDERS, name, "way to make a hierarchy")
-
-
-Way = tuple[Builder, Parameters]
 
 
 def read_hierarchies(folder: Path, quasi: Iterable[str], sensitive: Iterable[str] = ()) -> dict[str, Hierarchy]:
@@ -439,7 +395,7 @@ def values_of(table: Table, name: str, attribute: Declared | None = None) -> lis
     return in_order(list({*own, *([] if attribute is None else public_values(attribute))}))
 
 
-def made(table: Table, name: str, way: Way | None = None, attribute: Declared | None = None) -> Hierarchy:
+def made(table: Table, name: str, way: Builder | None = None, attribute: Declared | None = None) -> Hierarchy:
     """Return a hierarchy of the values of a column, made in one way, or as its values suggest.
 
     Raises:
@@ -449,14 +405,13 @@ def made(table: Table, name: str, way: Way | None = None, attribute: Declared | 
     values = values_of(table, name, attribute)
     if not values:
         raise InputError(f"the column {name} has no value", table.source, "leave it out of the quasi-identifiers")
-    chosen, parameters = suggested(values) if way is None else way
     try:
-        return chosen.build(values, parameters)
+        return (way or suggested(values)).build(values)
     except ParameterError as error:
         raise error.at(f"column {name}") from None
 
 
-def way_of(words: str) -> tuple[str, Way]:
+def way_of(words: str) -> tuple[str, Builder]:
     """Return a column and the way to make its hierarchy, written ``COLUMN=BUILDER`` or ``COLUMN=BUILDER:key=value;…``.
 
     Raises:
@@ -467,7 +422,7 @@ def way_of(words: str) -> tuple[str, Way]:
         raise ParameterError(f"{words!r} is no way to make a hierarchy", "--build", "write COLUMN=BUILDER:key=value;…")
     name, _, stated = rest.partition(":")
     chosen = builder(name.strip())
-    declared = chosen.parameters.declared()
+    declared = chosen.declared()
     given: dict[str, object] = {}
     for pair in filter(None, (part.strip() for part in stated.split(";"))):
         key, _, value = (part.strip() for part in pair.partition("="))
@@ -475,7 +430,7 @@ def way_of(words: str) -> tuple[str, Way]:
             known = ", ".join(declared)
             raise ParameterError(f"{key!r} is no parameter of {chosen.name}", "--build", f"choose of {known}")
         given[key] = declared[key].parse(value, f"{chosen.name} {key}")
-    return column.strip(), (chosen, chosen.parameters(**given))
+    return column.strip(), chosen(**given)
 
 
 def absent(folder: Path, names: Iterable[str]) -> Mapping[str, Path]:

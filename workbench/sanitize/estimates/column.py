@@ -72,14 +72,7 @@ def _tilt(count: Floats, holders: Floats, others: Floats, p: float, q: float) ->
 def frequency_intervals(
     channel: TwoChances, counts: NDArray[np.int64], rows: int, alpha: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the unbiased frequencies of the values and the ends of their intervals, each (k,).
-
-    Args:
-        channel: p and q.
-        counts: (k,) how often each value is reported.
-        rows: n.
-        alpha: chance that one interval misses.
-    """
+    """Return unbiased frequencies of (k,) counts, and the ends of intervals that miss with chance alpha, each (k,)."""
     estimate = (counts / rows - channel.other) / (channel.keep - channel.other)
     risk = alpha / 2 * _SLACK
     # Values that are reported alike have one interval: of millions most are.
@@ -113,9 +106,7 @@ class ColumnEstimate:
     """The estimates for one column.
 
     Attributes:
-        name: the column.
         biased: whether the point estimates are not unbiased: maximum likelihood, or a ratio (bias of order 1/n).
-        method: how the point estimates were made.
         frequencies: share of the rows by value, for names.
         mean: mean of the rows with a value, for numbers; in the attribute's unit (days for dates).
         missing: share of the rows without a value, if that is a cell of its own.
@@ -147,13 +138,9 @@ class ColumnEstimate:
 def estimate_column(
     column: ProtectedColumn, counts: NDArray[np.int64], confidence: float, cancel: CancelToken = NEVER
 ) -> ColumnEstimate:
-    """Return the mean of a numeric column, the frequencies of one of names.
+    """Return the mean of a numeric column, the frequencies of one of names; each interval has the ``confidence``.
 
-    Args:
-        column: the column with the mechanism that ran.
-        counts: (t,) counts of the released cells, the missing one last where there is one.
-        confidence: of each interval.
-        cancel: checked between steps.
+    The counts (t,) are those of the released cells, the missing one last where there is one.
 
     Raises:
         ParameterError: there are no rows.
@@ -225,15 +212,7 @@ def estimate_numbers(
     confidence: float,
     cancel: CancelToken = NEVER,
 ) -> ColumnEstimate:
-    """Return the mean of a numeric column.
-
-    Args:
-        name: the column.
-        cells: its grid.
-        randomiser: the mechanism that ran.
-        counts: (t,) counts of the released cells, the missing one last where there is one.
-        confidence: of the interval.
-        cancel: checked between steps.
+    """Return the mean of a numeric column from (t,) counts of its released cells, the missing one last if there is one.
 
     Raises:
         ParameterError: the table has no rows, or the cells are names.

@@ -62,7 +62,6 @@ class Observed:
     """The released cells of a column.
 
     Attributes:
-        channel: the table.
         counts: (k,) counts of the released cells.
         alpha: the risk of an interval.
         fitted: (m,) frequencies of greatest likelihood.
@@ -88,10 +87,7 @@ class Observed:
 def half_length(observed: Observed, linear: Linear, noise: Linear) -> float:
     """Return the distance that the mean of ``linear`` is from Σ f·u with a chance of at most α.
 
-    Args:
-        observed: the release.
-        linear: the estimator and its largest bias.
-        noise: an estimator of Σ f·variance, the noise of one row, and its largest bias.
+    ``linear`` has the estimator and its largest bias, ``noise`` those of Σ f·variance, the noise of one row.
     """
     variances = linear.variance(observed.channel)
     largest = float(variances.max())

@@ -65,15 +65,9 @@ class Likelihood:
 
 
 def maximum_likelihood(channel: Channel, counts: NDArray[np.int64], cancel: CancelToken = NEVER) -> Likelihood:
-    """Return the frequencies of the greatest likelihood.
+    """Return the frequencies of the greatest likelihood for (k,) counts of released cells, of at least one row.
 
-    Args:
-        channel: the mechanism's table.
-        counts: (k,) counts of the released cells, at least one row.
-        cancel: checked at every step.
-
-    Returns:
-        The frequencies; where the likelihood is flat (a table without full rank) those of one of its maxima.
+    Where the likelihood is flat (a table without full rank) they are those of one of its maxima.
     """
     if isinstance(channel, TwoChances):
         return _randomised_response(channel, counts)
@@ -305,13 +299,7 @@ class Shape:
 
 
 def likely_shape(cells: Cells, randomiser: Randomiser, counts: NDArray[np.int64]) -> Shape:
-    """Return the likely shares of a column of numbers.
-
-    Args:
-        cells: its grid.
-        randomiser: the mechanism that ran.
-        counts: (k,) counts of the released cells, at least one row.
-    """
+    """Return the likely shares of a column of numbers, for (k,) counts of its released cells, of at least one row."""
     lens = Lens.of(randomiser, cells, np.zeros(cells.size))
     fine = np.linspace(0, cells.size, len(lens.chances) - int(cells.missing) + 1).round().astype(np.int64)
     found = frequencies(lens, counts.astype(np.float64))[: len(fine) - 1]

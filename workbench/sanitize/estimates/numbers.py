@@ -168,20 +168,20 @@ def _noises(functionals: Functionals, top: Linear, below: Linear) -> tuple[Linea
 def _admitted_range(admitted: Callable[[float], bool], point: float) -> tuple[float, float]:
     """Return the least and the greatest ratio within [−1, 1] that is admitted, the point itself included."""
     ratios = np.linspace(-1.0, 1.0, _GRID + 1)
-    inside = [r for r in ratios if admitted(float(r))]
+    inside = [r for r in ratios.tolist() if admitted(r)]
     low, high = min([point, *inside]), max([point, *inside])
     step = 2.0 / _GRID
-    return _end(admitted, low, max(low - step, -1.0)), _end(admitted, high, min(high + step, 1.0))
+    return last_held(admitted, low, max(low - step, -1.0)), last_held(admitted, high, min(high + step, 1.0))
 
 
-def _end(admitted: Callable[[float], bool], within: float, without: float) -> float:
-    """Return where the admitted ratios end between one that is and one that is not, by bisection from outside."""
-    if within == without:
-        return float(within)
+def last_held(holds: Callable[[float], bool], within: float, without: float) -> float:
+    """Return where what holds at ``within`` ends on the way to ``without``, by bisection from outside."""
+    if within == without or holds(without):
+        return without
     for _ in range(_HALVINGS):
         middle = (within + without) / 2
-        within, without = (middle, without) if admitted(middle) else (within, middle)
-    return float(without)
+        within, without = (middle, without) if holds(middle) else (within, middle)
+    return without
 
 
 def centred_values(values: Floats, total: int) -> tuple[Floats, float, float]:

@@ -70,8 +70,6 @@ class Quantile:
     Attributes:
         share: q.
         estimate: the quantile of the frequencies of greatest likelihood.
-        low: lower end.
-        high: upper end.
         hidden: whether the interval spans most of the public range: the noise hides the quantile.
     """
 
@@ -108,16 +106,9 @@ def estimate_quantiles(
     confidence: float,
     cancel: CancelToken = NEVER,
 ) -> tuple[Quantile, ...]:
-    """Return quantiles of the rows with a value.
+    """Return the quantiles at ``shares`` of the rows with a value, from (k,) counts of the released cells.
 
-    Args:
-        name: the column.
-        cells: its grid.
-        randomiser: the mechanism that ran; its table may have any number of outputs.
-        counts: (k,) counts of the released cells.
-        shares: each q, between 0 and 1.
-        confidence: of each interval.
-        cancel: checked at every step.
+    The table of the mechanism that ran may have any number of outputs.
 
     Raises:
         ParameterError: the cells are names, the table has no rows, or a share is not between 0 and 1.
@@ -314,8 +305,3 @@ def _is_flat(channel: Channel) -> bool:
     squares = float((scaled**2).sum()) - 1
     fourths = float(((scaled @ scaled.T) ** 2).sum()) - 1
     return squares**2 > MOST_FLAT * max(fourths, _LEAST)
-
-
-def default_shares() -> tuple[float, float, float]:
-    """Return the quartiles and the median."""
-    return 0.25, 0.5, 0.75

@@ -84,19 +84,6 @@ class _Task:
         return f"{self.setting.network}, repeat {self.repeat}"
 
 
-@dataclass(frozen=True, eq=False)
-class _Shared:
-    """What a process gets once.
-
-    Attributes:
-        data: the rows.
-        seed: of the study.
-    """
-
-    data: LoadedRows
-    seed: int
-
-
 def kind_of_devices(spec: GridSpec) -> str:
     """Return what the settings of ``spec`` that name no device are trained on: ``cpu`` or ``cuda``."""
     from workbench.deep.devices import gpus
@@ -148,25 +135,27 @@ def run_grid(
         The runs of ``spec``, in its order.
 
     Raises:
-        CancelledError: a stop was requested.
         InputError: the table is too small to be split, or ``output`` is not the CSV of this study.
         BudgetRefusedError: a setting has a cap below one step's cost.
     """
     # Figures of a GPU are not those of the processor, so neither goes on with a file of the other.
     study = study_name(spec, data, kind_of_devices(spec))
     schedules = schedules or schedules_of(spec, data, cancel)
-    tasks = _tasks(spec, schedules)
+    tasks = [
+        _Task(setting, _calibrated(setting, schedule), schedule, repeat)
+        for setting, schedule in zip(spec.settings, schedules, strict=True)
+        for repeat in range(spec.file.repeats)
+    ]
     names = {task: run_name(study, task.setting, task.repeat) for task in tasks}
-    spent = lru_cache(maxsize=256)(_spent)
+    spent = lru_cache(maxsize=256)(lambda schedule, steps: float(schedule.cost(steps).epsilon))
     with RunsFile(output, study) as book:
         rest = [task for task in tasks if names[task] not in book.done]
         ended = len(tasks) - len(rest)
         if ended:
             emit(Notice("info", f"{ended} of {len(tasks)} runs are in {output.name} already and are kept"))
         emit(Progress(ended, len(tasks), "runs"))
-        shared = _Shared(data, spec.file.seed)
         run = runner(jobs, scheduler, cancel, emit)
-        ended_runs = run(_one, shared, rest, name=lambda task: task.stated, group=lambda task: task)
+        ended_runs = run(_one, (data, spec.file.seed), rest, name=lambda task: task.stated, group=lambda task: task)
         with closing(ended_runs) as results:
             for task, found in results:
                 name = names[task]
@@ -176,18 +165,6 @@ def run_grid(
                 ended += 1
                 emit(Progress(ended, len(tasks), "runs"))
         return tuple(book.done[names[task]] for task in tasks)
-
-
-def _tasks(spec: GridSpec, schedules: Sequence[Schedule]) -> list[_Task]:
-    return [
-        _Task(setting, _calibrated(setting, schedule), schedule, repeat)
-        for setting, schedule in zip(spec.settings, schedules, strict=True)
-        for repeat in range(spec.file.repeats)
-    ]
-
-
-def _spent(schedule: Schedule, steps: int) -> float:
-    return float(schedule.cost(steps).epsilon)
 
 
 def schedules_of(spec: GridSpec, data: LoadedRows, cancel: CancelToken = NEVER) -> tuple[Schedule, ...]:
@@ -227,12 +204,12 @@ def _split(data: LoadedRows, seed: int, repeat: int) -> tuple[NDArray[np.int64],
     return stratified_split(data.targets, seed_of(seed, "split", repeat))
 
 
-def _one(shared: _Shared, task: _Task) -> dict[str, float]:
+def _one(shared: tuple[LoadedRows, int], task: _Task) -> dict[str, float]:
     """Do one run; a worker process calls this."""
     from workbench.deep.model import TrainedModel
     from workbench.deep.trainer import train
 
-    data, seed = shared.data, shared.seed
+    data, seed = shared
     training, held_out = _split(data, seed, task.repeat)
     own = (seed, repr(sorted(task.setting.to_plain().items())), task.repeat)
     done = train(

@@ -13,7 +13,7 @@ from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Progress, ignore
 from workbench.studies.quality import pairs, propensity, shapes, training, way_tables
-from workbench.studies.quality.score import Detail, Found, Score
+from workbench.studies.quality.score import Detail, Found, Score, mean_of
 from workbench.studies.quality.tables import Compared, read_compared
 
 SCORES: tuple[Score, ...] = (
@@ -48,9 +48,7 @@ class Quality:
     @property
     def overall(self) -> float:
         """The mean of shapes and pair trends, as sdmetrics has it."""
-        values = [found.value for score, found in self.found if score.name in OF_SDMETRICS]
-        values = [value for value in values if not math.isnan(value)]
-        return sum(values) / len(values) if values else math.nan
+        return mean_of([found.value for score, found in self.found if score.name in OF_SDMETRICS])
 
     @property
     def beside(self) -> str:
@@ -108,7 +106,6 @@ def quality(
 
     Raises:
         InputError: the tables cannot be compared.
-        CancelledError: ``cancel`` was set.
     """
     request = request or QualityRequest()
     if control is not None and control.frame.equals(original.frame):

@@ -93,18 +93,11 @@ def read_compared(
 ) -> Compared:
     """Read what is compared: the columns that all tables have.
 
-    Args:
-        original: the rows that were released.
-        released: the release.
-        control: rows that were not released; without them a half of the original is used.
-        plan: the release's; without one the kinds of columns are taken from the original.
-        target: the column to predict.
-        seed: of the halves and of which rows of the release are beside them.
-        cancel: looked at between columns.
+    Without a ``control`` set a half of the original is held out; without a plan the kinds of columns are taken from the
+    original. The ``seed`` is that of the halves and of which rows of the release are beside them.
 
     Raises:
         InputError: the tables have no column in common, or too few rows, or not the target.
-        CancelledError: ``cancel`` was set.
     """
     tables = [original, released, *([] if control is None else [control])]
     columns, labels, left_out = _shared_columns(tables, plan, cancel)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.schema import Attribute
-from workbench.studies.why.rows import Doubles, Rows
+from workbench.studies.why.rows import Rows
 
 ATTRIBUTES, BOUNDS = "attributes", "bounds"
 
@@ -22,23 +22,15 @@ _PARTS = 16
 _TARGET_PARTS = 8
 
 
-@dataclass(frozen=True, eq=False)
-class Training:
-    """What a private model is trained with.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Training(Rows):
+    """The rows that a private model is trained with.
 
     Attributes:
-        attributes: the public facts about the columns of X.
-        target: the same of y.
-        X: (n, d) training rows.
-        y: (n,) what is to be predicted.
         epsilon: ε of the model.
         columns: which columns of the table those of X are, so that held-out rows are cut alike.
     """
 
-    attributes: tuple[Attribute, ...]
-    target: Attribute
-    X: Doubles
-    y: NDArray[Any]
     epsilon: float
     columns: tuple[int, ...]
 
@@ -65,7 +57,8 @@ class Change:
 def training_of(rows: Rows, chosen: NDArray[np.int64], epsilon: float) -> Training:
     """Return the unchanged training with some rows of a table."""
     columns = tuple(range(len(rows.attributes)))
-    return Training(rows.attributes, rows.target, rows.X[chosen], rows.y[chosen], epsilon, columns)
+    facts = rows.attributes, rows.target
+    return Training(*facts, rows.X[chosen], rows.y[chosen], rows.generated, epsilon=epsilon, columns=columns)
 
 
 def _twice_the_rows(training: Training) -> Training:

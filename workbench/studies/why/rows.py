@@ -130,12 +130,6 @@ def made_up_table(plan: Plan, target: str, task: str, rows: int) -> Table:
 
     How the columns go together is made up as well (:func:`workbench.studies.why.rows.generate`), with no cell missing.
 
-    Args:
-        plan: declares the columns.
-        target: the column to predict.
-        task: the name of the task.
-        rows: how many.
-
     Raises:
         ParameterError: a column is not declared.
     """
@@ -149,10 +143,6 @@ def made_up_table(plan: Plan, target: str, task: str, rows: int) -> Table:
 
 def made_up_columns(plan: Plan, rows: int) -> tuple[Table, Plan]:
     """Return made-up rows of the protected columns, which go together by two hidden groups, and the plan of these.
-
-    Args:
-        plan: declares the columns.
-        rows: how many, up to :data:`MOST`.
 
     Raises:
         ParameterError: a column is not declared.

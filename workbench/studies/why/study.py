@@ -134,15 +134,9 @@ def explain(
 ) -> WhyResult:
     """Train every way of ``plan`` and return what each costs or gives.
 
-    Args:
-        plan: what to explain.
-        rows: the rows.
-        jobs: number of worker processes; the figures do not depend on it.
-        emit: receives progress.
-        cancel: stops at once.
+    The figures do not depend on how many processes there are.
 
     Raises:
-        CancelledError: a stop was requested.
         InputError: the table is too small to be split.
         ParameterError: the columns are not what the learner can use.
     """

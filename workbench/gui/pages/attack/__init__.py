@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from workbench.gui.pages.base import Page
 from workbench.gui.pages.run_page import has_run
-from workbench.gui.session.session import Session, State
 from workbench.gui.style.language import tr_later
 
 RUN = "attack"
-
-
-def _state(session: Session) -> State:
-    return "ready" if has_run(session, RUN) else "empty"
 
 
 PAGE = Page(
@@ -22,7 +17,7 @@ PAGE = Page(
     make="workbench.gui.pages.attack.page:AttackPage",
     topic="attacks",
     known_as="attack singling out linkability inference reconstruction membership anonymeter",
-    state=_state,
+    state=lambda session: "ready" if has_run(session, RUN) else "empty",
     about=tr_later(
         "Attacks on a release or a model, measured by how often they are right: about people who were released, about "
         "people who were not (the control set), and by a guess without the release. Beside them is the most that the ε "

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMarginsF, QSize, Qt, Signal
-from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
+from workbench.data.table import Table
 from workbench.gui.pages.attack import PAGE, RUN
 from workbench.gui.pages.run_page import RunPage
 from workbench.gui.session.account_task import read_releases
 from workbench.gui.session.account_view import ReleasedStep
-from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenTable, RunRecord, Session
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
@@ -38,7 +38,6 @@ from workbench.gui.widgets.chart import KEY, SCALE, Below, Chart, Drawing
 from workbench.gui.widgets.chart_marks import Key, Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_file, ask_for_folder, ask_where_to_save, choose
-from workbench.gui.widgets.figures_first import follow_note
 from workbench.gui.widgets.formatting import percent
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
 from workbench.gui.widgets.output_name import beside
@@ -51,16 +50,8 @@ from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import Parameters
 from workbench.release.certificate import is_model
 from workbench.risk import attacks
-from workbench.risk.attacks.outcome import NOT_COVERED
-
-if TYPE_CHECKING:
-    from workbench.data.table import Table
-    from workbench.gui.session.account_view import ReleasedStep
-    from workbench.risk.attacks.base import Attack, Given
-    from workbench.risk.attacks.outcome import Outcome, Rate
-
-
-RUNNING = "attack"
+from workbench.risk.attacks.base import Attack, Given
+from workbench.risk.attacks.outcome import NOT_COVERED, Outcome, Rate
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,55 +63,27 @@ class Attacked:
     outcome: Outcome
 
 
-def hold_out(
-    session: Session, jobs: JobCenter, percent: int, kept: Path, show: Callable[[Path, Path], None]
-) -> JobHandle:
-    """Divide the open table at random into the file ``kept`` and one of the rows that are held out, beside it."""
-    opened, held = session.opened, kept.with_name(f"{kept.stem}-held-out.csv")
-    assert opened is not None
+def hold_out(opened: OpenTable, percent: int, kept: Path, emit: Emit, cancel: CancelToken) -> Path:
+    """Divide a table at random into the file ``kept`` and one of the rows that are held out, beside it; return that."""
+    import numpy as np
 
-    def work(emit: Emit, cancel: CancelToken) -> None:
-        import numpy as np
+    from workbench.release import attacked
 
-        from workbench.release import attacked
-
-        attacked.hold_out(opened.table, percent, kept, held, np.random.default_rng())
-
-    def done(_: None) -> None:
-        if session.opened is opened:
-            show(kept, held)
-
-    title = tr("Holding out rows of {table}", table=opened.title)
-    return jobs.start(Job(title, work), key=f"{RUNNING}-hold-out", on_result=done)
+    held = kept.with_name(f"{kept.stem}-held-out.csv")
+    attacked.hold_out(opened.table, percent, kept, held, np.random.default_rng())
+    return held
 
 
-def run_attack(
-    session: Session,
-    jobs: JobCenter,
-    chosen: Attack,
-    request: Parameters,
-    given: Mapping[str, Path | OpenTable],
-    target: str,
-    show: Callable[[Attacked], None],
-) -> JobHandle:
-    """Attack ``target`` with what is given; the outcome goes to ``show``, and to the session."""
+def attacked(
+    chosen: Attack, request: Parameters, given: Mapping[str, Path | OpenTable], emit: Emit, cancel: CancelToken
+) -> Outcome:
+    """Attack with what is given; runs in a worker."""
+    from workbench.release.attacked import attack
 
-    def work(emit: Emit, cancel: CancelToken) -> Outcome:
-        from workbench.release.attacked import attack
-
-        read: dict[str, Path | Table] = {
-            name: source if isinstance(source, Path) else source.table for name, source in given.items()
-        }
-        return attack(chosen, request, read, emit=emit, cancel=cancel)
-
-    title = tr("{attack}: {target}", attack=tr_sentence(chosen.title), target=target)
-
-    def apply(outcome: Outcome) -> None:
-        done = Attacked(chosen.title, target, outcome)
-        session.add_run(RunRecord(RUN, title, None, done, target))
-        show(done)
-
-    return follow_note(session, jobs, jobs.start(Job(title, work), key=RUNNING, on_result=apply))
+    read: dict[str, Path | Table] = {
+        name: source if isinstance(source, Path) else source.table for name, source in given.items()
+    }
+    return attack(chosen, request, read, emit=emit, cancel=cancel)
 
 
 # -- the fields -------------------------------------------------------------------------------------------------------
@@ -133,11 +96,7 @@ OTHERS = ("control", "nonmembers")
 
 
 class AttackForm(QWidget):
-    """The fields of one attack.
-
-    Signals:
-        changed: something else is given.
-    """
+    """The fields of one attack."""
 
     changed = Signal()
 
@@ -155,14 +114,11 @@ class AttackForm(QWidget):
             self._add(needed)
         self.form = Form(f"attack_form_{attack.name}", attack.asked(), across=2)
         self.form.changed.connect(self.changed)
-        self.setLayout(stack(self._held(), self.form, None, spacing=8))
+        held = panel(self._places)
+        held.setVisible(bool(attack.given))
+        self.setLayout(stack(held, self.form, None, spacing=8))
         session.table_changed.connect(self._say_open)
         self._say_open()
-
-    def _held(self) -> QWidget:
-        held = panel(self._places)
-        held.setVisible(bool(self.attack.given))
-        return held
 
     def _add(self, needed: Given) -> None:
         from workbench.risk.attacks import MODEL, RELEASE
@@ -210,7 +166,6 @@ class AttackForm(QWidget):
             self.choose(Path(chosen))
 
     def takes(self, kind: str) -> bool:
-        """Return whether the attack is on what ``kind`` says: a release, or a model."""
         return any(needed.name == kind for needed in self.attack.given)
 
     def choose(self, target: Path) -> None:
@@ -259,7 +214,6 @@ class AttackForm(QWidget):
         self.changed.emit()
 
     def given(self) -> dict[str, Path | OpenTable]:
-        """Return what is given, by its name."""
         found: dict[str, Path | OpenTable] = {}
         for needed in self.attack.given:
             if needed is self._of_open:
@@ -274,17 +228,14 @@ class AttackForm(QWidget):
 
     @property
     def target(self) -> str:
-        """What is attacked, as a person calls it."""
         if self._target is None:
             return tr("generated sample")
         return self._target.currentText()
 
     def value(self) -> Parameters | None:
-        """Return what was chosen, or ``None`` while a field is refused; the reason is below it."""
         return self.form.value()
 
     def missing(self) -> str:
-        """Return what is not given yet; empty where nothing is."""
         given = self.given()
         for needed in self.attack.given:
             if needed.required and needed.name not in given:
@@ -299,7 +250,6 @@ class AttackForm(QWidget):
         return ""
 
     def retranslate(self) -> None:
-        """Say what is given in another language."""
         self._say_open()
 
 
@@ -321,7 +271,6 @@ class OutcomeChart(Chart):
     """Pixels: a higher bar says no more."""
 
     def show_outcome(self, outcome: Outcome | None) -> None:
-        """Draw an outcome, or nothing."""
         self.show_drawing(None if outcome is None else _drawing(outcome))
 
 
@@ -413,19 +362,21 @@ class AttackPage(RunPage):
             session, "attack_outcomes", tr("Outcomes of this session, the newest first"), COLUMNS, private=True
         )
         self.outcomes.selectionModel().currentRowChanged.connect(lambda now, _former: self._show(now.row()))
-        self._result = _Result(self._said, self._words, self.chart, self._badge, self.outcomes)
+        self._result = named(Standing(), "attack_result")
+        words = scrolled(stack(self._said, self._words, None), "attack_words_area")
+        self._result.body.add(
+            panel(row(label(tr("WHAT IT FOUND"), "caption"), None, self._badge)),
+            (panel(row((words, 1), (self.chart, 1), spacing=16)), 3),
+            (self.outcomes, 2),
+        )
         self._parts = MasterDetail(setup, self._result, heights=(2, 3), widths=(2, 3))
         self.body.addWidget(self._parts, 1)
         cancel = button(tr("Cancel"), "attack_cancel", tip=tr("Stop (Esc)"))
         self.set_run(tr("Attack"), "attack_run", tr("Run the attack (Ctrl+Return)"), cancel)
         self._report = report_button(session, jobs, "attack_report", self._reported)
         self.foot.insertWidget(1, self._report)
-        self._hold = button(
-            tr("Hold out…"),
-            "attack_hold_out",
-            tip=tr("Divide the open table at random: one part to train on or to release, the other to attack with"),
-        )
-        self._hold.clicked.connect(self._hold_out)
+        tip = tr("Divide the open table at random: one part to train on or to release, the other to attack with")
+        self._hold = button(tr("Hold out…"), "attack_hold_out", tip=tip, press=self._hold_out)
         self.foot.insertWidget(1, self._hold)
         self.set_onward(tr("Releases →"), "attack_to_releases", "released", tr("Everything that was released"))
         self.attack.currentIndexChanged.connect(self._choose)
@@ -436,14 +387,11 @@ class AttackPage(RunPage):
         self._show(-1)
         session.to_attack.follow(self._aim)
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        """Read the ledger anew whenever the page is shown."""
-        super().showEvent(event)
+    def shown(self) -> None:
         self._read()
 
     @property
     def form(self) -> AttackForm:
-        """The fields of the chosen attack."""
         return self._forms[self.attack.currentData()]
 
     def missing(self) -> str:
@@ -451,14 +399,23 @@ class AttackPage(RunPage):
         return ""
 
     def start(self) -> None:
-        """Run what the fields say."""
         form, request = self.form, self.form.value()
         if request is None or form.missing():
             return
         private = any(needed.name not in (attacks.RELEASE, attacks.MODEL) for needed in form.attack.given)
         if private and self.session.opened is not None and not figures_first.may_show(self, self.session):
             return
-        self.follow(run_attack(self.session, self.jobs, form.attack, request, form.given(), form.target, self._take))
+        chosen, target = form.attack, form.target
+        title = tr("{attack}: {target}", attack=tr_sentence(chosen.title), target=target)
+
+        def apply(outcome: Outcome) -> None:
+            done = Attacked(chosen.title, target, outcome)
+            self.session.add_run(RunRecord(RUN, title, None, done, target))
+            self._take(done)
+
+        job = Job(title, partial(attacked, chosen, request, form.given()))
+        handle = self.jobs.start(job, key="attack", on_result=apply)
+        self.follow(figures_first.follow_note(self.session, self.jobs, handle))
 
     def _hold_out(self) -> None:
         """Ask how many rows and where to, then divide the open table; the part that is kept takes its place."""
@@ -469,10 +426,15 @@ class AttackPage(RunPage):
         suggested = str(beside(opened, "kept", ".csv"))
         path = ask_where_to_save(self, tr("Save the rows that are kept as"), suggested, tr(CSV)) if chosen else ""
         if path:
-            hold_out(self.session, self.jobs, int(chosen), Path(path), self._take_held)
+            kept = Path(path)
+            job = Job(
+                tr("Holding out rows of {table}", table=opened.title), partial(hold_out, opened, int(chosen), kept)
+            )
+            self.jobs.start(job, key="attack-hold-out", on_result=lambda held: self._take_held(opened, kept, held))
 
-    def _take_held(self, kept: Path, held: Path) -> None:
-        self.session.open_part(kept, held)
+    def _take_held(self, opened: OpenTable, kept: Path, held: Path) -> None:
+        if self.session.opened is opened:
+            self.session.open_part(kept, held)
 
     def _take_others(self) -> None:
         """Take the rows that were held out of the open table for people who were not used."""
@@ -489,7 +451,6 @@ class AttackPage(RunPage):
         return Reported(opened, release, control if isinstance(control, Path) else None)
 
     def refresh(self) -> None:
-        """Show what can be pressed, and why."""
         form = self.form
         self._report.setVisible(self._reported() is not None)
         self._hold.setVisible(self.session.opened is not None and form.lacks_others)
@@ -498,7 +459,6 @@ class AttackPage(RunPage):
         self.set_note(missing or tr_sentence(NOT_COVERED))
 
     def retranslate(self) -> None:
-        """Say the outcomes in another language."""
         self._list()
         self._choose()
 
@@ -521,7 +481,6 @@ class AttackPage(RunPage):
             form.offer(releases)
 
     def _choose(self) -> None:
-        """Show the fields of the attack that was chosen."""
         chosen = attacks.attack(self.attack.currentData())
         if chosen.name not in self._forms:
             made = self._forms[chosen.name] = AttackForm(self.session, chosen)
@@ -547,33 +506,14 @@ class AttackPage(RunPage):
         self.outcomes.lines.show_lines([_cells(done) for done in self._done])
 
     def _show(self, at: int) -> None:
-        """Show an outcome; none where there is none."""
         done = self._done[at] if 0 <= at < len(self._done) else None
-        self._result.show_parts(any_done=bool(self._done), private=done is not None and done.outcome.private)
+        self._badge.setVisible(done is not None and done.outcome.private)
+        for part in (self.chart, self.outcomes):
+            part.setVisible(bool(self._done))
         first, *rest = [tr(INVITATION)] if done is None else map(tr_sentence, done.outcome.words())
         say(self._said, "" if done is None else first)
         self._words.setText(first if done is None else "\n".join(rest))
         self.chart.show_outcome(None if done is None else done.outcome)
-
-
-class _Result(Standing):
-    """The words and the picture of an outcome, and the table of all of them."""
-
-    def __init__(self, said: QWidget, words: QWidget, chart: QWidget, private: QWidget, table: QWidget) -> None:
-        super().__init__()
-        self.setObjectName("attack_result")
-        heading = panel(row(label(tr("WHAT IT FOUND"), "caption"), None, private))
-        both = panel(row((scrolled(stack(said, words, None), "attack_words_area"), 1), (chart, 1), spacing=16))
-        self._private, self._chart, self._table = private, chart, table
-        self.body.addWidget(heading)
-        self.body.addWidget(both, 3)
-        self.body.addWidget(table, 2)
-
-    def show_parts(self, *, any_done: bool, private: bool) -> None:
-        """Show the picture and the table once there is an outcome, and the badge where that is private."""
-        self._private.setVisible(private)
-        self._chart.setVisible(any_done)
-        self._table.setVisible(any_done)
 
 
 def _cells(done: Attacked) -> tuple[Cell, ...]:

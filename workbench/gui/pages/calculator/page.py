@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from PySide6.QtCore import QBuffer, QIODevice, QMarginsF, QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QLinearGradient, QResizeEvent
+from PySide6.QtGui import QColor, QLinearGradient
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QSlider, QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.calculator import PAGE
-from workbench.gui.pages.calculator.tasks import (
-    AXES,
-    ExactFigures,
-    QuickFigures,
-    exact_figures,
-    quick_figures,
-    save_figures,
-)
-from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.colours import mixed
@@ -42,6 +35,7 @@ from workbench.gui.widgets.basic import (
     named,
     panel,
     row,
+    say,
     scrolled,
     stack,
 )
@@ -50,10 +44,79 @@ from workbench.gui.widgets.chart_marks import Dash, Scale
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.explain import Asked, explain_button
 from workbench.gui.widgets.formatting import NO_BREAK, at_most, plain
-from workbench.params import WorkbenchError
+from workbench.jobs import CancelToken, Emit, Job
+from workbench.signals.cancel import interruptible
 
 if TYPE_CHECKING:
     from workbench.privacy.accounting.run_curves import HeatMap, RunCurve, TrainingRun
+
+
+EXACT_POINTS = 9
+AXES = ("order", "rows", "batch", "sigma", "epochs", "delta")
+
+
+@dataclass(frozen=True)
+class QuickFigures:
+    """What is known of a run within a moment: Rényi bounds by accountant, lines by axis, the chosen order."""
+
+    run: TrainingRun
+    steps: int
+    epsilons: dict[str, float]
+    order: float
+    curves: dict[str, list[RunCurve]]
+    heat: HeatMap
+
+
+@dataclass(frozen=True)
+class ExactFigures:
+    """What takes seconds: ε by every accountant, or the tightest line for one axis."""
+
+    run: TrainingRun
+    epsilons: dict[str, float]
+    curve: RunCurve | None
+
+
+def quick_figures(run: TrainingRun, emit: Emit, cancel: CancelToken) -> QuickFigures:
+    """Compute what takes no more than a moment; runs in a worker."""
+    from workbench.privacy.accounting import accountant
+    from workbench.privacy.accounting.run_curves import curve, heat_map, orders_curve
+
+    by_orders = [a.name for a in accountant.ACCOUNTANTS if a.at_orders is not None]
+    at_once = [a.name for a in accountant.ACCOUNTANTS if a.at_once == a.name]
+    found = [orders_curve(run, name, quick=True) for name in by_orders]
+    curves, order = {"order": [line for line, _ in found]}, found[-1][1]
+    for axis in AXES[1:]:
+        cancel.check()
+        curves[axis] = [curve(run, axis, name, cancel, quick=True) for name in at_once]
+    epsilons = {name: run.epsilon(name, quick=True) for name in at_once}
+    steps = accountant.steps_of(run.rows, run.batch, run.epochs)
+    return QuickFigures(run, steps, epsilons, order, curves, heat_map(run, cancel))
+
+
+def exact_figures(run: TrainingRun, axis: str | None, emit: Emit, cancel: CancelToken) -> ExactFigures:
+    """Compute ε by the tightest accountant, or its line for one axis; runs in a worker."""
+    from workbench.privacy.accounting.accountant import accountant_names
+    from workbench.privacy.accounting.run_curves import curve
+
+    tightest, *others = accountant_names()
+    with interruptible(cancel):
+        if axis is None:
+            return ExactFigures(run, {name: run.epsilon(name) for name in (*others, tightest)}, None)
+        return ExactFigures(run, {}, curve(run, axis, tightest, cancel, points=EXACT_POINTS))
+
+
+def save_figures(run: TrainingRun, path: Path, picture: bytes | None, emit: Emit, cancel: CancelToken) -> Path:
+    """Save the picture, or all curves as CSV where there is none; runs in a worker."""
+    from workbench.privacy.accounting.run_curves import csv_lines
+    from workbench.release.atomic import write_output
+
+    with interruptible(cancel):
+        data = picture or "".join(f"{line}\n" for line in csv_lines(run, cancel)).encode()
+    write_output(path, data)
+    return path
+
+
+# -- the charts -------------------------------------------------------------------------------------------------------
 
 
 LINES: tuple[tuple[str, Dash, str], ...] = (
@@ -98,7 +161,6 @@ class EpsilonChart(_CalculatorChart):
 
     @property
     def curves(self) -> dict[str, RunCurve]:
-        """The lines that are drawn, by accountant."""
         return dict(self._curves)
 
     def show_curves(self, curves: Sequence[RunCurve], at: float | None, *, keep: bool = False) -> None:
@@ -121,7 +183,6 @@ class EpsilonChart(_CalculatorChart):
         self.update()
 
     def drawing(self) -> Drawing:
-        """Return the lines, and a mark at the present value."""
         lines = {n: [p for p in zip(c.x, c.epsilons, strict=True) if p[1] > 0] for n, c in self._curves.items()}
         points = [point for line in lines.values() for point in line]
         if not points:
@@ -160,7 +221,6 @@ class HeatChart(_CalculatorChart):
 
     @property
     def shown(self) -> HeatMap | None:
-        """What is drawn."""
         return self._map
 
     def show_map(self, found: HeatMap, sigma: float, batch: float) -> None:
@@ -173,7 +233,6 @@ class HeatChart(_CalculatorChart):
         self.update()
 
     def drawing(self) -> Drawing:
-        """Return the cells, a frame around the present one, and the least and the largest ε."""
         found = self._map
         if found is None:
             return Drawing(title=tr(self._title), frame="none")
@@ -261,11 +320,7 @@ FIGURES = {
 
 
 class FigureSlider(QWidget):
-    """A number above 0 between two bounds; the field takes every number between them, the slider a million.
-
-    Signals:
-        changed: another valid value.
-    """
+    """A number above 0 between two bounds; the field takes every number between them, the slider a million."""
 
     changed = Signal()
 
@@ -292,11 +347,9 @@ class FigureSlider(QWidget):
         self._show()
 
     def value(self) -> float:
-        """Return the last valid value."""
         return self._value
 
     def set_value(self, value: float) -> None:
-        """Show ``value`` without a signal."""
         self._value = min(max(value, self._low), self._high)
         self._show()
 
@@ -364,7 +417,6 @@ TITLES = {
     "delta": tr_later("ε against δ"),
 }
 FILES = tr_later("Picture (*.png);;Figures (*.csv)")
-NOTHING_READ = tr_later("Nothing is read or charged here: ε follows from public figures alone.")
 
 
 class CalculatorPage(PageFrame):
@@ -393,7 +445,7 @@ class CalculatorPage(PageFrame):
         for slider in self.sliders.values():
             slider.changed.connect(self._moved)
         self.set_primary(tr("Take these values to Train"), "calculator_to_train", self._to_train)
-        self.set_note(tr(NOTHING_READ))
+        self.set_note(tr("Nothing is read or charged here: ε follows from public figures alone."))
         session.table_changed.connect(self._table_changed)
         self._table_changed()
 
@@ -423,10 +475,9 @@ class CalculatorPage(PageFrame):
             self._grid.addWidget(chart, at // self._columns, at % self._columns)
         self._grid.addWidget(self.heat, len(self.charts), 0, 1, self._columns)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+    def resized(self) -> None:
         """Keep a width at which a chart can be read."""
-        super().resizeEvent(event)
-        room = event.size().width() - 2 * (MARGIN + PAD) - self._left.minimumWidth()
+        room = self.width() - 2 * (MARGIN + PAD) - self._left.minimumWidth()
         columns = max(1, min(3, room // CHART))
         if columns != self._columns:
             self._columns = columns
@@ -435,7 +486,6 @@ class CalculatorPage(PageFrame):
     # -- what is set ----------------------------------------------------------------------------------------------
 
     def run_as_set(self) -> TrainingRun:
-        """Return the run that the sliders say."""
         from workbench.privacy.accounting.run_curves import TrainingRun
 
         at = {name: slider.value() for name, slider in self.sliders.items()}
@@ -468,11 +518,15 @@ class CalculatorPage(PageFrame):
             return
         run = self.run_as_set()
         if run.batch > run.rows:
-            self._notify(tr("A batch cannot have more rows than the table."))
+            say(self._problem, tr("A batch cannot have more rows than the table."))
             return
         self._busy = True
         self._run = run
-        quick_figures(self.jobs, run, self._show_quick, self._failed)
+        self._start("calculator_quick", partial(quick_figures, run), self._show_quick)
+
+    def _start(self, key: str, work: Callable[[Emit, CancelToken], Any], show: Callable[[Any], None]) -> JobHandle:
+        job = Job(tr("Calculating"), work)
+        return self.jobs.start(job, key=key, shown=False, on_result=show, on_failure=self._failed)
 
     def _show_quick(self, found: QuickFigures) -> None:
         self._busy = False
@@ -494,7 +548,11 @@ class CalculatorPage(PageFrame):
             return
         self._exact_run = run
         self._waiting = list(AXES[1:])
-        self._exact = exact_figures(self.jobs, run, None, self._show_exact, self._failed)
+        self._compute_exactly(None)
+
+    def _compute_exactly(self, axis: str | None) -> None:
+        assert self._exact_run is not None
+        self._exact = self._start("calculator_exact", partial(exact_figures, self._exact_run, axis), self._show_exact)
 
     def _show_exact(self, found: ExactFigures) -> None:
         if found.run != self.run_as_set():
@@ -509,8 +567,7 @@ class CalculatorPage(PageFrame):
 
     def _tighten_next(self) -> None:
         if self._waiting and self._exact_run is not None:
-            axis = self._waiting.pop(0)
-            self._exact = exact_figures(self.jobs, self._exact_run, axis, self._show_exact, self._failed)
+            self._compute_exactly(self._waiting.pop(0))
 
     def _show_costs(self, steps: int | None = None) -> None:
         from workbench.privacy.accounting import accountant
@@ -525,7 +582,6 @@ class CalculatorPage(PageFrame):
             self._facts.show_line("steps", tr("steps"), tr_number(steps, ","))
 
     def retranslate(self) -> None:
-        """Write the figures as the language that is shown now writes them."""
         for slider in self.sliders.values():
             slider.set_value(slider.value())
         if self._epsilons:
@@ -533,14 +589,7 @@ class CalculatorPage(PageFrame):
 
     def _failed(self, error: BaseException) -> None:
         self._busy = False
-        if isinstance(error, WorkbenchError):
-            self._notify(sentence(error))
-        else:
-            self.session.report(error)
-
-    def _notify(self, text: str) -> None:
-        self._problem.setText(text)
-        self._problem.show()
+        say(self._problem, self.session.told(error))
 
     def _asked(self) -> Asked | None:
         best = min(self._epsilons.values(), default=None)
@@ -565,4 +614,8 @@ class CalculatorPage(PageFrame):
             buffer.open(QIODevice.OpenModeFlag.WriteOnly)
             self._drawn.grab().save(buffer, "PNG")
             picture = bytes(buffer.data().data())
-        save_figures(self.session, self.jobs, self.run_as_set(), Path(path), picture)
+        work = partial(save_figures, self.run_as_set(), Path(path), picture)
+        self.jobs.start(Job(tr("Saving"), work, about=Path(path).name), on_result=self._say_saved)
+
+    def _say_saved(self, saved: Path) -> None:
+        self.session.notify("info", tr("Saved {name}.", name=saved.name))

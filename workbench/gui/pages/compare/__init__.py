@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from workbench.gui.pages.base import Page
 from workbench.gui.pages.run_page import has_run
-from workbench.gui.session.session import Session, State
 from workbench.gui.style.language import tr_later
-
-
-def _state(session: Session) -> State:
-    return "ready" if has_run(session, "curve", "fit", "dpsgd") else "empty"
-
 
 PAGE = Page(
     name="compare",
@@ -19,7 +13,7 @@ PAGE = Page(
     help=tr_later("All studies of this session and all released models, side by side and drawn together"),
     make="workbench.gui.pages.compare.page:ComparePage",
     topic="curves",
-    state=_state,
+    state=lambda session: "ready" if has_run(session, "curve", "fit", "dpsgd") else "empty",
     about=tr_later(
         "Each line of the table is one way of training from a study of this session, or a model that was released. "
         "Tick up to seven lines to draw them together. The bands show how sure each mean is (one standard error)."

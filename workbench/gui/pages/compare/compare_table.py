@@ -24,7 +24,7 @@ from workbench.render.palette import SIGNS, STYLES
 from workbench.risk.attacks.outcome import Outcome
 from workbench.studies.comparison import StudyLine, study_lines
 from workbench.studies.curve import MOST_REGIMES
-from workbench.studies.grid.lines import SweepStudyLine, sweep_study_lines
+from workbench.studies.grid.lines import SweepLine, sweep_lines
 from workbench.studies.metrics import ACCURACY, Metric
 from workbench.studies.results import Row
 
@@ -37,9 +37,9 @@ ACCOUNT = 6
 """Digits of an account's mark in the ledger that are shown."""
 
 CURVE, SWEEP = "curve", "sweep"
-_LINES: dict[str, Callable[[Any], Sequence[StudyLine | SweepStudyLine]]] = {
+_LINES: dict[str, Callable[[Any], Sequence[StudyLine | SweepLine]]] = {
     CURVE: study_lines,
-    SWEEP: sweep_study_lines,
+    SWEEP: lambda runs: sorted(sweep_lines(runs), key=lambda line: -line.best),
 }
 """The lines of the result of each kind of run that has any."""
 
@@ -50,9 +50,7 @@ class Line:
 
     Attributes:
         key: distinguishes it from all others of the session.
-        model: the title of the model.
         name: the model's name in the program; empty where this version does not know it.
-        way: how it was trained, in words.
         dataset: what a person calls the table.
         time: when it ended or was charged (UTC).
         made_up: whether it is a study of made-up rows, which shows nothing private.
@@ -64,7 +62,7 @@ class Line:
     way: str
     dataset: str
     time: str
-    study: StudyLine | SweepStudyLine | None = None
+    study: StudyLine | SweepLine | None = None
     release: ReleasedModel | None = None
     made_up: bool = False
 
@@ -91,7 +89,6 @@ class Line:
         return Drawn(name, style, found, private, constant=constant, each_prediction=each) if found else None
 
     def figures(self) -> tuple[str, str, tuple[Row, ...]]:
-        """Return its table, its model and every figure of it, for a file."""
         if self.study is not None:
             return self.dataset, self.name, self.study.rows()
         assert self.release is not None
@@ -101,14 +98,7 @@ class Line:
 
 
 def lines_of(runs: Sequence[RunRecord], models: Sequence[ReleasedModel], opened: str, account: str) -> tuple[Line, ...]:
-    """Return every line, those of the newest study first, then the released models.
-
-    Args:
-        runs: the runs of the session.
-        models: what the ledger knows, the newest first.
-        opened: what a person calls the table that is open.
-        account: the mark of its account.
-    """
+    """Return every line, those of the newest study first, then released models; ``account`` is of ``opened``."""
     found = []
     for number, run in reversed(list(enumerate(runs))):
         if run.kind not in _LINES:  # a model that was trained is in the ledger
@@ -209,16 +199,7 @@ Point = tuple[str, float | None]
 
 
 class RunsModel(EditedModel):
-    """All lines and which of them are pinned.
-
-    Attributes:
-        lines: the lines, in the order in which they came.
-        attacked: what attacks on lines found.
-        pins: the keys of the pinned lines in the order in which they were pinned, each with the style it is drawn in.
-
-    Signals:
-        pinned: a person has pinned a line, or no longer, or has taken that back.
-    """
+    """All lines, what attacks on them found, and the pinned ones in the order of the pins, each with its style."""
 
     pinned = Signal()
 
@@ -251,7 +232,6 @@ class RunsModel(EditedModel):
         self.retitle(FIGURE, title, help_text)
 
     def pin(self, keys: Sequence[str]) -> None:
-        """Pin these lines in place of the former ones."""
         self.pins = {}
         for line in self.lines:
             if line.key in keys and len(self.pins) < MOST_REGIMES:
@@ -259,17 +239,14 @@ class RunsModel(EditedModel):
         self.refresh()
 
     def pinned_lines(self) -> list[tuple[Line, str]]:
-        """Return the pinned lines in the order of the pins, each with its style."""
         by_key = {line.key: line for line in self.lines}
         return [(by_key[key], style) for key, style in self.pins.items()]
 
     def shows_private(self, line: Line) -> bool:
-        """Whether something of a line was computed from private rows."""
         attacked = any(key == line.key for key, _ in self.attacked)
         return not line.made_up and (line.study is not None or attacked)
 
     def name_at(self, at: int) -> str:
-        """Return the words that a line is found by."""
         return searched(self.lines[at])
 
     def _pin(self, at: int) -> Cell:
@@ -299,11 +276,9 @@ class RunsModel(EditedModel):
         return True
 
     def state(self) -> dict[str, str]:
-        """Return the pins."""
         return dict(self.pins)
 
     def restore(self, state: Mapping[str, str]) -> None:
-        """Pin the lines of :meth:`state` that there still are."""
         known = {line.key for line in self.lines}
         self.pins = {key: style for key, style in state.items() if key in known}
         self.refresh()
@@ -333,7 +308,6 @@ class RunsTable(SettingsTable):
             self._session.notify("warning", f"{tr(NOT_DRAWN)}.")
 
     def _private(self, rows: Sequence[int]) -> bool:
-        """Whether some of these rows were computed from private ones."""
         return any(self._runs.shows_private(self._runs.lines[row]) for row in rows)
 
 
@@ -385,39 +359,30 @@ def _figure(line: Line, metric: Metric | None, epsilon: float | None) -> Cell:
         return _public_figure(line, metric)
     assert line.study is not None
     assert epsilon is not None
-    point = line.study.at(metric.name, epsilon)
+    point, title = line.study.at(metric.name, epsilon), tr_sentence(metric.title)
     if point is None:
         measured = [tr_sentence(found.title) for found in line.study.metrics]
-        if tr_sentence(metric.title) in measured:
-            tip = tr(
-                "Not tested at ε = {epsilon}, only at {epsilons}",
-                epsilon=at_most(epsilon),
-                epsilons=_listed(line.study.epsilons),
+        if title not in measured:
+            return NONE._replace(
+                tip=tr("Not measured by {title}, only by {measured}", title=title, measured=", ".join(measured))
             )
-        else:
-            title = tr_sentence(metric.title)
-            tip = tr("Not measured by {title}, only by {measured}", title=title, measured=", ".join(measured))
-        return NONE._replace(tip=tip)
-    where = tr("at every ε") if line.study.without_privacy else tr("at ε = {epsilon}", epsilon=at_most(epsilon))
-    whose = tr(MADE_UP) if line.made_up else tr(PRIVATE)
+        tested = {"epsilon": at_most(epsilon), "epsilons": _listed(line.study.epsilons)}
+        return NONE._replace(tip=tr("Not tested at ε = {epsilon}, only at {epsilons}", **tested))
+    said = {
+        "title": title,
+        "where": tr("at every ε") if line.study.without_privacy else tr("at ε = {epsilon}", epsilon=at_most(epsilon)),
+        "whose": tr(MADE_UP) if line.made_up else tr(PRIVATE),
+    }
     if point.count < 2:
-        tip = tr(
-            "{title} {where}: {mean} in a single split. {whose}",
-            title=tr_sentence(metric.title),
-            where=where,
-            mean=localised(repr(point.mean)),
-            whose=whose,
-        )
+        tip = tr("{title} {where}: {mean} in a single split. {whose}", mean=localised(repr(point.mean)), **said)
         return Cell(tr_number(point.mean, ".3f"), tip=tip, exact=repr(point.mean), key=point.mean)
     error = point.standard_error
     tip = tr(
         "{title} {where}: {mean}, the mean of {splits}; ± {error} is its standard error. {whose}",
-        title=tr_sentence(metric.title),
-        where=where,
         mean=tr_number(point.mean, ".6g"),
         splits=count(point.count, "split"),
         error=tr_number(error, ".2g"),
-        whose=whose,
+        **said,
     )
     shown, exact = f"{_short(point.mean)} ± {_short(error)}", f"{point.mean!r} ± {error!r}"
     return Cell(shown, tip=tip, exact=exact, key=point.mean)

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtGui import QKeySequence, QShortcut
 
+from workbench import learners
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.compare import PAGE
+from workbench.gui.pages.compare.compare_table import (
+    MEMBERSHIP,
+    Line,
+    RunsModel,
+    RunsTable,
+    bound_words,
+    lines_of,
+    names_of,
+    point_of,
+)
 from workbench.gui.pages.curve_actions import (
     CURVE_FILES,
     PointFacts,
@@ -25,130 +35,91 @@ from workbench.gui.pages.curve_actions import (
     save_curve,
 )
 from workbench.gui.session.account_task import read_models
-from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.session import RunRecord, Session
+from workbench.gui.session.draft import DraftPlan
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.session import OpenTable, RunRecord, Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, badge, button, label, named, panel, row, stack, views
 from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.curve_plot import CurvePlot
 from workbench.gui.widgets.dialogs import ask_for_file, ask_where_to_save
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.explain import Asked, Explainable, of_one_row
-from workbench.gui.widgets.figures_first import follow_note
 from workbench.gui.widgets.formatting import at_most, count
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
 from workbench.gui.widgets.table_view import TableFilter
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import InputError
+from workbench.render.comparison_figure import comparison_figure
+from workbench.render.values import CurveFigure
+from workbench.studies.comparison import StudyLine, lines_csv
 from workbench.studies.curve import MOST_REGIMES
 
 if TYPE_CHECKING:
-    from workbench.gui.pages.compare.compare_table import Line
     from workbench.release.model.released_models import ReleasedModel
-    from workbench.render.values import CurveFigure
     from workbench.studies.grid.runs_file import FinishedRun
     from workbench.studies.membership import Repeated
     from workbench.studies.metrics import Metric
 
 
-SWEEP, ATTACKED = "compare_sweep", "membership"
-
-
-@dataclass(frozen=True, eq=False)
-class AttackedLine:
-    """What an attack on a line found at an ε; the line by its key."""
-
-    point: tuple[str, float | None]
-    found: Repeated
+ATTACKED = "membership"
+"""The kind of a run that attacked a line at an ε: the point, and what was found."""
 
 
 def hindrance(session: Session, line: Line) -> str:
     """Return why a line cannot be attacked; empty where it can."""
-    from workbench.studies.comparison import StudyLine
-
     if session.opened is None or (line.study is not None and session.target is None):
         return tr("Open the table and choose what is predicted in Data: an attack trains again.")
     if line.release is not None and (not line.release.card or line.release.account != session.account.dataset):
         return tr("An attack trains again: it needs the model's folder and the table that it was trained on.")
-    if line.name not in learner_names() or not (line.study is None or isinstance(line.study, StudyLine)):
+    if line.name not in {known.name for known in learners.LEARNERS} or not (
+        line.study is None or isinstance(line.study, StudyLine)
+    ):
         return tr("A network is attacked in Released, Attack, with rows that were held out.")
     return ""
 
 
-def learner_names() -> set[str]:
-    """Return the names of the models that a study trains again."""
-    from workbench import learners
+def attacked(
+    line: Line, epsilon: float | None, opened: OpenTable, draft: DraftPlan, emit: Emit, cancel: CancelToken
+) -> Repeated:
+    """Train a line again on halves of the rows and attack it; the ledger notes it first, unless these are made up."""
+    from workbench.release.ledger.study_note import note_study
 
-    return {known.name for known in learners.LEARNERS}
+    if not line.made_up:
+        note_study(opened.table, "attack", emit=emit)
+    if line.release is not None:
+        from workbench.release.attacked import guarantee_of
+        from workbench.release.model.open_model import open_model
+        from workbench.studies.membership import of_model, repeated
 
+        folder = Path(line.release.output)
+        model, promised = open_model(folder), guarantee_of(folder)
+        return repeated(lambda seed: of_model(model, opened.table, promised, seed), emit, cancel)
+    from workbench.learners import learner
+    from workbench.studies.membership import of_study, repeated
+    from workbench.studies.regimes import StudyData
+    from workbench.studies.why.rows import made_up_table
 
-def attack_line(session: Session, jobs: JobCenter, line: Line, epsilon: float | None) -> JobHandle:
-    """Train a line again on halves of the rows and attack it; the outcome is a run of the session.
-
-    The ledger notes it first, unless it is of made-up rows.
-    """
-    from workbench.gui.pages.compare.compare_table import point_of
-
-    opened, target = session.opened, session.target
-    assert opened is not None
-    point, bounds = point_of(line, epsilon), session.plan.plan() if line.study is not None else None
-    rows = opened.rows_under(session.plan)
-
-    def work(emit: Emit, cancel: CancelToken) -> Repeated:
-        from workbench.release.ledger.study_note import note_study
-
-        if not line.made_up:
-            note_study(opened.table, "attack", emit=emit)
-        if line.release is not None:
-            from workbench.release.attacked import guarantee_of
-            from workbench.release.model.open_model import open_model
-            from workbench.studies.membership import of_model, repeated
-
-            folder = Path(line.release.output)
-            model, promised = open_model(folder), guarantee_of(folder)
-            return repeated(lambda seed: of_model(model, opened.table, promised, seed), emit, cancel)
-        from workbench.learners import learner
-        from workbench.studies.comparison import StudyLine
-        from workbench.studies.membership import of_study, repeated
-        from workbench.studies.regimes import StudyData
-        from workbench.studies.why.rows import made_up_table
-
-        study = line.study
-        assert isinstance(study, StudyLine)
-        assert bounds is not None
-        assert target is not None
-        plan, task = study.result.plan, learner(line.name).task
-        table = made_up_table(bounds, target, task, rows) if line.made_up else opened.table
-        data = StudyData.read(table, bounds, target, task)
-        at = epsilon or plan.epsilons[0]
-        return repeated(lambda seed: of_study(plan, study.way, at, data, seed), emit, cancel)
-
-    title = tr("Attack on {model}", model=line.model)
-
-    def apply(found: Repeated) -> None:
-        if session.opened is opened:
-            attacked = AttackedLine(point, found)
-            session.add_run(RunRecord(ATTACKED, title, None, attacked, line.dataset, made_up=line.made_up))
-
-    return follow_note(session, jobs, jobs.start(Job(title, work), key="compare_attack", on_result=apply))
+    study, bounds, target = line.study, draft.plan(), draft.target
+    assert isinstance(study, StudyLine)
+    assert target is not None
+    plan, task = study.result.plan, learner(line.name).task
+    rows = opened.rows_under(draft)
+    table = made_up_table(bounds, target, task, rows) if line.made_up else opened.table
+    data = StudyData.read(table, bounds, target, task)
+    at = epsilon or plan.epsilons[0]
+    return repeated(lambda seed: of_study(plan, study.way, at, data, seed), emit, cancel)
 
 
-def read_sweep(path: Path, session: Session, jobs: JobCenter) -> None:
-    """Read the CSV of a sweep and add it to the runs of the session."""
+def sweep(path: Path, emit: Emit, cancel: CancelToken) -> Sequence[FinishedRun]:
+    """Return the runs in the CSV of a sweep."""
+    from workbench.studies.grid.runs_file import read_runs
 
-    def work(emit: Emit, cancel: CancelToken) -> Sequence[FinishedRun]:
-        from workbench.studies.grid.runs_file import read_runs
-
-        runs = read_runs(path)
-        if not runs:
-            raise InputError(tr("no run of the sweep has ended"), str(path), tr("run `workbench grid` on"))
-        return runs
-
-    def apply(runs: Sequence[FinishedRun]) -> None:
-        session.add_run(RunRecord("sweep", f"Sweep: {path.name}", None, runs, path.stem))
-        session.notify("info", tr("{runs} of {name} are listed.", runs=count(len(runs), "run"), name=path.name))
-
-    jobs.start(Job(tr("Reading a sweep"), work), key=SWEEP, on_result=apply, on_failure=session.report)
+    runs = read_runs(path)
+    if not runs:
+        raise InputError(tr("no run of the sweep has ended"), str(path), tr("run `workbench grid` on"))
+    return runs
 
 
 # -- the page ---------------------------------------------------------------------------------------------------------
@@ -165,26 +136,12 @@ EMPTY = tr_later(
 )
 
 
-class _Picture(Standing):
-    """The plot, or what to do to get one."""
-
-    def __init__(self, hint: QWidget, plot: QWidget) -> None:
-        super().__init__(pad=4)
-        self.views = views(hint, plot)
-        self.body.addWidget(self.views)
-
-
 class ComparePage(PageFrame):
     """The table, the metric and the ε that its figures are of, and the picture of the pinned lines."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
-        # These know numpy and pyqtgraph, which the descriptor of the page does not wait for.
-        from workbench.gui.pages.compare.compare_table import MEMBERSHIP, RunsModel, RunsTable
-        from workbench.gui.widgets.curve_plot import CurvePlot
-
         self._models: tuple[ReleasedModel, ...] = ()
-        self._membership = MEMBERSHIP
         self._drawn: list[Line] = []
         self._left_out = 0
         self.figure: CurveFigure | None = None
@@ -200,22 +157,17 @@ class ComparePage(PageFrame):
         tip = tr("The ε that the listed figures are of; the picture shows every tested one")
         self.epsilon = named(ChoiceBox(), "compare_epsilon", tr("ε of the listed figures"), tip)
         tip = tr("Copy the picture, its badge on it (Ctrl+C in the picture); Ctrl+C in the table copies lines")
-        self._copy = button(tr("Copy"), "compare_copy", tip=tip)
-        self._save = button(
-            tr("Save…"), "compare_save", tip=tr("Save what is drawn as PNG, SVG or CSV, its badge on it")
-        )
+        self._copy = button(tr("Copy"), "compare_copy", tip=tip, press=self.copy)
+        tip = tr("Save what is drawn as PNG, SVG or CSV, its badge on it")
+        self._save = button(tr("Save…"), "compare_save", tip=tip, press=self._ask_and_save)
         tip = tr("Open the CSV of `workbench grid`: accuracy against ε, one line for each setting")
         self._sweep = button(tr("Open a sweep…"), "compare_sweep", tip=tip, press=self._ask_for_sweep)
         self._badge = badge()
         self._attack = button(tr("Attack"), "compare_attack", tip=tr(ATTACK_TIP), press=self._start_attack)
-        self._attacking: JobHandle | None = None
         self._arrange()
         self.foot.addWidget(self._attack)
-        self.set_primary(
-            tr("Release →"), "compare_to_release", lambda: session.go("release"), tr("Publish what you decided on")
-        )
-        self._copy.clicked.connect(self.copy)
-        self._save.clicked.connect(self._ask_and_save)
+        tip = tr("Publish what you decided on")
+        self.set_primary(tr("Release →"), "compare_to_release", lambda: session.go("release"), tip)
         self.measure.activated.connect(lambda: self._choose(self.measure))
         self.epsilon.activated.connect(lambda: self._choose(self.epsilon))
         self.runs.pinned.connect(self._pin)
@@ -233,31 +185,26 @@ class ComparePage(PageFrame):
         self._show_asked()
 
     def _arrange(self) -> None:
-        for part in (self._badge, self.filter, self._sweep, self._copy, self._save):
-            self.header.addWidget(part)
+        self.header.add(self._badge, self.filter, self._sweep, self._copy, self._save)
         shortcut = QShortcut(QKeySequence.StandardKey.Copy, self.plot, self.copy)
         shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         choices = label(tr("Metric"), "muted"), self.measure, 12, label(tr("at ε ="), "muted"), self.epsilon, None
         table = Card(row(*choices, margins=(8, 4, 8, 4)), (self.table, 1), pad=8, spacing=4)
         self._hint = label(tr(HINT), "muted", wrap=True, name="compare_hint")
         self._hint.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self._picture = _Picture(panel(stack(None, self._hint, None, margins=(48, 0, 48, 0))), self.plot)
-        self._whole = MasterDetail(table, self._picture, heights=(5, 6), widths=(7, 5))
+        self._picture = views(panel(stack(None, self._hint, None, margins=(48, 0, 48, 0))), self.plot)
+        beside = Standing(self._picture, pad=4)
+        self._whole = MasterDetail(table, beside, heights=(5, 6), widths=(7, 5))
         title, leads = tr("Nothing to compare yet"), {"train": tr("Train →")}
         self._nothing = NothingYet(self.session, "compare_nothing", title, "utility", tr("Curves →"), **leads)
         self._nothing.say(tr(EMPTY))
         self._views = views(self._nothing, self._whole)
         self.body.addWidget(self._views, 1)
 
-    @property
-    def job(self) -> JobHandle | None:
-        return self._attacking
-
     # -- what there is --------------------------------------------------------------------------------------------
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+    def shown(self) -> None:
         """Read the released models anew whenever the page is shown: other programs release, too."""
-        super().showEvent(event)
         self._read()
 
     def _read(self) -> None:
@@ -274,9 +221,6 @@ class ComparePage(PageFrame):
         self._kept.clear()
 
     def refresh(self) -> None:
-        """Show every line and draw the pinned ones."""
-        from workbench.gui.pages.compare.compare_table import lines_of
-
         opened, account = self.session.opened, self.session.account.dataset
         lines = lines_of(self.session.runs, self._models, opened.title if opened is not None else "", account)
         self._offer(lines)
@@ -322,8 +266,8 @@ class ComparePage(PageFrame):
         self._draw()
 
     def _show_lines(self, lines: tuple[Line, ...]) -> None:
-        self.runs.attacked = {run.result.point: run.result.found for run in self.session.runs if run.kind == ATTACKED}
-        self.table.setColumnHidden(self._membership, not self.runs.attacked)
+        self.runs.attacked = dict(run.result for run in self.session.runs if run.kind == ATTACKED)
+        self.table.setColumnHidden(MEMBERSHIP, not self.runs.attacked)
         self.runs.show_runs(lines, self._metric(), self.epsilon.currentData())
         self.table.sort_again()
 
@@ -353,13 +297,10 @@ class ComparePage(PageFrame):
             self.plot.clear()
         else:
             self.plot.show_figure(self.figure, self.session.theme, self.session.plan.epsilon)
-        self._picture.views.setCurrentIndex(0 if self.figure is None else 1)
+        self._picture.setCurrentIndex(0 if self.figure is None else 1)
         self._say()
 
     def _figure(self) -> CurveFigure | None:
-        from workbench.gui.pages.compare.compare_table import names_of
-        from workbench.render.comparison_figure import comparison_figure
-
         metric = self._metric()
         self._drawn, self._left_out = [], 0
         if metric is None:
@@ -378,8 +319,6 @@ class ComparePage(PageFrame):
         return in_language(comparison_figure(metric, found, about), metric) if found else None
 
     def _say(self) -> None:
-        from workbench.gui.pages.compare.compare_table import bound_words, point_of
-
         studies = len({id(line.study.result) for line in self.runs.lines if line.study is not None})
         models = sum(line.release is not None for line in self.runs.lines)
         stated = f"{count(studies, 'study', 'studies')}, {count(models, 'released model')}."
@@ -391,10 +330,9 @@ class ComparePage(PageFrame):
                 metric=self.measure.currentText(),
             )
             stated = f"{stated} {left_out}"
-        line, running = self._current(), self._attacking is not None and self._attacking.running
+        line, running, stopping = self._current(), self.running, self.stopping
         hindered = tr("Select a line first.") if line is None else hindrance(self.session, line)
         self._attack.setVisible(bool(self.runs.lines))
-        stopping = running and self._attacking is not None and self._attacking.stopping
         self._attack.setEnabled(not stopping if running else not hindered)
         self._attack.setText(tr("Cancelling…") if stopping else tr("Cancel") if running else tr("Attack"))
         self._attack.setAccessibleName(self._attack.text())
@@ -418,10 +356,21 @@ class ComparePage(PageFrame):
         if self.escape() or line is None:
             return
         if line.made_up or figures_first.may_show(self, self.session):
-            self._attacking = attack_line(self.session, self.jobs, line, epsilon)
-            self._attacking.cancelling.connect(self._say)
-            self._attacking.ended.connect(self._say)
-            self._say()
+            self._attack_line(line, epsilon)
+
+    def _attack_line(self, line: Line, epsilon: float | None) -> None:
+        """Attack a line; the outcome is a run of the session."""
+        session, opened = self.session, self.session.opened
+        assert opened is not None
+        title, point = tr("Attack on {model}", model=line.model), point_of(line, epsilon)
+
+        def apply(found: Repeated) -> None:
+            if session.opened is opened:
+                session.add_run(RunRecord(ATTACKED, title, None, (point, found), line.dataset, made_up=line.made_up))
+
+        job = Job(title, partial(attacked, line, epsilon, opened, session.plan))
+        handle = self.jobs.start(job, key="compare_attack", on_result=apply)
+        self.follow(figures_first.follow_note(session, self.jobs, handle))
 
     def _asked(self) -> Asked | None:
         """Return the ε of the current line: the charged one, or of a study the one that its figure is of."""
@@ -459,14 +408,9 @@ class ComparePage(PageFrame):
         self.panel.show_point(facts, self.plot.place_of(*point))
 
     def escape(self) -> bool:
-        """Stop an attack, else close the panel of a point."""
-        if self._attacking is not None and self._attacking.running:
-            self._attacking.cancel()
-            return True
-        return self.panel.close_it()
+        return super().escape() or self.panel.close_it()
 
     def _show_asked(self) -> None:
-        """Show the run that was asked for on another page."""
         asked = self.session.to_compare.value
         if asked is None:
             return
@@ -492,12 +436,17 @@ class ComparePage(PageFrame):
         self.table.setFocus()
 
     def _ask_for_sweep(self) -> None:
-        path = ask_for_file(self, "sweep")
-        if path:
-            read_sweep(Path(path), self.session, self.jobs)
+        text = ask_for_file(self, "sweep")
+        if text:
+            path = Path(text)
+            job = Job(tr("Reading a sweep"), partial(sweep, path))
+            self.jobs.start(job, key="compare_sweep", on_result=lambda runs: self._take_sweep(path, runs))
+
+    def _take_sweep(self, path: Path, runs: Sequence[FinishedRun]) -> None:
+        self.session.add_run(RunRecord("sweep", f"Sweep: {path.name}", None, runs, path.stem))
+        self.session.notify("info", tr("{runs} of {name} are listed.", runs=count(len(runs), "run"), name=path.name))
 
     def copy(self) -> None:
-        """Put the picture on the clipboard."""
         if self.figure is not None:
             copy_curve(self.session, self.plot)
 
@@ -507,9 +456,6 @@ class ComparePage(PageFrame):
             self.save(path)
 
     def save(self, path: str) -> None:
-        """Save the picture or its figures, by the suffix."""
-        from workbench.studies.comparison import lines_csv
-
         if self.figure is not None:
             drawn = tuple(self._drawn)
             save_curve(

@@ -154,8 +154,8 @@ class FindEntry(Entry):
             grid.addWidget(self.persons, 2, 0, 1, 2)
         chosen = self.output.chooser(
             lambda: ask_where_to_save(self, tr("Release into"), self.output.text(), tr(FILES)),
-            "found_choose",
             tr("Choose the file to release into"),
+            name="found_choose",
             text=tr("Choose…"),
         )
         grid.addLayout(row(label(tr("Release into")), (self.output, 1), chosen), 3, 0, 1, 2)
@@ -188,7 +188,7 @@ class FindEntry(Entry):
             ParameterError: it cannot be found at that ε and δ.
         """
         chosen = self.chosen()
-        plan = plan_of(self._session.plan, chosen.request)  # type: ignore[arg-type]
+        plan = plan_of(self._session.plan, chosen.request)
         return foresee(_work_of(chosen, plan, self._rows), chosen, plan, self._rows, None)
 
     def problem(self) -> str:
@@ -248,7 +248,7 @@ class FindValues:
         if choose(self._page, tr(TITLE), text, verbs, entry=entry, moot=moot) != "yes":
             return
         chosen = entry.chosen()
-        plan = plan_of(session.plan, chosen.request)  # type: ignore[arg-type]
+        plan = plan_of(session.plan, chosen.request)
         unit = [wanted.unit] if wanted.unit else []
         title = tr("values and bounds of {columns}", columns=listed([*wanted.category, *wanted.number] or unit))
         asked = Asked(title, lambda _plan, rows, _form: _work_of(chosen, plan, rows), {".csv": "csv"}, plan=plan)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import csv
 import datetime
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.style.language import day, tr, tr_later, tr_n, tr_number
 from workbench.gui.widgets.formatting import percent, plain
-from workbench.jobs import CancelToken, Emit, Job
+from workbench.jobs import CancelToken, Emit
 from workbench.params import ParameterError
 from workbench.signals.events import Progress
 
@@ -23,9 +22,8 @@ if TYPE_CHECKING:
     from workbench.release.verify import VerifiedRelease
     from workbench.sanitize.calibrated import ProtectedColumn
     from workbench.sanitize.estimates.column import ColumnEstimate
-    from workbench.sanitize.estimates.pair import PairEstimate
+    from workbench.sanitize.estimates.pairs import PairEstimate
     from workbench.sanitize.estimates.quantiles import Quantile
-    from workbench.signals.cancel import CancelToken
 
 
 QUARTILES = {0.25: tr_later("1st quartile"), 0.5: tr_later("median"), 0.75: tr_later("3rd quartile")}
@@ -46,10 +44,6 @@ class Figure:
         column: the column, or two with × between them.
         of: what it is of: ``mean``, ``median``, a share's value, …
         kind: of number: ``share``, ``correlation``, or the column's kind.
-        estimate: the likeliest possible value.
-        low: lower end of the interval.
-        high: upper end.
-        biased: whether the estimate is not unbiased.
         hidden: whether the interval is most of what is possible.
     """
 
@@ -63,7 +57,6 @@ class Figure:
     hidden: bool
 
     def stated(self, value: float) -> str:
-        """Return a value as a person reads it."""
         return stated(value, self.kind)
 
     @property
@@ -79,15 +72,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class BarView:
-    """One bar of a picture, in parts of the rows.
-
-    Attributes:
-        label: what it shows.
-        released: its share in the released file; ``None`` where that has other values.
-        likely: its estimated share.
-        low: lower end of its interval, ``None`` where it has none.
-        high: upper end.
-    """
+    """One bar of a picture, in parts of the rows; ``released`` is ``None`` where the file has other values."""
 
     label: str
     released: float | None
@@ -98,16 +83,7 @@ class BarView:
 
 @dataclass(frozen=True)
 class ColumnView:
-    """One column.
-
-    Attributes:
-        name: the column.
-        kind: as in the plan.
-        mechanism: its title.
-        figures: the estimates, the one to show first at the front.
-        bars: its picture.
-        ends: of the public range, for numbers.
-    """
+    """One column; the estimate to show first is at the front, and numbers have the ends of their public range."""
 
     name: str
     kind: str
@@ -281,111 +257,53 @@ def as_csv(figures: Sequence[Figure]) -> str:
 # -- the jobs ---------------------------------------------------------------------------------------------------------
 
 
-KEY, KEY_PAIR = "estimate-release", "estimate-pair"
 CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, eq=False)
 class EstimatedRelease:
-    """A release and what it says of the original. All of it is public, as the release is.
+    """A verified release and what it says of the original. All of it is public, as the release is.
 
     Attributes:
-        released: the verified release.
-        epsilon: of the release.
-        release_id: the name that its certificate gives it.
+        released: the release.
         columns: what is estimated for each protected column.
         summary: for each released column its name, how many values, the mean or the commonest, and the ends.
-        outside: what ε does not cover, in sentences.
     """
 
     released: VerifiedRelease
-    epsilon: str
-    release_id: str
     columns: tuple[ColumnView, ...]
     summary: tuple[tuple[str, ...], ...]
-    outside: tuple[str, ...]
-
-    @property
-    def frame(self) -> pl.DataFrame:
-        """The released rows."""
-        return self.released.table.frame
-
-    @property
-    def path(self) -> Path:
-        """The released file."""
-        return self.released.path
 
 
-def estimate_release(
-    jobs: JobCenter,
-    path: Path,
-    certificate: Path | None,
-    show: Callable[[EstimatedRelease], None],
-    refuse: Callable[[BaseException], None],
-) -> JobHandle:
-    """Verify the release in ``path`` and estimate every protected column; only the newest request counts."""
+def estimated(path: Path, certificate: Path | None, emit: Emit, cancel: CancelToken) -> EstimatedRelease:
+    """Verify the release in ``path`` and estimate every protected column; runs in a worker."""
+    from workbench.release.verify import verified_release
 
-    def work(emit: Emit, cancel: CancelToken) -> EstimatedRelease:
-        from workbench.release.verify import verified_release
-
-        released = verified_release(path, certificate, emit, cancel)
-        names = released.protected
-        columns = []
-        for done, name in enumerate(names):
-            cancel.check()
-            emit(Progress(done, len(names), tr("column {name}", name=name)))
-            columns.append(column_view(released, name, CONFIDENCE, cancel))
-        document = released.document
-        return EstimatedRelease(
-            released,
-            str(document["guarantee"]["epsilon"]),
-            str(document["release_id"]),
-            tuple(columns),
-            released_summary(released),
-            tuple(document.get("outside_guarantee", ())),
-        )
-
-    job = Job(tr("Estimating from a release"), work, about=path.name)
-    return jobs.start(job, key=KEY, on_result=show, on_failure=refuse)
+    released = verified_release(path, certificate, emit, cancel)
+    names, columns = released.protected, []
+    for done, name in enumerate(names):
+        cancel.check()
+        emit(Progress(done, len(names), tr("column {name}", name=name)))
+        columns.append(column_view(released, name, CONFIDENCE, cancel))
+    return EstimatedRelease(released, tuple(columns), released_summary(released))
 
 
-def estimate_two(
-    jobs: JobCenter,
-    found: EstimatedRelease,
-    names: tuple[str, str],
-    show: Callable[[PairEstimate], None],
-    refuse: Callable[[BaseException], None],
-) -> JobHandle:
-    """Estimate what two columns say together; only the newest request counts."""
-    released = found.released
+def estimated_pair(
+    released: VerifiedRelease, names: tuple[str, str], emit: Emit, cancel: CancelToken
+) -> tuple[Figure, ...]:
+    """Return what two columns say together; runs in a worker."""
+    from workbench.sanitize.estimates.pairs import estimate_pair
 
-    def work(emit: Emit, cancel: CancelToken) -> PairEstimate:
-        from workbench.sanitize.estimates.pair import estimate_pair
-
-        first, second = (released.column(name) for name in names)
-        answers = released.cells(names[0]), released.cells(names[1])
-        return estimate_pair(first, second, answers, CONFIDENCE, cancel)
-
-    job = Job(
-        tr("Estimating a pair of columns"), work, about=tr("{first} and {second}", first=names[0], second=names[1])
-    )
-    return jobs.start(job, key=KEY_PAIR, on_result=show, on_failure=refuse)
+    (first, second), (one, other) = map(released.column, names), map(released.cells, names)
+    return pair_figures(estimate_pair(first, second, (one, other), CONFIDENCE, cancel))
 
 
-def export_figures(
-    jobs: JobCenter, figures: tuple[Figure, ...], target: Path, released: Path, done: Callable[[Path], None]
-) -> JobHandle:
-    """Write the figures to ``target`` as CSV, all digits."""
+def export_figures(figures: tuple[Figure, ...], target: Path, released: Path, emit: Emit, cancel: CancelToken) -> Path:
+    """Write the figures to ``target`` as CSV, all digits; runs in a worker."""
+    from workbench.release.atomic import write_output
 
-    def work(emit: Emit, cancel: CancelToken) -> Path:
-        from workbench.release.atomic import write_output
-
-        beside = released, released.with_name(f"{released.name}.certificate.json")
-        if any(target.exists() and path.exists() and target.samefile(path) for path in beside):
-            raise ParameterError(
-                tr("the figures would replace the release itself"), str(target), tr("name another file")
-            )
-        write_output(target, as_csv(figures).encode())
-        return target
-
-    return jobs.start(Job(tr("Exporting estimates"), work), on_result=done)
+    beside = released, released.with_name(f"{released.name}.certificate.json")
+    if any(target.exists() and path.exists() and target.samefile(path) for path in beside):
+        raise ParameterError(tr("the figures would replace the release itself"), str(target), tr("name another file"))
+    write_output(target, as_csv(figures).encode())
+    return target

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMarginsF, QModelIndex, QPointF, QRectF, QSize, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
@@ -21,14 +20,12 @@ from workbench.gui.pages.estimate.figures import (
     ColumnView,
     EstimatedRelease,
     Figure,
-    estimate_release,
-    estimate_two,
+    estimated,
+    estimated_pair,
     export_figures,
     in_full,
-    pair_figures,
     stated,
 )
-from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
@@ -59,13 +56,9 @@ from workbench.gui.widgets.master_detail import DetailCard, MasterDetail, Standi
 from workbench.gui.widgets.path_field import PathField
 from workbench.gui.widgets.table_model import Cell, Column
 from workbench.gui.widgets.table_view import LinesTable, TableFilter
+from workbench.jobs import Job
 from workbench.params import WorkbenchError
 from workbench.render.fonts import scaled
-
-if TYPE_CHECKING:
-    from workbench.gui.pages.estimate.figures import EstimatedRelease
-    from workbench.sanitize.estimates.pair import PairEstimate
-
 
 FILL = 0.45
 STRIP, STRIPS_LETTERS = 15, 11
@@ -81,7 +74,6 @@ class EstimateChart(Chart):
     usual = QSize(264, 200)
 
     def show_column(self, column: ColumnView | None) -> None:
-        """Draw one column, or nothing."""
         strips = [f for f in column.figures if f.of in ORDER] if column and column.ends else []
         self.margins = QMarginsF(2, KEY + STRIP * len(strips) + (4 if strips else 0), 2, 22)
         self.show_drawing(_drawing(column, strips) if column and column.bars else None)
@@ -213,7 +205,6 @@ class ColumnDetail(DetailCard):
         self.fill(stack(self._name, self.figures, spacing=6), self.chart, picture_width=264)
 
     def show_column(self, column: ColumnView | None) -> None:
-        """Show one column."""
         self._name.set_whole(f"{column.name}: {tr_sentence(column.mechanism)}" if column else "")
         self.figures.lines.show_lines(lines_of(column.figures if column else ()))
         self.chart.show_column(column)
@@ -234,7 +225,6 @@ class ColumnsView(QWidget):
         self.table.selectionModel().currentRowChanged.connect(self._choose)
 
     def show_columns(self, columns: tuple[ColumnView, ...]) -> None:
-        """Show the columns of a release, the first in detail."""
         self._columns = columns
         shown = ((c, figure_cells(c.figures[0])) for c in columns if c.figures)
         self.table.lines.show_lines(
@@ -250,20 +240,15 @@ class ColumnsView(QWidget):
 
 
 class PairView(QWidget):
-    """Two columns together.
-
-    Signals:
-        asked: (first, second) estimate this pair.
-    """
+    """Two columns together."""
 
     asked = Signal(str, str)
 
     def __init__(self, session: Session) -> None:
         super().__init__()
         self.first = named(ChoiceBox(), "estimate_pair_first", tr("First column"), tr("One column of the pair"))
-        self.second = named(
-            ChoiceBox(), "estimate_pair_second", tr("Second column"), tr("The other column of the pair")
-        )
+        tip = tr("The other column of the pair")
+        self.second = named(ChoiceBox(), "estimate_pair_second", tr("Second column"), tip)
         tip = tr("The correlation of two numbers, or how often two values occur together")
         self.ask = button(tr("Estimate the pair"), "estimate_pair", tip=tip)
         self.ask.clicked.connect(lambda: self.asked.emit(self.first.currentText(), self.second.currentText()))
@@ -278,18 +263,15 @@ class PairView(QWidget):
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """Every figure of every pair that was estimated of this release."""
         return tuple(figure for figures in self._figures.values() for figure in figures)
 
     def offer(self, names: Sequence[str]) -> None:
-        """Offer the columns of another release."""
         self._figures = {}
         for at, box in enumerate((self.first, self.second)):
             box.offer([(name, name) for name in names], names[min(at, len(names) - 1)] if names else None)
         self._changed()
 
     def show_pair(self, names: tuple[str, str], figures: tuple[Figure, ...]) -> None:
-        """Show what was estimated for a pair."""
         self._figures[names] = figures
         if names == (self.first.currentText(), self.second.currentText()):
             self._changed()
@@ -298,7 +280,6 @@ class PairView(QWidget):
         self._changed()
 
     def say(self, words: str) -> None:
-        """Say why nothing was estimated."""
         self.table.hide()
         self.said.setText(words)
 
@@ -346,9 +327,8 @@ class RowsView(QWidget):
         self.setLayout(stack(MasterDetail(Card(self.rows, pad=8), Standing(self.summary, pad=8), heights=(1, 1))))
 
     def show_release(self, found: EstimatedRelease) -> None:
-        """Show the rows and the columns of a release."""
         self._model.numeric = frozenset(c.name for c in found.columns if c.kind in ("integer", "real"))
-        self._model.show_frame(found.frame)
+        self._model.show_frame(found.released.table.frame)
         estimates = {c.name: _original(c) for c in found.columns}
         kept = Cell(tr("published as it was"), "warn")
         lines = [(*map(Cell, line), estimates.get(line[0], kept)) for line in found.summary]
@@ -387,9 +367,8 @@ class EstimatePage(PageFrame):
         self._found: EstimatedRelease | None = None
         self.setAcceptDrops(True)
         self._release = PathField("estimate_release", tr("Released file"), tr("A released table (CSV, TSV or Parquet)"))
-        self._certificate = PathField(
-            "estimate_certificate", tr("Certificate"), tr("Its certificate; empty where that lies beside the file")
-        )
+        tip = tr("Its certificate; empty where that lies beside the file")
+        self._certificate = PathField("estimate_certificate", tr("Certificate"), tip)
         self._certificate.setPlaceholderText(tr("beside the file"))
         for field in (self._release, self._certificate):
             field.setAcceptDrops(False)  # the page takes a file that is dropped anywhere on it
@@ -408,9 +387,8 @@ class EstimatePage(PageFrame):
         self._export.clicked.connect(self._ask_and_export)
         self.foot.addWidget(self._export)
         self.add_cancel(button(tr("Cancel"), "estimate_cancel", tip=tr("Stop (Esc)")))
-        self.set_primary(
-            tr("Estimate"), "estimate_run", self._estimate, tr("Verify the file, then estimate (Ctrl+Return)")
-        )
+        tip = tr("Verify the file, then estimate (Ctrl+Return)")
+        self.set_primary(tr("Estimate"), "estimate_run", self._estimate, tip)
         for field in (self._release, self._certificate):
             field.textChanged.connect(lambda: self.refresh())
             field.returnPressed.connect(self._estimate)
@@ -420,29 +398,23 @@ class EstimatePage(PageFrame):
 
     def _arrange(self) -> None:
         ask = partial(ask_for_file, self, "table", tr("Choose a released table"))
-        browse = self._release.chooser(ask, "estimate_release_browse", tr("Choose a released table"))
+        browse = self._release.chooser(ask, tr("Choose a released table"))
         ask = partial(ask_for_file, self, "certificate")
-        other = self._certificate.chooser(ask, "estimate_certificate_browse", tr("Choose its certificate"))
+        other = self._certificate.chooser(ask, tr("Choose its certificate"))
         named_by = label(tr("Released file")), (self._release, 3), browse
         certified_by = label(tr("Certificate")), (self._certificate, 2), other
-        self._open = button(
-            tr("Open it as a table"),
-            "estimate_open",
-            tip=tr("Open the released rows in place of the table that is open"),
-        )
+        tip = tr("Open the released rows in place of the table that is open")
+        self._open = button(tr("Open it as a table"), "estimate_open", tip=tip)
         self._open.clicked.connect(lambda: self.session.open_asked.emit(self._release.text().strip()))
         source = Card(lines(row(*named_by), row(*certified_by), spacing=20), row((self._said, 1), self._open), pad=12)
-        self.header.addWidget(self.columns.filter)
-        for segment in self._segments.values():
-            self.header.addWidget(segment)
+        self.header.add(self.columns.filter, *self._segments.values())
         self._segments[COLUMNS].setChecked(True)
         heading = label(tr("What does a released table say of the original?"), "heading")
         about = label(tr(EMPTY), "muted", wrap=True, name="estimate_empty")
         self._empty = panel(stack(None, heading, about, None, margins=(48, 0, 48, 0)))
         self._places: dict[str, QWidget] = {COLUMNS: self.columns, PAIRS: self.pair, ROWS: self.rows}
         self._views = views(self._empty, *self._places.values())
-        self.body.addWidget(source)
-        self.body.addWidget(self._views, 1)
+        self.body.add(source, (self._views, 1))
 
     def refresh(self) -> None:
         assert self.primary is not None
@@ -456,7 +428,6 @@ class EstimatePage(PageFrame):
         self.show_cancel()
 
     def retranslate(self) -> None:
-        """Say the figures of the release in the language that is shown now."""
         if self._found is not None:
             self._say_found(self._found)
 
@@ -494,7 +465,10 @@ class EstimatePage(PageFrame):
         self._forget()
         self._say(tr("Verifying and estimating…"))
         beside = Path(certificate) if certificate else None
-        handle = self.follow(estimate_release(self.jobs, Path(text), beside, self._show, self._refused))
+        job = Job(tr("Estimating from a release"), partial(estimated, Path(text), beside), about=Path(text).name)
+        handle = self.follow(
+            self.jobs.start(job, key="estimate-release", on_result=self._show, on_failure=self._refused)
+        )
         handle.cancelled.connect(lambda: self._say(tr("Cancelled.")))
 
     def _forget(self) -> None:
@@ -512,23 +486,22 @@ class EstimatePage(PageFrame):
     def _say_found(self, found: EstimatedRelease) -> None:
         self.columns.show_columns(found.columns)
         self.rows.show_release(found)
-        outside = " ".join(map(tr_sentence, found.outside))
+        document = found.released.document
+        outside = " ".join(map(tr_sentence, document.get("outside_guarantee", ())))
         said = tr(
             "✓ File and certificate agree: {rows}, ε = {epsilon}, release {release_id}. Intervals hold at 95 % each.",
             rows=count(found.released.rows, "row"),
-            epsilon=at_most(float(found.epsilon)),
-            release_id=found.release_id,
+            epsilon=at_most(float(document["guarantee"]["epsilon"])),
+            release_id=document["release_id"],
         )
         self._say(f"{said} {tr('Not covered by ε: {outside}', outside=outside)}" if outside else said, "")
 
     def _refused(self, error: BaseException) -> None:
-        if isinstance(error, WorkbenchError):
-            from workbench.release.certificate import NOTHING_TO_ESTIMATE
+        from workbench.release.certificate import NOTHING_TO_ESTIMATE
 
-            synthetic = (error.code, error.field) == (NOTHING_TO_ESTIMATE, "synthetic")
-            self._say(sentence(error), "" if synthetic else "danger", rows=synthetic)
-        else:
-            self._say(tr("That failed: this is a bug in the program, see the log."), "danger")
+        known = isinstance(error, WorkbenchError) and (error.code, error.field)
+        synthetic = known == (NOTHING_TO_ESTIMATE, "synthetic")
+        self._say(self.session.told(error), "" if synthetic else "danger", rows=synthetic)
 
     def _show_view(self, name: str) -> None:
         if self._found is not None:
@@ -544,25 +517,21 @@ class EstimatePage(PageFrame):
     def _estimate_pair(self, first: str, second: str) -> None:
         if self._found is None or self.running:
             return
-        names = (first, second)
+        names, about = (first, second), tr("{first} and {second}", first=first, second=second)
         self.pair.say(tr("Estimating…"))
-        handle = self.follow(
-            estimate_two(self.jobs, self._found, names, lambda made: self._show_pair(names, made), self._pair_refused)
+        job = Job(tr("Estimating a pair of columns"), partial(estimated_pair, self._found.released, names), about=about)
+        handle = self.jobs.start(
+            job,
+            key="estimate-pair",
+            on_result=partial(self.pair.show_pair, names),
+            on_failure=lambda error: self.pair.say(self.session.told(error)),
         )
-        handle.cancelled.connect(lambda: self.pair.say(tr("Cancelled.")))
-
-    def _show_pair(self, names: tuple[str, str], made: PairEstimate) -> None:
-        self.pair.show_pair(names, pair_figures(made))
-
-    def _pair_refused(self, error: BaseException) -> None:
-        known = sentence(error) if isinstance(error, WorkbenchError) else tr("That failed: a bug in the program.")
-        self.pair.say(known)
+        self.follow(handle).cancelled.connect(lambda: self.pair.say(tr("Cancelled.")))
 
     # -- what leaves ----------------------------------------------------------------------------------------------
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """Every figure that was estimated of this release."""
         found = self._found
         own = tuple(figure for column in found.columns for figure in column.figures) if found is not None else ()
         return (*own, *self.pair.figures)
@@ -570,17 +539,14 @@ class EstimatePage(PageFrame):
     def _ask_and_export(self) -> None:
         if self._found is None:
             return
-        suggested = str(self._found.path.with_name(f"{self._found.path.stem}-estimates.csv"))
+        released, figures = self._found.released.path, self.figures
+        suggested = str(released.with_name(f"{released.stem}-estimates.csv"))
         chosen = ask_where_to_save(self, tr("Export the estimates"), suggested, tr("CSV (*.csv)"))
         if chosen:
-            target = Path(chosen)
-            done = count(len(self.figures), "estimate")
-            export_figures(
-                self.jobs,
-                self.figures,
-                target,
-                self._found.path,
-                lambda path: self.session.notify(
-                    "info", tr("Exported {done} to {name}: public, as the release is.", done=done, name=path.name)
-                ),
-            )
+            job = Job(tr("Exporting estimates"), partial(export_figures, figures, Path(chosen), released))
+            self.jobs.start(job, on_result=lambda path: self._exported(path, len(figures)))
+
+    def _exported(self, path: Path, figures: int) -> None:
+        done = count(figures, "estimate")
+        said = tr("Exported {done} to {name}: public, as the release is.", done=done, name=path.name)
+        self.session.notify("info", said)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMarginsF, QPointF, QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QPolygonF, QResizeEvent
+from PySide6.QtGui import QPolygonF
 from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QWidget
 
 from workbench.gui.pages.base import PageFrame
@@ -40,7 +40,7 @@ from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Asked, BeliefCurve, Explainable, of_plan
 from workbench.gui.widgets.formatting import entered
 from workbench.jobs import CancelToken, Emit, Job
-from workbench.params import ParameterError, WorkbenchError
+from workbench.params import ParameterError
 from workbench.params.field import IntegerField, RealField
 from workbench.privacy.explain.deployments import DEPLOYMENTS, Deployment, published_between
 from workbench.privacy.explain.guide import CAVEAT, QUESTIONS, SOURCE, Advice, advice
@@ -54,13 +54,7 @@ class WordTable(QWidget):
     """Headings and rows; figures are aligned to the right, words to the left."""
 
     def __init__(self, name: str, *, words: bool = False, widths: Sequence[int] = ()) -> None:
-        """Make an empty table.
-
-        Args:
-            name: its object name; a cell is ``NAME_ROW_COLUMN``, counted from 0.
-            words: whether all columns hold words.
-            widths: the shares of the columns in the width; equal where none are given.
-        """
+        """Make an empty table; a cell is ``NAME_ROW_COLUMN``, and ``widths`` are the shares of the columns."""
         super().__init__()
         self.setObjectName(name)
         self._name, self._words, self._widths = name, words, widths
@@ -71,14 +65,12 @@ class WordTable(QWidget):
         self._cells: dict[tuple[int, int], QLabel] = {}
 
     def show_rows(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Show these headings and rows."""
         for line, cells in enumerate([header, *rows]):
             for column, text in enumerate(cells):
                 self._cell(line, column).setText(text)
         self.setAccessibleName("; ".join(", ".join(cells) for cells in [header, *rows]))
 
     def text(self, row: int, column: int) -> str:
-        """Return what a cell says."""
         return self._cells[row + 1, column].text()
 
     def _cell(self, line: int, column: int) -> QLabel:
@@ -136,13 +128,11 @@ class GuideCard(Card):
             row(self._range, 12, self._low, self._high, None),
         )
         source = tr("The ranges narrow what is common in the field. {source}.", source=SOURCE)
-        for part in (heading, panel(lines), panel(ends), self._reasons, self._near, label(source, "muted", wrap=True)):
-            self.body.addWidget(part)
+        self.body.add(heading, panel(lines), panel(ends), self._reasons, self._near, label(source, "muted", wrap=True))
         self._show()
 
     @property
     def advice(self) -> Advice:
-        """The range that follows from the answers."""
         return advice(**{name: box.currentData() for name, box in self._boxes.items()})
 
     def retranslate(self) -> None:
@@ -150,9 +140,8 @@ class GuideCard(Card):
 
     def _show(self) -> None:
         found = self.advice
-        self._range.setText(
-            tr("ε from {low} to {high}", low=tr_number(found.low, "g"), high=tr_number(found.high, "g"))
-        )
+        said = tr("ε from {low} to {high}", low=tr_number(found.low, "g"), high=tr_number(found.high, "g"))
+        self._range.setText(said)
         self._low.setText(tr("What does {low} mean?", low=tr_number(found.low, "g")))
         self._high.setText(tr("What does {high} mean?", high=tr_number(found.high, "g")))
         self._reasons.setText(" ".join(map(tr_sentence, (*found.reasons, CAVEAT))))
@@ -171,7 +160,6 @@ class GuideCard(Card):
 
 
 def _stated(use: Deployment) -> str:
-    """Return the ε that a use states, or their range."""
     low, high = tr_number(use.low, "g"), tr_number(use.high, "g")
     return low if low == high else tr("{low} to {high}", low=low, high=high)
 
@@ -190,8 +178,7 @@ class PublishedCard(Card):
         sources = " · ".join(dict.fromkeys(d.source for d in DEPLOYMENTS))
         care = tr("Compare with care: an ε of one day and an ε of all releases together are different promises.")
         cited = label(tr("Sources: {sources}.", sources=sources), "muted", wrap=True)
-        for part in (label(tr("What have others published?"), "heading"), label(care, wrap=True), table, cited):
-            self.body.addWidget(part)
+        self.body.add(label(tr("What have others published?"), "heading"), label(care, wrap=True), table, cited)
 
     def retranslate(self) -> None:
         rows = [
@@ -210,31 +197,11 @@ class Stage:
     noise: bool = False
 
 
+PERSON, READERS = tr_later("Each person"), Stage(tr_later("Readers"), False)
 KINDS_OF_TRUST: tuple[tuple[str, tuple[Stage, ...]], ...] = (
-    (
-        tr_later("Local"),
-        (
-            Stage(tr_later("Each person"), True, True),
-            Stage(tr_later("Collector"), False),
-            Stage(tr_later("Readers"), False),
-        ),
-    ),
-    (
-        tr_later("Shuffled"),
-        (
-            Stage(tr_later("Each person"), True, True),
-            Stage(tr_later("Mixer"), False),
-            Stage(tr_later("Readers"), False),
-        ),
-    ),
-    (
-        tr_later("Central"),
-        (
-            Stage(tr_later("Each person"), True),
-            Stage(tr_later("Steward"), True, True),
-            Stage(tr_later("Readers"), False),
-        ),
-    ),
+    (tr_later("Local"), (Stage(PERSON, True, True), Stage(tr_later("Collector"), False), READERS)),
+    (tr_later("Shuffled"), (Stage(PERSON, True, True), Stage(tr_later("Mixer"), False), READERS)),
+    (tr_later("Central"), (Stage(PERSON, True), Stage(tr_later("Steward"), True, True), READERS)),
 )
 SPOKEN = tr_later(
     "Three ways to reach the same ε. Local: each person adds noise, and nobody else sees true "
@@ -299,15 +266,12 @@ class ShuffleStudy(QWidget):
     """The number of people, a button, and what came of it."""
 
     def __init__(self, session: Session, jobs: JobCenter, epsilon: Callable[[], float]) -> None:
-        """Make it; ``epsilon`` returns that of the page."""
         super().__init__()
         self._session, self._jobs, self._epsilon = session, jobs, epsilon
         self.people = named(QLineEdit("10000"), "shuffle_people", tr("People"), tr("How many people report"))
         hold(self.people, 96)
-        self._run = button(
-            tr("Simulate at this ε"), "shuffle_run", tip=tr("Made-up people, eight values each; no table is read")
-        )
-        self._run.clicked.connect(self.start)
+        tip = tr("Made-up people, eight values each; no table is read")
+        self._run = button(tr("Simulate at this ε"), "shuffle_run", tip=tip, press=self.start)
         self.errors = BarLines(session, "shuffle_error", tr("of a mean (0 to 1)"), tr("error of a share"))
         self.errors.hide()
         self._words = label("", wrap=True, name="shuffle_words", hidden=True)
@@ -315,11 +279,10 @@ class ShuffleStudy(QWidget):
         self.setLayout(stack(fields, self.errors, self._words))
 
     def start(self) -> None:
-        """Simulate it at the ε of the page."""
         try:
             rows = _PEOPLE.parse(typed(self.people.text()), tr("the people"))
         except ParameterError as error:
-            self._say(sentence(error))
+            say(self._words, sentence(error))
             mark_wrong(self.people, True)
             return
         mark_wrong(self.people, False)
@@ -345,17 +308,10 @@ class ShuffleStudy(QWidget):
         ]
         self.errors.show_lines(lines, "accent")
         self.errors.show()
-        self._say(" ".join(tr_sentence(said) for said in found.sentences))
-
-    def _say(self, text: str) -> None:
-        self._words.setText(text)
-        self._words.show()
+        say(self._words, " ".join(map(tr_sentence, found.sentences)))
 
     def _failed(self, error: BaseException) -> None:
-        if isinstance(error, WorkbenchError):
-            self._say(sentence(error))
-        else:
-            self._session.report(error)
+        say(self._words, self._session.told(error))
 
 
 LOW, HIGH = Decimal("0.001"), Decimal(1000)
@@ -377,8 +333,7 @@ class SectionCard(Card):
         self._texts = [
             label("", wrap=True, name=f"explain_{section.name}_{place}") for place in range(_MOST_PARAGRAPHS)
         ]
-        for part in (label(tr_sentence(section.title), "heading"), *self._texts, *pictures):
-            self.body.addWidget(part)
+        self.body.add(label(tr_sentence(section.title), "heading"), *self._texts, *pictures)
         self.table: WordTable | None = None
         if section.table is not None:
             self.table = WordTable(f"explain_{section.name}_table", words=section.table.words)
@@ -386,11 +341,8 @@ class SectionCard(Card):
         self.show_section(section)
 
     def show_section(self, section: Section) -> None:
-        """Show the same section for another ε."""
         for place, stated in enumerate(self._texts):
-            text = section.text[place] if place < len(section.text) else ""
-            stated.setText(tr_sentence(text))
-            stated.setVisible(bool(text))
+            say(stated, tr_sentence(section.text[place]) if place < len(section.text) else "")
         if self.table is not None and section.table is not None:
             header, rows = section.table.header, section.table.rows
             self.table.show_rows([*map(tr_sentence, header)], [[tr_sentence(cell) for cell in row] for row in rows])
@@ -432,8 +384,7 @@ class ExplainPage(PageFrame):
         self._halves = row(*((column, 1) for column in self._columns), spacing=12)
         self._lay_out(wide=False)
         self._area = scrolled(self._halves, "explain_area", sideways=True)
-        self.body.addWidget(Card(entries, self._problem, pad=12))
-        self.body.addWidget(self._area, 1)
+        self.body.add(Card(entries, self._problem, pad=12), (self._area, 1))
         self.set_note(tr("Nothing here reads the table, and nothing costs anything."))
         Explainable(self.epsilon.field, session, lambda: Asked(self.epsilon.value(), self._read_delta() or Decimal(0)))
         self.epsilon.value_changed.connect(lambda _value: self.refresh())
@@ -443,9 +394,8 @@ class ExplainPage(PageFrame):
         asked = session.explained or (of_plan(session).epsilon, Decimal(0))
         self._follow(*asked)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        super().resizeEvent(event)
-        wide = event.size().width() >= _WIDE
+    def resized(self) -> None:
+        wide = self.width() >= _WIDE
         if wide != self._wide:
             self._lay_out(wide=wide)
 
@@ -470,7 +420,6 @@ class ExplainPage(PageFrame):
             self._in_turn.stop()
 
     def _card(self, name: str) -> SectionCard:
-        """Make the card of a section, with its pictures."""
         delta = self._read_delta() or Decimal(0)
         section = next(one for one in sections(float(self.epsilon.value()), float(delta)) if one.name == name)
         trust = (TrustPicture(self.session), self.shuffled) if name == "trust" else ()
@@ -478,7 +427,6 @@ class ExplainPage(PageFrame):
         return self.cards[name]
 
     def refresh(self) -> None:
-        """Show every section for the ε and δ of the fields."""
         delta = self._read_delta()
         if delta is None:
             return

@@ -62,7 +62,7 @@ from workbench.risk.hierarchies.hierarchy import semicolons
 
 if TYPE_CHECKING:
     from workbench.release.generalised.generalised_file import Published
-    from workbench.risk.hierarchies.builders import Way
+    from workbench.risk.hierarchies import Builder
 
 LIST_WIDTH, READ_WIDTH = 340, 1100
 HIERARCHIES, LATTICE, TABLE, FAILURES = "hierarchies", "lattice", "table", "failures"
@@ -270,7 +270,7 @@ class GeneralisePage(RunPage):
             if name in asked.quasi or (name in asked.sensitive and name in self._draft.hierarchies)
         }
 
-    def _to_make(self) -> dict[str, Way | Path | None]:
+    def _to_make(self) -> dict[str, Builder | Path | None]:
         """Return what is not made yet, or was made in another way than the one that is chosen now."""
         chosen, levels, people = self._draft.hierarchies, self._levels, self._people
         wanted = [*self.asked.quasi, *(name for name in self.asked.sensitive if name in chosen)]
@@ -300,8 +300,7 @@ class GeneralisePage(RunPage):
         former = self._draft.hierarchies
         self._levels |= levels
         for name, one in levels.items():
-            before = former.get(name)
-            same = one.way is not None and isinstance(before, tuple) and before[0] is one.way[0]
+            same = one.way is not None and type(former.get(name)) is type(one.way)
             words = tr("change the hierarchy of {name}", name=name)
             self._keep(words, f"{PAGE.name} of {name}" if same else "", hierarchies={**former, name: one.chosen})
         self.refresh()
@@ -337,7 +336,7 @@ class GeneralisePage(RunPage):
         name = self._selected()
         self.editor.show_column(name, self._in_use.get(name), optional=name in self.asked.sensitive)
 
-    def _make(self, way: Way | Path | None) -> None:
+    def _make(self, way: Builder | Path | None) -> None:
         name = self._selected()
         if way is None:
             left = {n: one for n, one in self._draft.hierarchies.items() if n != name}
@@ -445,7 +444,7 @@ class GeneralisePage(RunPage):
             levels, known = self._in_use.get(name), name in quasi
             waits = known or name in self._draft.hierarchies
             by = (
-                (tr("a file") if levels.way is None else tr_sentence(levels.way[0].title))
+                (tr("a file") if levels.way is None else tr_sentence(levels.way.title))
                 if levels is not None
                 else "…"
                 if waits

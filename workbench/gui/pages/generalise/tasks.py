@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # these load numpy, which the first paint does not wait for
     from workbench.risk.generalise.generalised import Accuracy, Generalised, Method
     from workbench.risk.generalise.models import PrivacyModel
     from workbench.risk.generalise.problem import Asked
-    from workbench.risk.hierarchies.builders import Way
+    from workbench.risk.hierarchies import Builder
     from workbench.risk.hierarchies.hierarchy import Hierarchy
 
 KEY = "generalise"
@@ -40,9 +40,9 @@ class Levels:
         refused: why it is not made in the way that was kept.
     """
 
-    way: Way | None
+    way: Builder | None
     hierarchy: Hierarchy
-    chosen: Way | Path | None = None
+    chosen: Builder | Path | None = None
     people: str | None = None
     refused: WorkbenchError | None = None
 
@@ -73,7 +73,7 @@ class Found:
 def make(
     session: Session,
     jobs: JobCenter,
-    ways: Mapping[str, Way | Path | None],
+    ways: Mapping[str, Builder | Path | None],
     people: str | None,
     show: Callable[[dict[str, Levels]], None],
     refuse: Callable[[BaseException], None] | None = None,
@@ -118,12 +118,12 @@ def make(
     return jobs.start(Job(tr("Making hierarchies"), work), key=key, on_result=take, on_failure=refuse)
 
 
-def _levels(name: str, way: Way | Path, values: list[str], own: list[str]) -> Levels:
+def _levels(name: str, way: Builder | Path, values: list[str], own: list[str]) -> Levels:
     """Return the hierarchy of ``values``; a file need not have what is declared and is not among its ``own``."""
     from workbench.risk.hierarchies import read_hierarchy
 
     if not isinstance(way, Path):
-        return Levels(way, way[0].build(values, way[1]))
+        return Levels(way, way.build(values))
     hierarchy = read_hierarchy(way).without_header(name, own)
     hierarchy.of(own, name)
     return Levels(None, hierarchy)

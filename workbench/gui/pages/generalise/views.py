@@ -290,8 +290,8 @@ class HierarchyEditor(QWidget):
         self.builder.setCurrentIndex(max(self.builder.findData(self._way(levels)), 0))
         if anew:
             self._show_form(levels)
-        elif self._form is not None and levels.way is not None and self._form.value() != levels.way[1]:
-            self._form.set_value(levels.way[1])
+        elif self._form is not None and levels.way is not None and self._form.value() != levels.way:
+            self._form.set_value(levels.way)
         titles = [tr("value"), *(tr("level {number}", number=n) for n in range(1, levels.hierarchy.height + 1))]
         rows = list(zip(*(level[:MOST_VALUES] for level in levels.hierarchy.levels), strict=True))
         self.levels.show_rows(titles, rows)
@@ -308,7 +308,7 @@ class HierarchyEditor(QWidget):
 
     @staticmethod
     def _way(levels: Levels | None) -> str:
-        return NONE if levels is None else "" if levels.way is None else levels.way[0].name
+        return NONE if levels is None else "" if levels.way is None else levels.way.name
 
     def _show_form(self, levels: Levels | None) -> None:
         if self._form is not None:
@@ -318,14 +318,13 @@ class HierarchyEditor(QWidget):
             self._form = None
         if levels is None or levels.way is None:
             return
-        builder, parameters = levels.way
-        across = 2 if len(builder.parameters.declared()) > 1 else 1
-        self._form = Form(f"generalise_{builder.name}", builder.parameters, across=across)
-        self._form.set_value(parameters)
+        across = 2 if len(levels.way.declared()) > 1 else 1
+        self._form = Form(f"generalise_{levels.way.name}", type(levels.way), across=across)
+        self._form.set_value(levels.way)
         self._form.changed.connect(self._typing.start)
         self._forms.addWidget(self._form)
 
-    def _present(self) -> Builder | None:
+    def _present(self) -> type[Builder] | None:
         return next((one for one in BUILDERS if one.name == self.builder.currentData()), None)
 
     def _choose(self, _index: int) -> None:
@@ -336,12 +335,12 @@ class HierarchyEditor(QWidget):
             self._import()
         elif builder.name != self._way(self._levels):
             self._typing.stop()
-            self.wanted.emit((builder, builder.parameters()))
+            self.wanted.emit(builder())
 
     def _make(self) -> None:
-        builder, value = self._present(), None if self._form is None else self._form.value()
-        if builder is not None and value is not None:
-            self.wanted.emit((builder, value))
+        value = None if self._form is None else self._form.value()
+        if self._present() is not None and value is not None:
+            self.wanted.emit(value)
 
     def _import(self) -> None:
         path = ask_for_file(self, "hierarchy", folder=self._session.folder)

@@ -73,7 +73,6 @@ class HelpPage(PageFrame):
         self.show_topic(session.help_topic or "window")
 
     def show_topic(self, name: str) -> None:
-        """Show a topic, whatever was searched."""
         self._search.clear()
         self._choose(name)
 

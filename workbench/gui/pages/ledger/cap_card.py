@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from workbench.gui.gauges.cap_entry import set_cap, sure_words
 from workbench.gui.pages.ledger.tasks import AccountLine, join_group, set_count
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, typed
-from workbench.gui.widgets.basic import Card, button, hold, label, lines, mark_wrong, named
+from workbench.gui.style.language import tr, tr_later
+from workbench.gui.widgets.basic import Card, button, label, lines, mark_wrong, named, show_if, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import Entry, choose, confirm
-from workbench.gui.widgets.epsilon_entry import PrivacyEntry
+from workbench.gui.widgets.epsilon_entry import DeltaEntry, PrivacyEntry
 from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, entered, exactly, in_full
-from workbench.params import ParameterError
 from workbench.params.field import RealField
-from workbench.privacy.accounting.event import exact
 
 LOW, HIGH = Decimal("1e-6"), Decimal("1e6")
 SLIDER = Decimal("0.01"), Decimal(100)
@@ -42,18 +40,15 @@ ASK_SUM = tr_later(
 )
 NEEDS_CAPS = tr_later("Set a cap of ε and of δ first: a Rényi filter is chosen for both.")
 
-DELTA = RealField(help=tr_later("the cap of δ"), symbol="δ", at_least=0, below=1)
 
-
-class DeltaCap(QLineEdit):
+class DeltaCap(DeltaEntry):
     """The cap of δ; empty leaves it as it is."""
 
+    spec = RealField(help=tr_later("the cap of δ"), symbol="δ", at_least=0, below=1)
+
     def __init__(self, name: str, tip: str) -> None:
-        super().__init__()
-        named(self, name, tr("Cap of δ"), tip)
-        self.setPlaceholderText(tr("none yet"))
-        hold(self, 88)
-        self.textEdited.connect(lambda: mark_wrong(self, bool(self.problem())))
+        super().__init__(name)
+        named(self, name, tr("Cap of δ"), tip).setPlaceholderText(tr("none yet"))
 
     def show_present(self, cap: Decimal | None) -> None:
         """Show the cap that holds, unless the person is typing another."""
@@ -61,21 +56,8 @@ class DeltaCap(QLineEdit):
             self.setText("" if cap is None else entered(cap))
             mark_wrong(self, wrong=False)
 
-    def problem(self) -> str:
-        """Return why the text is refused; empty where it is not."""
-        try:
-            self._read()
-        except ParameterError as error:
-            return error.what
-        return ""
-
     def value(self) -> Decimal | None:
-        """Return the cap, ``None`` where none is written or the text is refused."""
-        return None if self.problem() else self._read()
-
-    def _read(self) -> Decimal | None:
-        text = self.text().strip()
-        return exact(float(DELTA.parse(typed(text), "δ"))) if text else None
+        return super().value() if self.text().strip() else None
 
 
 class OtherAccount(Entry):
@@ -86,16 +68,12 @@ class OtherAccount(Entry):
         self._box = named(ChoiceBox(), "ledger_group_with", tr("The account of the same people"))
         for dataset, title in others:
             self._box.addItem(title, dataset)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 8, 0, 8)
-        layout.addWidget(self._box)
+        self.setLayout(stack(self._box, margins=(0, 8, 0, 8)))
 
     def problem(self) -> str:
-        """Return why nothing can be chosen; empty where something is."""
         return "" if self._box.currentData() else tr("there is no other account")
 
     def chosen(self) -> str:
-        """Return the account."""
         return str(self._box.currentData() or "")
 
 
@@ -122,28 +100,17 @@ class CapCard(Card):
         self._delta = DeltaCap(
             "ledger_delta", tr("δ of all releases of this dataset together; only training with DP-SGD needs it")
         )
-        self._set = button(
-            tr("Set the cap…"), "ledger_set_cap", tip=tr("The ledger records every change of a cap for good")
-        )
-        self._set.clicked.connect(self._set_cap)
-        line = lines((self._cap, 1), label("δ", "muted"), self._delta, self._set, spacing=12)
-        self._line.setLayout(line)
+        tip = tr("The ledger records every change of a cap for good")
+        self._set = button(tr("Set the cap…"), "ledger_set_cap", tip=tip, press=self._set_cap)
+        self._line.setLayout(lines((self._cap, 1), label("δ", "muted"), self._delta, self._set, spacing=12))
         self._counted = label("", "muted", wrap=True, name="ledger_counted")
-        self._count = button(
-            tr("Count differently…"), "ledger_count", tip=tr("Choose how the releases of this account add up")
-        )
-        self._count.clicked.connect(self._set_count)
-        self._group = button(
-            tr("Same people as…"),
-            "ledger_group",
-            tip=tr("Let this table share the account of another one about the same people"),
-        )
-        self._group.clicked.connect(self._join)
-        more = lines((self._counted, 1), self._count, self._group, spacing=12)
-        self._more.setLayout(more)
+        tip = tr("Choose how the releases of this account add up")
+        self._count = button(tr("Count differently…"), "ledger_count", tip=tip, press=self._set_count)
+        tip = tr("Let this table share the account of another one about the same people")
+        self._group = button(tr("Same people as…"), "ledger_group", tip=tip, press=self._join)
+        self._more.setLayout(lines((self._counted, 1), self._count, self._group, spacing=12))
 
     def show_accounts(self, accounts: Sequence[AccountLine], titles: dict[str, str]) -> None:
-        """Show the accounts of the ledger, with what a person calls each."""
         self._accounts, self._titles = accounts, titles
         self.refresh()
 
@@ -154,17 +121,15 @@ class CapCard(Card):
             tr("ACCOUNT OF THE TABLE THAT IS OPEN") if table else tr("ACCOUNT OF THE IMAGES THAT ARE OPEN")
         )
         usable = opened is not None and bool(account.dataset)
-        self._line.setVisible(usable)
-        self._more.setVisible(usable)
+        show_if(usable, self._line, self._more)
         tip = ""
         if opened is None:
             self._title.setText(tr("Open a table or images to set the cap of the dataset."))
         elif account.problem:
             self._title.setText(account.problem)
         elif account.cap is None:
-            self._title.setText(
-                tr("{title} has no cap yet; without one its first release sets it.", title=opened.title)
-            )
+            said = tr("{title} has no cap yet; without one its first release sets it.", title=opened.title)
+            self._title.setText(said)
         else:
             remaining = max(account.remaining or Decimal(0), Decimal(0))
             stated = tr(
@@ -240,27 +205,17 @@ class CapCard(Card):
 
 def _what_is_set(title: str, former: Decimal | None, cap: Decimal, delta: Decimal | None) -> str:
     """Return which caps are set, and the former one of ε where there is one."""
-    to = f"{at_most(cap)}{exactly(cap)}"
+    both = {"title": title, "cap": f"{at_most(cap)}{exactly(cap)}"}
     if former is None and delta is None:
-        return tr("This sets the cap of {title} to ε = {cap}.", title=title, cap=to)
+        return tr("This sets the cap of {title} to ε = {cap}.", **both)
     if former is None:
-        return tr(
-            "This sets the cap of {title} to ε = {cap} and that of δ to {delta}.",
-            title=title,
-            cap=to,
-            delta=entered(delta or Decimal(0)),
-        )
+        of_delta = entered(delta or Decimal(0))
+        return tr("This sets the cap of {title} to ε = {cap} and that of δ to {delta}.", delta=of_delta, **both)
+    both["former"] = at_most(former)
     if delta is None:
-        return tr(
-            "This sets the cap of {title} from ε = {former} to ε = {cap}.",
-            title=title,
-            former=at_most(former),
-            cap=to,
-        )
+        return tr("This sets the cap of {title} from ε = {former} to ε = {cap}.", **both)
     return tr(
         "This sets the cap of {title} from ε = {former} to ε = {cap} and that of δ to {delta}.",
-        title=title,
-        former=at_most(former),
-        cap=to,
         delta=entered(delta),
+        **both,
     )

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QLabel, QSizePolicy, QStackedWidget, QWidget
+from PySide6.QtWidgets import QSizePolicy, QStackedWidget
 
 from workbench import learners
 from workbench.gui.pages.base import PageFrame
@@ -25,14 +25,14 @@ from workbench.gui.pages.ledger.tasks import (
     LedgerView,
     accept_copy,
     export_ledger,
-    read_ledger,
+    ledger_view,
     verify_chain,
 )
 from workbench.gui.pages.ledger.timeline import Spending, Timeline
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence
-from workbench.gui.widgets.basic import Card, button, caption, label, look, row, say, segments
+from workbench.gui.widgets.basic import Card, button, caption, label, look, panel, row, say, segments, show_if
 from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, count, entered, in_full, moment
@@ -40,6 +40,7 @@ from workbench.gui.widgets.table_model import Cell, Column
 from workbench.gui.widgets.table_view import LinesTable, TableFilter
 from workbench.gui.widgets.way_bar import ROWS as NOISY
 from workbench.gui.widgets.way_bar import inside
+from workbench.jobs import Job
 from workbench.render.fonts import scaled
 
 if TYPE_CHECKING:
@@ -64,7 +65,6 @@ class CapsAndFigures(Card):
     """The caps, or which private figures were shown; without any of these the caps alone."""
 
     def __init__(self, session: Session, caps: LinesTable) -> None:
-        """Make it; ``caps`` is the table of caps."""
         super().__init__()
         accessible = tr("Which private figures were shown, the newest first")
         self._figures = LinesTable(session, "ledger_figures", accessible, COLUMNS)
@@ -78,12 +78,10 @@ class CapsAndFigures(Card):
         self._segments = segments(self, "ledger_show_", titles, self.show_view)
         for view in self._views.values():
             self._stack.addWidget(view)
-        self.body.addLayout(row(self._caption, *self._segments.values(), None))
-        self.body.addWidget(self._stack, 1)
+        self.body.add(row(self._caption, *self._segments.values(), None), (self._stack, 1))
         self.show_figures((), ())
 
     def show_view(self, key: str) -> None:
-        """Show the caps, or the figures."""
         self._segments[key].setChecked(True)
         self._stack.setCurrentWidget(self._views[key])
 
@@ -95,8 +93,7 @@ class CapsAndFigures(Card):
         ]
         self._figures.lines.show_lines(lines[::-1])
         self._caption.setVisible(not figures)
-        for segment in self._segments.values():
-            segment.setVisible(bool(figures))
+        show_if(bool(figures), *self._segments.values())
         if not figures or not any(segment.isChecked() for segment in self._segments.values()):
             self.show_view(CAPS)
 
@@ -140,8 +137,6 @@ VIEWS = (
 HIGH = 800
 """Points of a page that has room for both."""
 
-NOTHING_RELEASED = tr_later("✓ charged, nothing released")
-
 
 class LedgerPage(PageFrame):
     """The account of every dataset; a rename or a copy is the same dataset."""
@@ -169,7 +164,6 @@ class LedgerPage(PageFrame):
         Explainable(self._releases, self.session, self._asked)
         Explainable(self._accounts, self.session, self._asked_account)
         ask = explain_button(self.session, "ledger_explain", self._asked)
-        releases = Card()
         self._accept = button(
             tr("Go on with this copy…"), "ledger_accept", tip=tr("Record that entries are missing, and go on")
         )
@@ -177,41 +171,33 @@ class LedgerPage(PageFrame):
         self._filter = TableFilter(self._releases, "lines")
         self._releases.shown_changed.connect(self._show_spending)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignTop)
-        head = QWidget()
-        head.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         titles = ((key, tr(text), tr(tip)) for key, text, tip in VIEWS)
         self._views = segments(self, "ledger_view_", titles, lambda _key: self._lay_out())
         self._views[LIST].setChecked(True)
-        head.setLayout(row(caption(tr("RELEASES"), ask), *self._views.values(), None, self._filter))
+        head = panel(row(caption(tr("RELEASES"), ask), *self._views.values(), None, self._filter))
+        head.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._timeline = Timeline(self.session, "ledger_timeline")
-        releases.body.addWidget(head)
-        releases.body.addWidget(self._timeline, 1)
-        releases.body.addWidget(self._empty)
-        releases.body.addWidget(self._releases, 2)
+        releases = Card(head, (self._timeline, 1), self._empty, (self._releases, 2))
         self._caps = CapsAndFigures(self.session, self._accounts)
         self._account = CapCard(self.session, self.jobs)
-        self._older = Card(label("", "danger", wrap=True, name="ledger_older"), self._accept)
+        self._older_words = label("", "danger", wrap=True, name="ledger_older")
+        self._older = Card(self._older_words, self._accept)
         self._older.hide()
-        self._stated = label("", "muted", wrap=True, name="ledger_told")
-        self._stated.hide()
-        parts = ((self._older, 0), (releases, 2), (self._caps, 1), (self._account, 0))
+        self._stated = label("", "muted", wrap=True, name="ledger_told", hidden=True)
         self.foot.insertWidget(0, self._stated, 1)  # in place of the note: nothing above it moves
-        for part, stretch in parts:
-            self.body.addWidget(part, stretch)
+        self.body.add(self._older, (releases, 2), (self._caps, 1), self._account)
 
     def _lay_out(self) -> None:
         """Show releases as a list and over time; on a low page one of the two, which would else be too low to read."""
         some = self._view is not None and bool(self._view.releases)
         high = self.height() >= scaled(HIGH)
         over_time = self._views[TIME].isChecked()
-        for segment in self._views.values():
-            segment.setVisible(some and not high)
+        show_if(some and not high, *self._views.values())
         self._filter.setVisible(some)
         self._releases.setVisible(some and (high or not over_time))
         self._timeline.setVisible(some and (high or over_time))
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        super().resizeEvent(event)
+    def resized(self) -> None:
         self._lay_out()
 
     def _asked(self) -> Asked | None:
@@ -229,9 +215,8 @@ class LedgerPage(PageFrame):
         cap = accounts[at].cap
         return Asked(cap if cap is not None else accounts[at].spent)
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+    def shown(self) -> None:
         """Read the ledger anew whenever the page is shown: other programs write into it, too."""
-        super().showEvent(event)
         self.refresh()
 
     # -- what is shown --------------------------------------------------------------------------------------------
@@ -239,7 +224,8 @@ class LedgerPage(PageFrame):
     def refresh(self) -> None:
         self._account.refresh()
         if self.isVisible():
-            read_ledger(self.jobs, self._show, self._not_read)
+            job = Job(tr("Reading the ledger"), ledger_view)
+            self.jobs.start(job, key="ledger", shown=False, on_result=self._show, on_failure=self._not_read)
 
     def retranslate(self) -> None:
         self._say_checked("")
@@ -266,14 +252,18 @@ class LedgerPage(PageFrame):
             [
                 (
                     _stated(a, _dataset(a.dataset, present, names)),
-                    _cap(a.cap, a.remaining) if a.cap is not None else Cell(tr("none yet")),
+                    Cell(tr("none yet"))
+                    if a.cap is None
+                    else Cell(cap_beside(a.cap, a.remaining), "text", in_full(a.cap), entered(a.cap)),
                     _paid(a.spent),
                     _paid(
                         a.reserved,
                         "warn" if a.reserved else "muted",
                         tr("Work that is going on: {exactly}", exactly=in_full(a.reserved)),
                     ),
-                    _left(a.remaining, "text") if a.remaining is not None else Cell("–", "muted"),
+                    Cell("–", "muted")
+                    if a.remaining is None
+                    else Cell(at_least(a.remaining), "text", in_full(a.remaining), entered(a.remaining)),
                     Cell("–", "muted") if a.delta_cap is None else Cell(entered(a.delta_cap)),
                     Cell("–", "muted") if a.delta_remaining is None else Cell(entered(a.delta_remaining)),
                     Cell(str(a.releases)),
@@ -286,9 +276,7 @@ class LedgerPage(PageFrame):
             table.leave_out([at for at, column in enumerate(columns) if "δ" in column.title and not delta])
         self._caps.show_figures(view.figures, [_dataset(f.dataset, present, names) for f in view.figures])
         self._older.setVisible(bool(view.older))
-        shown = self._older.findChild(QLabel, "ledger_older")
-        if shown is not None:
-            shown.setText(tr_sentence(view.older))
+        self._older_words.setText(tr_sentence(view.older))
         self._account.show_accounts(view.accounts, _titles(view, names))
         counted = sum(a.releases for a in view.accounts)
         rest = len(view.releases) - counted
@@ -327,7 +315,7 @@ class LedgerPage(PageFrame):
     # -- what it does ---------------------------------------------------------------------------------------------
 
     def _verify(self) -> None:
-        verify_chain(self.jobs, self._show_faults)
+        self.jobs.start(Job(tr("Verifying the ledger"), verify_chain), key="verify_ledger", on_result=self._show_faults)
 
     def _show_faults(self, faults: list[str]) -> None:
         checked = tr("Checked at {time} UTC.", time=format(datetime.now(UTC), "%H:%M:%S"))
@@ -344,8 +332,9 @@ class LedgerPage(PageFrame):
     def _export(self) -> None:
         path = ask_where_to_save(self, tr("Export the ledger"), "ledger.json", tr("JSON (*.json)"))
         if path:
-            export_ledger(
-                self.jobs, Path(path), lambda done: self.session.notify("info", tr("Exported to {file}.", file=done))
+            job = Job(tr("Exporting the ledger"), partial(export_ledger, Path(path)))
+            self.jobs.start(
+                job, on_result=lambda done: self.session.notify("info", tr("Exported to {file}.", file=done))
             )
 
     def _accept_copy(self) -> None:
@@ -425,20 +414,12 @@ def _paid(epsilon: Decimal, look_of: str = "text", tip: str = "") -> Cell:
     return Cell(at_most(epsilon), look_of, tip or in_full(epsilon), entered(epsilon))
 
 
-def _cap(cap: Decimal, remaining: Decimal | None) -> Cell:
-    return Cell(cap_beside(cap, remaining), "text", in_full(cap), entered(cap))
-
-
-def _left(epsilon: Decimal, look_of: str) -> Cell:
-    return Cell(at_least(epsilon), look_of, in_full(epsilon), entered(epsilon))
-
-
 def _release_cells(line: LedgerLine, names: Mapping[str, tuple[str, str]]) -> tuple[Cell, ...]:
     dataset = _dataset(line.dataset, "", names)
     status = Cell(tr(SIGNS.get(line.status, line.status)), STATUS.get(line.status, "text"), line.status)
     if line.status in ("charged", "settled") and not line.released:
         status = Cell(
-            tr(NOTHING_RELEASED),
+            tr("✓ charged, nothing released"),
             "warn",
             tr("No model is known of it: stopped or failed after private figures were shown"),
         )

@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING
 from workbench.gui.session.account_task import change_ledger
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr
-from workbench.jobs import CancelToken, Emit, Job
+from workbench.gui.style.language import as_sentence, tr
+from workbench.jobs import CancelToken, Emit
 from workbench.params import ParameterError
 from workbench.signals.events import Notice
 
 if TYPE_CHECKING:  # it loads numpy and polars, which the first paint does not wait for
     from workbench.release.ledger.figures import ShownFigures
     from workbench.release.ledger.ledger import Ledger
-
-KEY = "ledger"
 
 
 @dataclass(frozen=True)
@@ -49,8 +47,6 @@ class AccountLine:
     reserved: Decimal
     remaining: Decimal | None
     releases: int
-    name: str = ""
-    """Its public name."""
     called: str = ""
     """What a person calls it: that name, or the file by which its table was first seen."""
     delta_cap: Decimal | None = None
@@ -76,15 +72,7 @@ class LedgerView:
     """That this file is older than what this computer has seen, as a sentence; empty where it is not."""
 
 
-def read_ledger(
-    jobs: JobCenter, show: Callable[[LedgerView], None], on_failure: Callable[[BaseException], None]
-) -> None:
-    """Read every release and cap."""
-    job = Job(tr("Reading the ledger"), lambda emit, cancel: ledger_view(emit))
-    jobs.start(job, key=KEY, shown=False, on_result=show, on_failure=on_failure)
-
-
-def ledger_view(emit: Emit) -> LedgerView:
+def ledger_view(emit: Emit, cancel: CancelToken) -> LedgerView:
     """Return the ledger's content; what killed runs left reserved is settled first."""
     from workbench.release.ledger.ledger import Ledger
     from workbench.release.ledger.records import COUNTED, PERSON, has_output
@@ -94,7 +82,7 @@ def ledger_view(emit: Emit) -> LedgerView:
         for sentence in recover(book):
             emit(Notice("info", sentence))
         releases, known, called = book.releases(), book.accounts(), book.called()
-        lines = [
+        lines = tuple(
             LedgerLine(
                 r.time,
                 known.of(r.dataset),
@@ -106,72 +94,51 @@ def ledger_view(emit: Emit) -> LedgerView:
                 released=has_output(r),
             )
             for r in reversed(releases)
-        ]
+        )
         named = map(known.of, known.names.values())
         datasets = dict.fromkeys([*(known.of(r.dataset) for r in releases), *book.caps(), *named])
         accounts = []
         for dataset in datasets:
             account = book.account(dataset)
-            counted = sum(known.of(r.dataset) == dataset and r.status in COUNTED for r in releases)
-            cap = None if account.standing_cap is None else account.standing_cap[0]
-            used = account.spent[0], account.reserved[0]
-            name = known.name_of(dataset)
-            delta_cap = None if account.standing_cap is None else account.standing_cap[1]
-            group = sum(known.of(d) == dataset for d in known.datasets) if known.grouped(dataset) else 0
-            how = (
-                "" if account.count is None else tr("a Rényi filter of order {order}", order=account.count.filter.order)
-            )
+            cap, delta_cap = account.standing_cap or (None, None)
+            how = account.count and tr("a Rényi filter of order {order}", order=account.count.filter.order)
             line = AccountLine(
                 dataset,
                 cap,
-                *used,
+                account.spent[0],
+                account.reserved[0],
                 account.remaining,
-                counted,
-                name,
-                called.get(dataset, ""),
-                delta_cap,
-                account.delta_remaining,
-                group,
-                how,
-                account.unit == PERSON,
+                releases=sum(known.of(r.dataset) == dataset and r.status in COUNTED for r in releases),
+                called=called.get(dataset, ""),
+                delta_cap=delta_cap,
+                delta_remaining=account.delta_remaining,
+                group=sum(known.of(d) == dataset for d in known.datasets) if known.grouped(dataset) else 0,
+                count=how or "",
+                persons=account.unit == PERSON,
             )
             accounts.append(line)
-        return LedgerView(book.path, tuple(lines), tuple(accounts), tuple(book.figures()), _sentence(book.older()))
+        return LedgerView(book.path, lines, tuple(accounts), tuple(book.figures()), as_sentence(book.older()))
 
 
-def _sentence(stated: str) -> str:
-    return f"{stated[0].upper()}{stated[1:]}." if stated else ""
+def verify_chain(emit: Emit, cancel: CancelToken) -> list[str]:
+    """Recompute the hash chain; return a sentence for every fault."""
+    from workbench.release.ledger.ledger import Ledger
+
+    with Ledger.read() as book:
+        return book.verify()
 
 
-def verify_chain(jobs: JobCenter, show: Callable[[list[str]], None]) -> None:
-    """Recompute the hash chain; ``show`` gets a sentence for every fault, none where it is as it was written."""
-
-    def work(emit: Emit, cancel: CancelToken) -> list[str]:
-        from workbench.release.ledger.ledger import Ledger
-
-        with Ledger.read() as book:
-            return book.verify()
-
-    jobs.start(Job(tr("Verifying the ledger"), work), key="verify_ledger", on_result=show)
-
-
-def export_ledger(jobs: JobCenter, target: Path, done: Callable[[Path], None]) -> None:
+def export_ledger(target: Path, emit: Emit, cancel: CancelToken) -> Path:
     """Write every entry of the ledger to ``target`` as JSON."""
+    from workbench.release.atomic import write_output
+    from workbench.release.ledger.ledger import Ledger
 
-    def work(emit: Emit, cancel: CancelToken) -> Path:
-        from workbench.release.atomic import write_output
-        from workbench.release.ledger.ledger import Ledger
-
-        with Ledger.read() as book:
-            if target.exists() and target.samefile(book.path):
-                raise ParameterError(
-                    tr("the export would replace the ledger itself"), str(target), tr("name another file")
-                )
-            text = json.dumps({"ledger": str(book.path), "chain": [vars(e) for e in book.entries()]}, indent=2)
-        write_output(target, text.encode())
-        return target
-
-    jobs.start(Job(tr("Exporting the ledger"), work), on_result=done)
+    with Ledger.read() as book:
+        if target.exists() and target.samefile(book.path):
+            raise ParameterError(tr("the export would replace the ledger itself"), str(target), tr("name another file"))
+        text = json.dumps({"ledger": str(book.path), "chain": [vars(e) for e in book.entries()]}, indent=2)
+    write_output(target, text.encode())
+    return target
 
 
 def set_count(session: Session, jobs: JobCenter, dataset: str, *, by_filter: bool) -> None:

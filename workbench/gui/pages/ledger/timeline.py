@@ -22,14 +22,7 @@ DASHES: tuple[Dash, ...] = ("solid", "dashed", "dotted", "dash-dotted")
 
 @dataclass(frozen=True)
 class Spending:
-    """The releases of one account.
-
-    Attributes:
-        name: what a person calls it.
-        charges: (time, ε) of each release that counts, oldest first.
-        cap: its cap, ``None`` where it has none.
-        refused: times of refused releases.
-    """
+    """The releases of one account: (time, ε) of each that counts, and when one was refused."""
 
     name: str
     charges: tuple[tuple[datetime, float], ...]
@@ -38,7 +31,6 @@ class Spending:
 
     @property
     def total(self) -> float:
-        """The sum of all charges."""
         return sum(epsilon for _, epsilon in self.charges)
 
 
@@ -55,7 +47,6 @@ class Timeline(Chart):
 
     @property
     def lines(self) -> tuple[Spending, ...]:
-        """What is drawn."""
         return self._lines
 
     def show_lines(self, lines: Sequence[Spending]) -> None:
@@ -69,16 +60,10 @@ class Timeline(Chart):
 
 
 def _words(line: Spending) -> str:
-    releases, spent = count(len(line.charges), "release"), at_most(line.total)
+    said = {"name": line.name, "releases": count(len(line.charges), "release"), "spent": at_most(line.total)}
     if line.cap is None:
-        return tr("{name}: {releases}, ε = {spent}", name=line.name, releases=releases, spent=spent)
-    return tr(
-        "{name}: {releases}, ε = {spent} of {cap}",
-        name=line.name,
-        releases=releases,
-        spent=spent,
-        cap=at_least(line.cap),
-    )
+        return tr("{name}: {releases}, ε = {spent}", **said)
+    return tr("{name}: {releases}, ε = {spent} of {cap}", cap=at_least(line.cap), **said)
 
 
 def _drawing(lines: Sequence[Spending]) -> Drawing:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QScrollArea, QStackedWidget, QWidget
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QScrollArea, QWidget
 
 from workbench.deep import networks
 from workbench.deep.memory import PHASES
@@ -19,23 +21,27 @@ from workbench.gui.pages.curve_actions import copy_curve, in_language, save_curv
 from workbench.gui.pages.memory import PAGE
 from workbench.gui.pages.run_page import RunPage
 from workbench.gui.session.error_text import sentence
-from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.style.stylesheet import MARGIN
 from workbench.gui.widgets.basic import (
     Card,
     button,
+    enable_if,
     hold,
     into_sight,
     label,
     lines,
     look,
     named,
+    panel,
     row,
     rule,
+    say,
     segments,
     stack,
+    views,
 )
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.curve_plot import CurvePlot
@@ -50,60 +56,37 @@ from workbench.render.memory_figure import decimals, memory_figure, phases_figur
 from workbench.render.values import CurveFigure
 from workbench.signals.events import Progress
 
-STUDY, SHAPE = "memory_study", "memory_shape"
+if TYPE_CHECKING:
+    from workbench.sanitize.plan import Plan
+
 EVERY = 50
 """Settings between two reports of the progress."""
 
 
-def run_study(
-    jobs: JobCenter,
-    study: MemoryStudy,
-    networks: Sequence[Network],
-    show: Callable[[StudyResult], None],
-    refuse: Callable[[BaseException], None],
-) -> JobHandle:
+def studied(study: MemoryStudy, networks: Sequence[Network], emit: Emit, cancel: CancelToken) -> StudyResult:
     """Work out the memory of every setting; reads no data."""
+    from workbench.deep.memory import LIBRARIES, PROCESS, available
+    from workbench.deep.memory_study import CPU, MB, compare
 
-    def work(emit: Emit, cancel: CancelToken) -> StudyResult:
-        from workbench.deep.memory import LIBRARIES, PROCESS, available
-        from workbench.deep.memory_study import CPU, MB, compare
+    def progress(done: int, total: int) -> None:
+        if done % EVERY == 0:
+            emit(Progress(done, total, tr_later("settings")))
 
-        def progress(done: int, total: int) -> None:
-            if done % EVERY == 0:
-                emit(Progress(done, total, tr_later("settings")))
-
-        fit = None if study.fit is None else int(study.fit * MB)
-        if fit is None and study.device == CPU:
-            fit = max(1, available(CPU) - PROCESS - LIBRARIES)  # it trains in a process of its own
-        return compare(study, networks, fit, progress, cancel)
-
-    return jobs.start(Job(tr("Memory study"), work), key=STUDY, on_result=show, on_failure=refuse)
+    fit = None if study.fit is None else int(study.fit * MB)
+    if fit is None and study.device == CPU:
+        fit = max(1, available(CPU) - PROCESS - LIBRARIES)  # it trains in a process of its own
+    return compare(study, networks, fit, progress, cancel)
 
 
-def find_shape(session: Session, jobs: JobCenter, show: Callable[[str, int], None]) -> JobHandle | None:
-    """Find what a network would read of the table or images that are open, as the form says it, and the classes."""
-    images, opened, target, draft = session.images, session.opened, session.target, session.plan
-    if images is not None:
-        shape = images.table.shape
-        show(f"{shape.channels},{shape.height},{shape.width}", len(images.table.classes))
-        return None
-    if opened is None or target is None or draft.problems():
-        return None
+def shape_of(plan: Plan, target: str, emit: Emit, cancel: CancelToken) -> tuple[str, int] | None:
+    """Return what a network would read of a table, as the form says it, and how many classes; ``None`` for neither."""
+    from workbench.release.model.preflight import network_features
 
-    def work(emit: Emit, cancel: CancelToken) -> tuple[str, int] | None:
-        from workbench.release.model.preflight import network_features
-
-        try:
-            features = network_features(draft.plan(), target)
-        except WorkbenchError:
-            return None  # a target that no network predicts: the form stays as it is
-        return str(int(features.width)), len(features.classes)
-
-    def apply(found: tuple[str, int] | None) -> None:
-        if found is not None:
-            show(*found)
-
-    return jobs.start(Job(tr("Memory study"), work), key=SHAPE, shown=False, on_result=apply)
+    try:
+        features = network_features(plan, target)
+    except WorkbenchError:
+        return None  # a target that no network predicts: the form stays as it is
+    return str(int(features.width)), len(features.classes)
 
 
 # -- the page ---------------------------------------------------------------------------------------------------------
@@ -121,11 +104,7 @@ FIRST, FOR_TABLES = "mnist-cnn", "mlp"
 
 
 class ChoicesCard(Card):
-    """A box for each network and the form below them.
-
-    Signals:
-        changed: another network, or another value of the form.
-    """
+    """A box for each network and the form below them."""
 
     changed = Signal()
 
@@ -134,7 +113,7 @@ class ChoicesCard(Card):
         hold(self, WIDTH)
         self._boxes: dict[str, QCheckBox] = {}
         self._touched = False
-        boxes = QWidget()
+        self._networks = boxes = QWidget()
         grid = QGridLayout(boxes)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setVerticalSpacing(2)
@@ -155,17 +134,12 @@ class ChoicesCard(Card):
         self.form.changed.connect(self.changed)
         self._show_beginnings()
         self._given = ""
-        self._networks = boxes
-        whole = stack(label(tr("NETWORKS TO COMPARE"), "caption"))
-        whole.addWidget(explained(self.form, boxes, rule()), 1)
-        self.body.addLayout(whole)
+        self.body.add(label(tr("NETWORKS TO COMPARE"), "caption"), (explained(self.form, boxes, rule()), 1))
 
     def networks(self) -> tuple[Network, ...]:
-        """Return the networks that are ticked."""
         return tuple(network for network in networks.NETWORKS if self._boxes[network.name].isChecked())
 
     def study(self) -> MemoryStudy | None:
-        """Return what the form says, or ``None`` while it is refused."""
         found = self.form.value()
         assert found is None or isinstance(found, MemoryStudy)
         return found
@@ -193,9 +167,7 @@ class ChoicesCard(Card):
             field.setCursorPosition(0)
 
     def lock(self, *, locked: bool) -> None:
-        """Let nothing be changed while the study runs."""
-        for part in (self._networks, self.form):
-            part.setEnabled(not locked)
+        enable_if(not locked, self._networks, self.form)
 
 
 REMARKS_HEIGHT = 72
@@ -240,9 +212,6 @@ class StudyCard(Card):
 
     Attributes:
         most: the width of the page, which the card asks for no more than.
-
-    Signals:
-        chosen: another setting is selected.
     """
 
     chosen = Signal()
@@ -274,12 +243,10 @@ class StudyCard(Card):
         stated.setFixedHeight(REMARKS_HEIGHT)
         stated.setAccessibleName(tr("Why the curves look so"))
         stated.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        both = QWidget()
         self._both = row(self.plot, self.table, spacing=BETWEEN)
-        both.setLayout(self._both)
-        self.body.addLayout(lines(*self._segments.values(), 4, self.lines, None, self._filter))
-        self.body.addWidget(both, 1)
-        self.body.addWidget(stated)
+        self.body.add(
+            lines(*self._segments.values(), 4, self.lines, None, self._filter), (panel(self._both), 1), stated
+        )
         shortcut = QShortcut(QKeySequence.StandardKey.Copy, self.plot, self.copy)
         shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         self.lines.activated.connect(self.draw)
@@ -303,12 +270,10 @@ class StudyCard(Card):
 
     @property
     def selected(self) -> StudyRow | None:
-        """The setting whose line is selected."""
         at = self.table.currentIndex().row()
         return self.result.rows[at] if self.result is not None and 0 <= at < len(self.result.rows) else None
 
     def draw(self) -> None:
-        """Draw the lines that are asked for."""
         if self.result is None:
             return
         asked, selected = self.lines.currentData(), self.selected
@@ -320,7 +285,6 @@ class StudyCard(Card):
         self.plot.show_figure(self.figure, self._session.theme, Decimal(1))
 
     def copy(self) -> None:
-        """Put the picture on the clipboard."""
         copy_curve(self._session, self.plot, chart=True)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
@@ -364,7 +328,7 @@ def _table_cells(result: StudyResult) -> list[tuple[Cell, ...]]:
             Cell(tr_sentence(line_name(one.line, result.lines)), tip=tr_sentence(one.line.network.title)),
             Cell(tr_number(one.batch, ","), tip=tr("Rows in memory at once"), exact=str(one.batch)),
             peak,
-            _most(most),
+            Cell("–", "muted") if most is None else Cell(tr_number(most, ","), tip=tr(MOST_TIP), exact=str(most)),
             *(_size(one.phases[name], highest) for name in PHASES),
         )
 
@@ -379,10 +343,6 @@ def _first_selected(result: StudyResult) -> int:
     return (fitting or of_first)[-1]
 
 
-def _most(rows: int | None) -> Cell:
-    return Cell("–", "muted") if rows is None else Cell(tr_number(rows, ","), tip=tr(MOST_TIP), exact=str(rows))
-
-
 def _size(size: int, highest: int) -> Cell:
     """Return bytes in MB, with as many digits behind the point as in the chart."""
     text = tr_number(size / 1e6, f",.{decimals(highest / 1e6)}f")
@@ -391,14 +351,11 @@ def _size(size: int, highest: int) -> Cell:
     )
 
 
-READS_NOTHING = tr_later("Worked out from shapes alone: no data is read and nothing is charged.")
 EMPTY = tr_later(
     "Choose networks and how many rows they take at once, and press Compute. You will see what "
     "training needs in each phase, and the most rows that fit into memory."
 )
-NO_NETWORK = tr_later("Choose at least one network.")
 NOTHING_OPEN = tr_later("Open a table or images in Data first")
-GPU_UNKNOWN = tr_later("To see the most rows that fit, type the GPU's memory on the left.")
 TAKE_TIP = tr_later("Offer the network and the rows of the selected line on Train; nothing is started")
 FILES = tr_later("Figures (*.csv);;Picture (*.png);;Vector picture (*.svg)")
 
@@ -413,19 +370,16 @@ class MemoryPage(RunPage):
         self.choices = ChoicesCard()
         self.found = StudyCard(session)
         self._problem = label("", "problem", wrap=True, name="memory_problem")
-        self._copy = button(
-            tr("Copy"), "memory_copy", tip=tr("Copy the picture (Ctrl+C in it); Ctrl+C in the table copies lines")
-        )
+        tip = tr("Copy the picture (Ctrl+C in it); Ctrl+C in the table copies lines")
+        self._copy = button(tr("Copy"), "memory_copy", tip=tip, press=self.found.copy)
         self._save = button(tr("Save…"), "memory_save", tip=tr("Save the figures as CSV, or the picture as PNG or SVG"))
         self._arrange()
         cancel = button(tr("Cancel"), "memory_cancel", "danger", tip=tr("Stop (Esc)"))
         self.set_run(tr("Compute"), "memory_run", tr("Work out every setting (Ctrl+Return)"), cancel)
         self.set_onward(tr("Take this batch to Train →"), "memory_to_train", "train", tr(TAKE_TIP))
-        assert self._onward is not None
         self._onward.clicked.connect(self._take)
         self.choices.changed.connect(self._edited)
         self.found.chosen.connect(self.refresh)
-        self._copy.clicked.connect(self.found.copy)
         self._save.clicked.connect(self._ask_and_save)
         for changed in (session.table_changed, session.plan_changed):
             changed.connect(self.in_sight(self._find_shape))
@@ -436,32 +390,34 @@ class MemoryPage(RunPage):
     def _arrange(self) -> None:
         back = button(tr("← Train"), "memory_way_train", "link", tip=tr("Back to training"))
         back.clicked.connect(lambda: self.session.go("train"))
-        for part in (back, self._copy, self._save):
-            self.header.addWidget(part)
-        empty, hint = Card(), label(tr(EMPTY), "muted", wrap=True, name="memory_empty")
+        self.header.add(back, self._copy, self._save)
+        hint = label(tr(EMPTY), "muted", wrap=True, name="memory_empty")
         hint.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        inviting = stack(None, hint, None)
-        inviting.setContentsMargins(48, 0, 48, 0)
-        empty.body.addLayout(inviting)
-        self._views = QStackedWidget()
-        for view in (empty, self.found):
-            self._views.addWidget(view)
-        right = QWidget()
-        right.setLayout(stack(self._problem, self._views))
+        self._views = views(Card(stack(None, hint, None, margins=(48, 0, 48, 0))), self.found)
+        right = panel(stack(self._problem, self._views))
         self.body.addLayout(lines(self.choices, (right, 1), spacing=12), 1)
 
     # -- what is asked ----------------------------------------------------------------------------------------------
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        super().resizeEvent(event)
+    def resized(self) -> None:
         self.found.most = self.width() - 2 * MARGIN - BAR
 
     def missing(self) -> str:
-        """Return nothing: no table is needed."""
         return ""
 
     def _find_shape(self) -> None:
-        find_shape(self.session, self.jobs, self.choices.show_shape)
+        """Find what a network would read of the table or images that are open."""
+        images, target, draft = self.session.images, self.session.target, self.session.plan
+        if images is not None:
+            shape = images.table.shape
+            self.choices.show_shape(f"{shape.channels},{shape.height},{shape.width}", len(images.table.classes))
+        elif self.session.opened is not None and target is not None and not draft.problems():
+            job = Job(tr("Memory study"), partial(shape_of, draft.plan(), target))
+            self.jobs.start(job, key="memory_shape", shown=False, on_result=self._show_shape)
+
+    def _show_shape(self, found: tuple[str, int] | None) -> None:
+        if found is not None:
+            self.choices.show_shape(*found)
 
     def _what(self) -> object:
         return self.choices.networks(), self.choices.study()
@@ -474,8 +430,9 @@ class MemoryPage(RunPage):
         study, networks = self.choices.study(), self.choices.networks()
         if study is None or not networks:
             return
-        self._failure, what = None, self._what()
-        self.follow(run_study(self.jobs, study, networks, lambda found: self._show(what, found), self._refuse))
+        self._failure, show = None, partial(self._show, self._what())
+        job = Job(tr("Memory study"), partial(studied, study, networks))
+        self.follow(self.jobs.start(job, key="memory_study", on_result=show, on_failure=self._refuse))
 
     def _refuse(self, error: BaseException) -> None:
         if isinstance(error, WorkbenchError):
@@ -494,22 +451,18 @@ class MemoryPage(RunPage):
 
     def refresh(self) -> None:
         study, networks, chosen = self.choices.study(), self.choices.networks(), self.found.selected
-        self._problem.setText("" if self._failure is None else sentence(self._failure))
-        self._problem.setVisible(self._failure is not None)
+        say(self._problem, "" if self._failure is None else sentence(self._failure))
         self.choices.lock(locked=self.running)
-        for part in (self._copy, self._save):
-            part.setEnabled(self.found.result is not None)
+        enable_if(self.found.result is not None, self._copy, self._save)
         done = self._asked is not None and self._asked == self._what()
         self.show_buttons("", ready=study is not None and bool(networks), done=done)
-        assert self._onward is not None
         opened = self.session.open_data is not None
         self._onward.setEnabled(opened and chosen is not None)
         self._onward.setToolTip(tr(TAKE_TIP) if opened else tr(NOTHING_OPEN))
-        self.set_note(tr(NO_NETWORK) if not networks else _note(self.found.result))
+        self.set_note(tr("Choose at least one network.") if not networks else _note(self.found.result))
 
     @property
     def refused(self) -> WorkbenchError | None:
-        """Why the study was not made when it was last asked for."""
         return self._failure
 
     # -- where it goes ----------------------------------------------------------------------------------------------
@@ -539,7 +492,7 @@ class MemoryPage(RunPage):
 def _note(result: StudyResult | None) -> str:
     """Return the line at the foot: what the rows were to fit in, or that nothing is read."""
     if result is None:
-        return tr(READS_NOTHING)
+        return tr("Worked out from shapes alone: no data is read and nothing is charged.")
     if result.fit is None:
-        return tr(GPU_UNKNOWN)
+        return tr("To see the most rows that fit, type the GPU's memory on the left.")
     return tr("Most rows: what fits in {fit}, beside the data.", fit=memory(result.fit))

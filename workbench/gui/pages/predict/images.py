@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QCheckBox
 
-from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
@@ -39,19 +39,13 @@ MOST_NAMED = 12
 
 @dataclass(frozen=True)
 class ImageSource:
-    """Which images are predicted for.
-
-    Attributes:
-        opened: the set that is open; ``None`` where others were chosen.
-        paths: those that were chosen: files, or a folder.
-    """
+    """Which images are predicted for: the set that is open, or else files or a folder that were chosen."""
 
     opened: OpenImages | None = None
     paths: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
-        """What a person calls them."""
         if self.opened is not None:
             return self.opened.title
         name = Path(self.paths[0]).name
@@ -59,42 +53,26 @@ class ImageSource:
         return tr_n("{name} and {n} other", "{name} and {n} others", others, name=name) if others else name
 
 
-def predict_for(
-    jobs: JobCenter,
-    model: OpenModel,
-    source: ImageSource,
-    show: Callable[[ImagePredictions], None],
-    refuse: Callable[[BaseException], None],
-) -> JobHandle:
-    """Ask ``model`` about the images of ``source``; they are read first where they are not open."""
+def image_predictions(model: OpenModel, source: ImageSource, emit: Emit, cancel: CancelToken) -> ImagePredictions:
+    """Return what ``model`` says of the images of ``source``, which are read first where they are not open."""
+    from workbench.release.ledger.study_note import note_study
+    from workbench.release.model.image_predictions import images_to_predict, predict_images
 
-    def work(emit: Emit, cancel: CancelToken) -> ImagePredictions:
-        from workbench.release.ledger.study_note import note_study
-        from workbench.release.model.image_predictions import images_to_predict, predict_images
-
-        if source.opened is not None:
-            images = source.opened.table
-        else:
-            images = images_to_predict(model, source.paths, emit=emit, cancel=cancel)
-        if images.labelled:
-            note_study(images, "predict", emit=emit)
-        return predict_images(model, images, emit, cancel)
-
-    return jobs.start(Job(tr("Predicting"), work, about=source.title), on_result=show, on_failure=refuse)
+    if source.opened is not None:
+        images = source.opened.table
+    else:
+        images = images_to_predict(model, source.paths, emit=emit, cancel=cancel)
+    if images.labelled:
+        note_study(images, "predict", emit=emit)
+    return predict_images(model, images, emit, cancel)
 
 
-def export_predictions(
-    jobs: JobCenter, found: ImagePredictions, output: Path, done: Callable[[Path], None]
-) -> JobHandle:
+def export_predictions(found: ImagePredictions, output: Path, emit: Emit, cancel: CancelToken) -> Path:
     """Write the predictions as CSV; the file appears whole, or not at all."""
+    from workbench.release.model.image_predictions import write_image_predictions
 
-    def work(emit: Emit, cancel: CancelToken) -> Path:
-        from workbench.release.model.image_predictions import write_image_predictions
-
-        write_image_predictions(found, output, cancel)
-        return output
-
-    return jobs.start(Job(tr("Exporting predictions"), work, about=output.name), on_result=done)
+    write_image_predictions(found, output, cancel)
+    return output
 
 
 def reads_words(model: OpenModel) -> str:
@@ -102,15 +80,13 @@ def reads_words(model: OpenModel) -> str:
     from workbench.release.model.image_predictions import shape_read
 
     shape, classes = shape_read(model), model.target.values() if not model.target.numeric else ()
-    return (
-        ""
-        if shape is None
-        else tr(
-            "images of {shape}, {classes} classes: {names}",
-            shape=tr_sentence(str(shape)),
-            classes=len(classes),
-            names=listed(classes, MOST_NAMED),
-        )
+    if shape is None:
+        return ""
+    return tr(
+        "images of {shape}, {classes} classes: {names}",
+        shape=tr_sentence(str(shape)),
+        classes=len(classes),
+        names=listed(classes, MOST_NAMED),
     )
 
 
@@ -135,11 +111,7 @@ CHOOSE_TIP = tr_later("Single PNG or JPEG images, or a set: MNIST, CIFAR-10, .np
 
 
 class ImagesCard(Card):
-    """One line that says which images, and buttons that choose others.
-
-    Signals:
-        changed: other images.
-    """
+    """One line that says which images, and buttons that choose others."""
 
     changed = Signal()
 
@@ -148,24 +120,18 @@ class ImagesCard(Card):
         self._session = session
         self._paths: tuple[str, ...] = ()
         self._stated = label("", wrap=True, name="predict_images")
-        self._open = button(
-            tr("The open images"), "predict_images_open", "link", tip=tr("Predict for the set that is open")
-        )
-        self._open.clicked.connect(lambda: self.take(()))
+        tip = tr("Predict for the set that is open")
+        self._open = button(tr("The open images"), "predict_images_open", "link", tip=tip, press=lambda: self.take(()))
         files = button(tr("Choose images…"), "predict_images_choose", tip=tr(CHOOSE_TIP), press=self._ask_for_files)
-        folder = button(
-            tr("Choose a folder…"), "predict_images_folder", tip=tr("Images in one folder, or in folders of classes")
-        )
-        folder.clicked.connect(self._ask_for_folder)
+        tip = tr("Images in one folder, or in folders of classes")
+        folder = button(tr("Choose a folder…"), "predict_images_folder", tip=tip, press=self._ask_for_folder)
         line = row((self._stated, 1), self._open, files, folder)
-        self.body.addWidget(label(tr("IMAGES"), "caption"))
-        self.body.addLayout(line)
+        self.body.add(label(tr("IMAGES"), "caption"), line)
         session.table_changed.connect(self._new_images)
         self.refresh()
 
     @property
     def source(self) -> ImageSource | None:
-        """The images that are predicted for; ``None`` while there are none."""
         if self._paths:
             return ImageSource(paths=self._paths)
         return None if self._session.images is None else ImageSource(self._session.images)
@@ -176,9 +142,8 @@ class ImagesCard(Card):
         if source is None:
             self._stated.setText(tr(NONE))
         elif source.opened is not None:
-            self._stated.setText(
-                tr("{title}, which is open: {stated}.", title=source.title, stated=source.opened.stated)
-            )
+            said = tr("{title}, which is open: {stated}.", title=source.title, stated=source.opened.stated)
+            self._stated.setText(said)
         else:
             self._stated.setText(source.title)
             self._stated.setToolTip("\n".join(self._paths[:20]))
@@ -226,10 +191,9 @@ class PredictionModel(TableModel):
         self._found: ImagePredictions | None = None
         self._order: NDArray[np.int64] = np.empty(0, np.int64)
         self._only_wrong = False
-        self._by, self._down = NUMBER, False
+        self._by, self._order_of = NUMBER, Qt.SortOrder.AscendingOrder
 
     def height(self) -> int:
-        """Return the number of lines."""
         return len(self._order)
 
     def name_at(self, at: int) -> str:
@@ -237,19 +201,16 @@ class PredictionModel(TableModel):
         return "  ".join(cell(at).text for cell in (self._file, self._predicted, self._own))
 
     def show_predictions(self, found: ImagePredictions | None) -> None:
-        """Show other predictions, in their own order."""
         self._found, self._only_wrong = found, False
-        self._by, self._down = NUMBER, False
-        self._arrange()
+        self.sort(NUMBER)
 
     def show_only_wrong(self, *, only: bool) -> None:
-        """Show those that are wrong ``only``, or all."""
         self._only_wrong = only
         self._arrange()
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Show them in the order of a column; of images themselves there is none."""
-        self._by, self._down = column, order == Qt.SortOrder.DescendingOrder
+        self._by, self._order_of = column, order
         self._arrange()
 
     def _arrange(self) -> None:
@@ -260,7 +221,7 @@ class PredictionModel(TableModel):
             keys = {PREDICTED: found.codes, CONFIDENCE: found.chances, OWN: found.truth}
             key = keys.get(self._by)
             self._order = np.arange(found.rows) if key is None else np.argsort(key, kind="stable")
-            if self._down:
+            if self._order_of == Qt.SortOrder.DescendingOrder:
                 self._order = self._order[::-1]
             if self._only_wrong and found.truth is not None:
                 self._order = self._order[(found.truth != found.codes)[self._order]]
@@ -303,31 +264,25 @@ class PredictionTable(TableView):
         super().__init__(self.lines, "predict_table", tr("Predictions, private, not for release"), row_height=LINE)
         self.setIconSize(QSize(SIDE, SIDE))
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        across = self.horizontalHeader()
-        across.setSectionsClickable(True)
-        across.setStretchLastSection(True)
-        across.sectionClicked.connect(self._sort_by)
+        self.horizontalHeader().setStretchLastSection(True)
+        self.sort_by_headings(indicated=False)
         for at, column in enumerate(self.lines.columns):
             self.setColumnWidth(at, column.width)
         self.let_copy(private=True)
 
     def show_predictions(self, found: ImagePredictions | None) -> None:
         """Show other predictions; columns that say nothing of them are hidden."""
-        self.horizontalHeader().setSortIndicatorShown(False)
+        self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         self.lines.show_predictions(found)
         self.setColumnHidden(FILE, found is None or not found.images.files)
         self.setColumnHidden(OWN, found is None or found.truth is None)
         self.scrollToTop()
 
-    def _sort_by(self, column: int) -> None:
-        if not self.lines.columns[column].sorts:
+    def _sort(self, column: int, order: Qt.SortOrder) -> None:
+        """Sort in the model: there may be very many."""
+        if column >= 0 and not self.lines.columns[column].sorts:
+            super()._sort(column, order)
             return
-        head = self.horizontalHeader()
-        again = head.isSortIndicatorShown() and head.sortIndicatorSection() == column
-        down = again and head.sortIndicatorOrder() == Qt.SortOrder.AscendingOrder
-        order = Qt.SortOrder.DescendingOrder if down else Qt.SortOrder.AscendingOrder
-        head.setSortIndicator(column, order)
-        head.setSortIndicatorShown(True)
         self.lines.sort(column, order)
         self.scrollToTop()
 
@@ -377,18 +332,15 @@ class ConfusionMatrix(Chart):
         return QRectF(names + j * side, HEAD + i * side, side - 1, side - 1)
 
     def words_under(self, point: QPointF) -> str:
-        """Return the cell under the pointer in words."""
         classes = range(len(self._classes))
         return next((self._words(i, j) for i in classes for j in classes if self._cell(i, j).contains(point)), "")
 
     def _words(self, i: int, j: int) -> str:
         own, taken = self._classes[i], self._classes[j]
         images = count(int(self._counts[i, j]), "image")
-        return (
-            tr("{images} of {own} taken for {taken}", images=images, own=own, taken=taken)
-            if i != j
-            else tr("{images} of {own} predicted right", images=images, own=own)
-        )
+        if i == j:
+            return tr("{images} of {own} predicted right", images=images, own=own)
+        return tr("{images} of {own} taken for {taken}", images=images, own=own, taken=taken)
 
     def drawing(self) -> Drawing:
         """Return the counts; right ones in one colour, wrong ones in another, each against its own line."""
@@ -453,35 +405,28 @@ class ImageResults(Card):
         self._title = ""
         self._stated = label("", wrap=True, name="predict_images_outcome")
         self._confused = label("", "muted", wrap=True, name="predict_confused")
-        self._wrong = named(
-            QCheckBox(tr("only wrong ones")), "predict_only_wrong", tip=tr("Hide what was predicted right")
-        )
-        self._export = button(
-            tr("Export…"), "predict_export", tip=tr("Write a line for each image as CSV; only you can read it")
-        )
-        self._export.clicked.connect(self._ask_and_export)
+        tip = tr("Hide what was predicted right")
+        self._wrong = named(QCheckBox(tr("only wrong ones")), "predict_only_wrong", tip=tip)
+        tip = tr("Write a line for each image as CSV; only you can read it")
+        self._export = button(tr("Export…"), "predict_export", tip=tip, press=self._ask_and_export)
         self.table = PredictionTable(session)
         self.setMinimumHeight(HEIGHT)
         self.matrix = ConfusionMatrix(session)
         self._wrong.toggled.connect(lambda only: self.table.lines.show_only_wrong(only=only))
         self.body.addLayout(row(label(tr("PREDICTIONS"), "caption"), None, badge()))
-        head = row((self._stated, 1), self._wrong, self._export, spacing=12)
-        self.body.addLayout(head)
+        self.body.addLayout(row((self._stated, 1), self._wrong, self._export, spacing=12))
         self.body.addWidget(self._confused)
         whole = row((self.table, 3), spacing=12)
-        side = stack(self.matrix)
-        whole.addLayout(side, 2)
+        whole.addLayout(stack(self.matrix), 2)
         self.body.addLayout(whole, 1)
         self.hide()
 
     def clear(self) -> None:
-        """Show nothing."""
         self._found = None
         self.table.show_predictions(None)
         self.hide()
 
     def show_predictions(self, found: ImagePredictions, source: ImageSource) -> None:
-        """Show what was said of the images of ``source``."""
         self._found, self._title = found, source.title
         stated = tr("{rows}. Nothing was charged.", rows=count(found.rows, "prediction"))
         if found.accuracy is not None:
@@ -515,7 +460,8 @@ class ImageResults(Card):
         if chosen:
             path = Path(chosen)
             remember_folder(path.parent)
-            export_predictions(self._jobs, found, path, self._exported)
+            job = Job(tr("Exporting predictions"), partial(export_predictions, found, path), about=path.name)
+            self._jobs.start(job, on_result=self._exported)
 
     def _exported(self, path: Path) -> None:
         self._session.notify("info", tr("Wrote {name}: private, not for release.", name=path.name))

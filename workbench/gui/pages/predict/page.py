@@ -8,17 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QBoxLayout, QWidget
 
 from workbench import learners
 from workbench.deep import networks
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.predict import PAGE
-from workbench.gui.pages.predict.images import ImagesCard, ImageSource, predict_for, reads_words, shape_words
+from workbench.gui.pages.predict.images import (
+    ImageResults,
+    ImagesCard,
+    ImageSource,
+    image_predictions,
+    reads_words,
+    shape_words,
+)
 from workbench.gui.pages.predict.train_card import Predicted, TrainCard, WeightsNeededError, open_released, predict
 from workbench.gui.session.account_task import read_models
-from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
@@ -32,7 +37,7 @@ from workbench.gui.widgets.formatting import at_most, count, day_of, listed
 from workbench.gui.widgets.master_detail import WIDE
 from workbench.gui.widgets.output_name import release_folder, suggest
 from workbench.gui.widgets.path_field import PathField
-from workbench.params import WorkbenchError
+from workbench.jobs import Job
 
 if TYPE_CHECKING:
     from workbench.release.model.image_predictions import ImagePredictions
@@ -46,7 +51,6 @@ HIGH, LEAST_ROWS = 800, 6 * ROW
 
 NO_MODEL = tr_later("Choose a released model, or the folder of one that was released elsewhere.")
 NO_TABLE = tr_later("Choose a file of rows, or drop one here; or open a table in Data.")
-ELSEWHERE = tr_later("in another folder")
 OF_TABLES = tr_later(
     "Images are open, and this model reads tables: open a table, or choose a network that learned from images."
 )
@@ -54,33 +58,22 @@ LEARN = tr_later("Or train one on a released table: costs nothing")
 
 
 class WeightsRow(QWidget):
-    """A field for the file and the checksum that it must have; hidden while no network asks for it.
-
-    Signals:
-        chosen: (Path) open the network with this file.
-    """
+    """A field for the file and the checksum that it must have; hidden while no network asks for it."""
 
     chosen = Signal(object)
 
     def __init__(self) -> None:
         super().__init__()
-        self._field = PathField(
-            "predict_weights", tr("File of the public weights"), tr("The weights of the frozen part")
-        )
+        tip = tr("The weights of the frozen part")
+        self._field = PathField("predict_weights", tr("File of the public weights"), tip)
         self._field.editingFinished.connect(self._take)
-        browse = self._field.chooser(
-            lambda: ask_for_file(self, "weights"),
-            "predict_weights_browse",
-            tr("Choose the file of the public weights"),
-            self._take,
-        )
+        tip = tr("Choose the file of the public weights")
+        browse = self._field.chooser(partial(ask_for_file, self, "weights"), tip, self._take)
         self._stated = label("", "muted", wrap=True, name="predict_weights_told")
-        lines = stack(self._stated, row(label(tr("public weights")), self._field, browse), spacing=4)
-        self.setLayout(lines)
+        self.setLayout(stack(self._stated, row(label(tr("public weights")), self._field, browse), spacing=4))
         self.hide()
 
     def ask(self, checksum: str) -> None:
-        """Ask for the file whose SHA-256 is ``checksum``."""
         self._stated.setText(tr("SHA-256 of the file, as stated on the card: {checksum}", checksum=checksum))
         self.show()
 
@@ -95,8 +88,6 @@ class PredictPage(PageFrame):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
-        from workbench.gui.pages.predict.images import ImageResults  # it knows numpy
-
         self._model: OpenModel | None = None
         self._source: Path | None = None  # of the rows, where it is not the open table
         model = self._model_card()
@@ -127,18 +118,16 @@ class PredictPage(PageFrame):
         lines.addStretch(1)
         self.body.addWidget(scrolled(lines, "predict_area"), 1)  # its fields have the keys, and it follows them
         self.add_cancel(button(tr("Cancel"), "predict_cancel", tip=tr("Stop; no file is written")))
-        self.set_primary(
-            tr("Predict"), "predict_run", self._predict, tr("Write the prediction for each row; costs nothing")
-        )
+        tip = tr("Write the prediction for each row; costs nothing")
+        self.set_primary(tr("Predict"), "predict_run", self._predict, tip)
         self._connect()
         session.to_learn_from.follow(self._offer)
         self._new_table()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+    def resized(self) -> None:
         """Use the room that there is: both questions side by side, and the rows below them."""
-        super().resizeEvent(event)
         directions = QBoxLayout.Direction
-        self._asked.setDirection(directions.LeftToRight if event.size().width() >= WIDE else directions.TopToBottom)
+        self._asked.setDirection(directions.LeftToRight if self.width() >= WIDE else directions.TopToBottom)
         self._show_sheet()
 
     def _show_sheet(self) -> None:
@@ -155,59 +144,40 @@ class PredictPage(PageFrame):
     def _model_card(self) -> Card:
         self._folder = PathField("predict_model", tr("Folder of the model"), tr("The folder of a released model"))
         self._folder.editingFinished.connect(self._open)
-        browse = self._folder.chooser(
-            lambda: ask_for_folder(self, tr("The folder of a released model")),
-            "predict_model_browse",
-            tr("Choose the folder of a released model"),
-            self._open,
-        )
+        ask = partial(ask_for_folder, self, tr("The folder of a released model"))
+        browse = self._folder.chooser(ask, tr("Choose the folder of a released model"), self._open)
         self._facts = Facts()
         self._problem = label(tr(NO_MODEL), "muted", wrap=True, name="predict_problem")
         self._weights = WeightsRow()
         self._weights.chosen.connect(self._open_with_weights)
-        self._released = named(
-            ChoiceBox(), "predict_models", tr("Released models"), tr("Every model that this ledger released")
-        )
+        tip = tr("Every model that this ledger released")
+        self._released = named(ChoiceBox(), "predict_models", tr("Released models"), tip)
         self._released.activated.connect(self._take_released)
         self._released.hide()
         model = Card(label(tr("MODEL"), "caption"), self._released, row(self._folder, browse))
-        self._learn = button(
-            tr(LEARN), "predict_learn", "link", tip=tr("A model of a release costs nothing beyond the release")
-        )
-        self._learn.clicked.connect(self._show_training)
-        model.body.addWidget(self._problem)
-        model.body.addWidget(self._weights)
-        model.body.addWidget(self._facts)
-        self._train = button(
-            tr("Train a model →"),
-            "predict_train",
-            tip=tr("Train a private model, and release that"),
-            press=lambda: self.session.go("train"),
-        )
+        tip = tr("A model of a release costs nothing beyond the release")
+        self._learn = button(tr(LEARN), "predict_learn", "link", tip=tip, press=self._show_training)
+        model.body.add(self._problem, self._weights, self._facts)
+        tip = tr("Train a private model, and release that")
+        self._train = button(tr("Train a model →"), "predict_train", tip=tip, press=lambda: self.session.go("train"))
         model.body.addLayout(row(self._train, self._learn, None))
         return model
 
     def _table_card(self) -> Card:
         self._rows = label("", wrap=True, name="predict_rows")
-        self._target = PathField(
-            "predict_output", tr("File for the predictions"), tr("A CSV file; only you can read it")
-        )
+        tip = tr("A CSV file; only you can read it")
+        self._target = PathField("predict_output", tr("File for the predictions"), tip)
+        title, kinds = tr("Where to write the predictions"), tr("CSV (*.csv)")
         save = self._target.chooser(
-            lambda: ask_where_to_save(
-                self, tr("Where to write the predictions"), self._target.text(), tr("CSV (*.csv)")
-            ),
-            "predict_output_browse",
-            tr("Choose a file for the predictions"),
+            lambda: ask_where_to_save(self, title, self._target.text(), kinds), tr("Choose a file for the predictions")
         )
-        choose = button(
-            tr("Choose a file…"), "predict_rows_choose", tip=tr("Predict for the rows of another file; or drop it here")
-        )
+        tip = tr("Predict for the rows of another file; or drop it here")
+        choose = button(tr("Choose a file…"), "predict_rows_choose", tip=tip)
         choose.clicked.connect(
             lambda: self._take_rows(ask_for_file(self, "table", tr("Predict for the rows of a file")))
         )
-        self._of_open = button(
-            tr("The open table"), "predict_rows_open", "link", tip=tr("Predict for the table that is open")
-        )
+        tip = tr("Predict for the table that is open")
+        self._of_open = button(tr("The open table"), "predict_rows_open", "link", tip=tip)
         self._of_open.clicked.connect(lambda: self._show_rows(None))
         line = row((self._rows, 1), self._of_open, choose)
         return Card(label(tr("ROWS AND FILE"), "caption"), line, row(self._target, save), None)
@@ -226,8 +196,7 @@ class PredictPage(PageFrame):
         """The prediction or the training that runs; both have a Cancel here."""
         return self._handle or self._training.job
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        super().showEvent(event)
+    def shown(self) -> None:
         self._suggest_model()
         read_models(self.jobs, "predict", self._list_models, self.session.report)
         suggest(self.session, self.jobs, self._target, "predicted", ".csv")
@@ -237,7 +206,7 @@ class PredictPage(PageFrame):
         titles = {entry.name: entry.title for entry in learners.LEARNERS}
         titles |= {entry.name: entry.title for entry in networks.NETWORKS}
         there = [model for model in found if model.released and model.card]
-        entries = [(tr(ELSEWHERE) if there else "", "")]
+        entries = [(tr("in another folder") if there else "", "")]
         for model in there:
             title = tr_sentence(titles.get(model.name, model.name))
             if model.target:
@@ -246,9 +215,6 @@ class PredictPage(PageFrame):
             entries.append((words, model.output))
         self._released.offer(entries, self._folder.text().strip())
         self._released.setVisible(bool(there))
-
-    def _mark_released(self) -> None:
-        self._released.setCurrentIndex(max(self._released.findData(self._folder.text().strip()), 0))
 
     def _take_released(self) -> None:
         folder = self._released.currentData()
@@ -263,11 +229,9 @@ class PredictPage(PageFrame):
 
     def drop_words(self, path: str) -> str:
         """Return that the file would be predicted for, once there is a model."""
-        return (
-            tr("Drop to predict for {name}", name=Path(path).name)
-            if self._model is not None and not path.endswith(".toml")
-            else ""
-        )
+        if self._model is None or path.endswith(".toml"):
+            return ""
+        return tr("Drop to predict for {name}", name=Path(path).name)
 
     def drop(self, path: str) -> bool:
         if not self.drop_words(path) or self.running:
@@ -302,9 +266,8 @@ class PredictPage(PageFrame):
         self._images.setEnabled(not running)
         self._of_open.setVisible(self._source is not None and opened is not None)
         if self._source is not None:
-            self._rows.setText(
-                tr("{name}, a file. The predictions are as private as its rows.", name=self._source.name)
-            )
+            said = tr("{name}, a file. The predictions are as private as its rows.", name=self._source.name)
+            self._rows.setText(said)
             self._rows.setToolTip(str(self._source))
         elif opened is None:
             self._rows.setText(tr(NO_TABLE) if self.session.images is None else tr(OF_TABLES))
@@ -332,19 +295,14 @@ class PredictPage(PageFrame):
     def escape(self) -> bool:
         return super().escape() or self._training.stop()
 
-    def _lacking(self) -> list[str]:
+    def _lacking_words(self) -> str:
         opened = self.session.opened
         if self._model is None or opened is None or self._source is not None:
-            return []
-        return [a.name for a in self._model.attributes if a.name not in opened.table.names]
-
-    def _lacking_words(self) -> str:
-        lacking = self._lacking()
-        return (
-            tr("The open table has no column {columns}, which the model reads.", columns=listed(lacking))
-            if lacking
-            else ""
-        )
+            return ""
+        lacking = [a.name for a in self._model.attributes if a.name not in opened.table.names]
+        if not lacking:
+            return ""
+        return tr("The open table has no column {columns}, which the model reads.", columns=listed(lacking))
 
     @property
     def _predicts_images(self) -> bool:
@@ -401,17 +359,20 @@ class PredictPage(PageFrame):
         if self._model is not None and str(self._model.folder) == text:
             return
         self._model = None
-        self._mark_released()
+        self._released.setCurrentIndex(max(self._released.findData(text), 0))
         self._weights.hide()
         self._results.clear()
         self._show_model()
         if text:
-            open_released(self.jobs, Path(text), self._opened, self._refused)
+            self._look_into(Path(text))
 
     def _open_with_weights(self, weights: Path) -> None:
-        """Open the model that the field names with the public weights of its frozen part."""
         self._show_model()
-        open_released(self.jobs, Path(self._folder.text().strip()), self._opened, self._refused, weights)
+        self._look_into(Path(self._folder.text().strip()), weights)
+
+    def _look_into(self, folder: Path, weights: Path | None = None) -> None:
+        job = Job(tr("Opening a model"), partial(open_released, folder, weights))
+        self.jobs.start(job, key="predict-open", shown=False, on_result=self._opened, on_failure=self._refused)
 
     def _opened(self, model: OpenModel) -> None:
         if str(model.folder) == self._folder.text().strip():
@@ -424,12 +385,7 @@ class PredictPage(PageFrame):
         self._show_model()
         if isinstance(error, WeightsNeededError):
             self._weights.ask(error.checksum)
-        if isinstance(error, WorkbenchError):
-            self._problem.setText(sentence(error))
-        else:
-            self.session.notify(
-                "error", tr("The model could not be opened: this is a bug in the program, see the log.")
-            )
+        self._problem.setText(self.session.told(error) or self._problem.text())
 
     def _show_model(self) -> None:
         model = self._model
@@ -449,11 +405,15 @@ class PredictPage(PageFrame):
         self._found = None
         self._results.clear()
         if not self._predicts_images:
-            output = Path(self._target.text().strip())
-            self.follow(predict(self.session, self.jobs, self._model, self._source, output, self._done, self._failed))
+            rows, output = self._source or self.session.opened, Path(self._target.text().strip())
+            assert rows is not None
+            about = rows.name if isinstance(rows, Path) else rows.title
+            work = partial(predict, self._model, rows, self.session.plan, output)
+            self.follow(self.jobs.start(Job(tr("Predicting"), work, about=about), on_result=self._done))
         elif source is not None:
+            job = Job(tr("Predicting"), partial(image_predictions, self._model, source), about=source.title)
             show = partial(self._show_images, source)
-            self.follow(predict_for(self.jobs, self._model, source, show, self._failed))
+            self.follow(self.jobs.start(job, on_result=show))
 
     def _may_show(self, source: ImageSource | None) -> bool:
         """Return whether to go on, having asked where how often it is right were the first private figure shown."""
@@ -481,12 +441,6 @@ class PredictPage(PageFrame):
         suggest(self.session, self.jobs, self._target, "predicted", ".csv")
         into_sight(self._sheet)
         self.session.notify("info", tr("Wrote {name}: private, not for release.", name=found.output.name))
-
-    def _failed(self, error: BaseException) -> None:
-        if isinstance(error, WorkbenchError):
-            self.session.notify("error", sentence(error))
-        else:
-            self.session.notify("error", tr("The prediction failed: this is a bug in the program, see the log."))
 
 
 def _facts_of(model: OpenModel) -> Iterator[Fact]:

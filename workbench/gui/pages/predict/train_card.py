@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,11 +12,11 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 
 from workbench import learners
-from workbench.gui.session.error_text import sentence
+from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.session import Session
+from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
-from workbench.gui.widgets.basic import Card, button, label, look, named, row
+from workbench.gui.widgets.basic import Card, button, enable_if, label, look, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_file, ask_where_to_save
 from workbench.gui.widgets.formatting import at_most, count
@@ -25,7 +24,7 @@ from workbench.gui.widgets.path_field import PathField
 from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.learners.tasks import task
-from workbench.params import InputError, ParameterError, WorkbenchError
+from workbench.params import InputError, ParameterError
 from workbench.sanitize.questions import target_by_name
 
 if TYPE_CHECKING:
@@ -37,21 +36,9 @@ if TYPE_CHECKING:
     from workbench.release.model.open_model import OpenModel
 
 
-KEY_OPEN, KEY_LOOK = "predict-open", "predict-look"
-
-
 @dataclass(frozen=True)
 class Predicted:
-    """What came of a prediction. Private, but for the path.
-
-    Attributes:
-        output: the file.
-        rows: how many predictions it holds.
-        often: the predictions that occur most, each with the number of its rows; empty of numbers
-            and of columns.
-        frame: the rows, after the predictions for them.
-        figures: its columns that the model made and that hold numbers.
-    """
+    """What came of a prediction, private but for the path: how often each is made, and the rows behind them."""
 
     output: Path
     rows: int
@@ -74,118 +61,66 @@ class WeightsNeededError(InputError):
         self.checksum = checksum
 
 
-def open_released(
-    jobs: JobCenter,
-    folder: Path,
-    show: Callable[[OpenModel], None],
-    refuse: Callable[[BaseException], None],
-    weights: Path | None = None,
-) -> JobHandle:
-    """Open the model in ``folder``, checked against its card; only the newest request counts.
+def open_released(folder: Path, weights: Path | None, emit: Emit, cancel: CancelToken) -> OpenModel:
+    """Open the model in ``folder``, checked against its card; a frozen part asks for its public ``weights``."""
+    from workbench.release.certificate import read_card
+    from workbench.release.model.open_model import open_model
 
-    ``weights`` is the file of a frozen part; ``refuse`` gets a :class:`WeightsNeededError` where it is needed.
-    """
-
-    def work(emit: Emit, cancel: CancelToken) -> OpenModel:
-        from workbench.release.certificate import read_card
-        from workbench.release.model.open_model import open_model
-
-        stated = read_card(folder)["training"].get("architecture")
-        if weights is None and isinstance(stated, dict) and stated.get("weights_sha256"):
-            raise WeightsNeededError(folder, str(stated["weights_sha256"]))
-        return open_model(folder, weights)
-
-    return jobs.start(Job(tr("Opening a model"), work), key=KEY_OPEN, shown=False, on_result=show, on_failure=refuse)
+    stated = read_card(folder)["training"].get("architecture")
+    if weights is None and isinstance(stated, dict) and stated.get("weights_sha256"):
+        raise WeightsNeededError(folder, str(stated["weights_sha256"]))
+    return open_model(folder, weights)
 
 
 @dataclass(frozen=True)
 class Learnable:
-    """What a release offers to a model.
-
-    Attributes:
-        release: the released file.
-        columns: its protected columns; all public, as the release is.
-        folder: a name beside it for the model's folder, which nothing has yet.
-    """
+    """What a release offers to a model: its protected columns, and a name for the folder that nothing has yet."""
 
     release: Path
     columns: tuple[Attribute, ...]
     folder: Path
 
 
-def look_at_release(
-    jobs: JobCenter, release: Path, show: Callable[[Learnable], None], refuse: Callable[[BaseException], None]
-) -> JobHandle:
-    """Read from the certificate of ``release`` what can be predicted; only the newest request counts."""
+def learnable(release: Path, emit: Emit, cancel: CancelToken) -> Learnable:
+    """Read from the certificate of ``release`` what can be predicted; runs in a worker."""
+    from workbench.release.model.on_release import columns_to_predict
 
-    def work(emit: Emit, cancel: CancelToken) -> Learnable:
-        from workbench.release.model.on_release import columns_to_predict
-
-        columns = columns_to_predict(release)
-        for number in itertools.count(1):
-            cancel.check()
-            folder = release.with_name(f"{release.stem}-model{f'-{number}' if number > 1 else ''}")
-            if not folder.exists():
-                break
-        return Learnable(release, columns, folder)
-
-    job = Job(tr("Looking at a release"), work)
-    return jobs.start(job, key=KEY_LOOK, shown=False, on_result=show, on_failure=refuse)
+    columns = columns_to_predict(release)
+    for number in itertools.count(1):
+        cancel.check()
+        folder = release.with_name(f"{release.stem}-model{f'-{number}' if number > 1 else ''}")
+        if not folder.exists():
+            break
+    return Learnable(release, columns, folder)
 
 
-def train(
-    jobs: JobCenter,
-    chosen: Learner,
-    release: Path,
-    target: str,
-    folder: Path,
-    show: Callable[[ModelOnRelease], None],
-    refuse: Callable[[BaseException], None],
-) -> JobHandle:
+def train(chosen: Learner, release: Path, target: str, folder: Path, emit: Emit, cancel: CancelToken) -> ModelOnRelease:
     """Verify ``release``, train ``chosen`` on it and write the model into ``folder``; nothing is charged."""
+    from workbench.release.model.on_release import train_on_release
 
-    def work(emit: Emit, cancel: CancelToken) -> ModelOnRelease:
-        from workbench.release.model.on_release import train_on_release
-
-        return train_on_release(chosen, release, None, target, folder, emit, cancel)
-
-    return jobs.start(Job(tr("Training on a release"), work, about=release.name), on_result=show, on_failure=refuse)
+    return train_on_release(chosen, release, None, target, folder, emit, cancel)
 
 
 def predict(
-    session: Session,
-    jobs: JobCenter,
-    model: OpenModel,
-    source: Path | None,
-    output: Path,
-    show: Callable[[Predicted], None],
-    refuse: Callable[[BaseException], None],
-) -> JobHandle:
-    """Write the predictions of ``model`` for the table in the file ``source``, or for the open one without it."""
-    opened, draft = session.opened, session.plan
-    assert source is not None or opened is not None
+    model: OpenModel, source: Path | OpenTable, draft: DraftPlan, output: Path, emit: Emit, cancel: CancelToken
+) -> Predicted:
+    """Write the predictions of ``model`` for the table in a file, or for the open one; runs in a worker."""
+    import polars as pl
 
-    def work(emit: Emit, cancel: CancelToken) -> Predicted:
-        import polars as pl
+    from workbench.data.read import read_table
+    from workbench.release.model.open_model import write_predictions
 
-        from workbench.data.read import read_table
-        from workbench.release.model.open_model import write_predictions
-
-        if source is not None:
-            rows = read_table(str(source), cancel=cancel)
-        else:
-            assert opened is not None
-            rows = opened.table.with_invalid_replaced() if draft.replaces_invalid else opened.table
-        seen: Counter[str] = Counter()
-        of_numbers = model.target.numeric or bool(model.columns)
-        written = write_predictions(model, rows, output, emit, cancel, seen=None if of_numbers else seen)
-        made = pl.read_csv(output, infer_schema=False).drop("row")
-        made = made.rename({name: _unused(name, rows.frame) for name in made.columns})
-        figures = frozenset(made.columns if of_numbers else made.columns[1:])  # else a class or group, and chances
-        return Predicted(output, written, tuple(seen.most_common()), made.hstack(rows.frame), figures)
-
-    job = Job(tr("Predicting"), work, about=source.name if source is not None else opened.title if opened else "")
-    return jobs.start(job, on_result=show, on_failure=refuse)
+    if isinstance(source, Path):
+        rows = read_table(str(source), cancel=cancel)
+    else:
+        rows = source.table.with_invalid_replaced() if draft.replaces_invalid else source.table
+    seen: Counter[str] = Counter()
+    of_numbers = model.target.numeric or bool(model.columns)
+    written = write_predictions(model, rows, output, emit, cancel, seen=None if of_numbers else seen)
+    made = pl.read_csv(output, infer_schema=False).drop("row")
+    made = made.rename({name: _unused(name, rows.frame) for name in made.columns})
+    figures = frozenset(made.columns if of_numbers else made.columns[1:])  # else a class or group, and chances
+    return Predicted(output, written, tuple(seen.most_common()), made.hstack(rows.frame), figures)
 
 
 def _unused(name: str, frame: pl.DataFrame) -> str:
@@ -206,12 +141,7 @@ NO_RELEASE = tr_later("Name a released table; its certificate lies beside it.")
 
 
 class TrainCard(Card):
-    """Trains a model on a release in a worker; nothing is charged, and the folder appears whole or not at all.
-
-    Signals:
-        changed: a training began, is being cancelled, or has ended.
-        trained: (Path) the folder of a model that was trained.
-    """
+    """Trains a model on a release in a worker; nothing is charged, and the folder appears whole or not at all."""
 
     changed = Signal()
     trained = Signal(object)
@@ -223,38 +153,29 @@ class TrainCard(Card):
         self._session, self._jobs = session, jobs
         self._found: Learnable | None = None
         self._handle: JobHandle | None = None
-        self._release = PathField(
-            "learn_release", tr("Released table"), tr("The released file, its certificate beside it")
-        )
+        tip = tr("The released file, its certificate beside it")
+        self._release = PathField("learn_release", tr("Released table"), tip)
         self._model = named(ChoiceBox(), "learn_model", tr("Model"), tr("A model that can learn from a released table"))
         for entry in learners.LEARNERS:
             if entry.corrected is not None:
                 self._model.addItem(tr_sentence(entry.title), entry.name)
-        self._target = named(
-            ChoiceBox(), "learn_target", tr("Column to predict"), tr("A protected column of the release")
-        )
-        self._folder = PathField(
-            "learn_folder", tr("Folder for the model"), tr("A new folder for the model and its card")
-        )
+        tip = tr("A protected column of the release")
+        self._target = named(ChoiceBox(), "learn_target", tr("Column to predict"), tip)
+        tip = tr("A new folder for the model and its card")
+        self._folder = PathField("learn_folder", tr("Folder for the model"), tip)
         self._problem = label(tr(NO_RELEASE), "muted", wrap=True, name="learn_problem")
-        self.start = button(
-            tr("Train on this release (costs nothing)"),
-            "learn_start",
-            tip=tr("Verify the release, then train; charges nothing"),
-        )
-        self.cancel = button(tr("Cancel"), "learn_cancel", tip=tr("Stop; no folder is written"))
+        tip = tr("Verify the release, then train; charges nothing")
+        self.start = button(tr("Train on this release (costs nothing)"), "learn_start", tip=tip, press=self._train)
+        self.cancel = button(tr("Cancel"), "learn_cancel", tip=tr("Stop; no folder is written"), press=self.stop)
         self._arrange()
         self._release.editingFinished.connect(self._look)
         self._model.currentIndexChanged.connect(lambda _index: self._show_targets())
         self._target.currentIndexChanged.connect(lambda _index: self.refresh())
         self._folder.textChanged.connect(lambda: self.refresh())
-        self.start.clicked.connect(self._train)
-        self.cancel.clicked.connect(self.stop)
         self.refresh()
 
     @property
     def job(self) -> JobHandle | None:
-        """The training that runs."""
         return self._handle
 
     def offer(self, release: Path | None = None) -> None:
@@ -269,7 +190,6 @@ class TrainCard(Card):
         (self.start if self.start.isEnabled() else self._release).setFocus()
 
     def stop(self) -> bool:
-        """Stop a training that runs; return whether there was one."""
         if self._handle is None or self._handle.stopping:
             return False
         ask_to_stop(self, self._handle)
@@ -281,8 +201,7 @@ class TrainCard(Card):
         stopping = self._handle is not None and self._handle.stopping
         ready = self._found is not None and self._target.currentData() is not None and bool(self._folder.text().strip())
         keys = self.window().focusWidget() in (self.start, self.cancel)
-        for part in (self._release, self._model, self._target, self._folder):
-            part.setEnabled(not running)
+        enable_if(not running, self._release, self._model, self._target, self._folder)
         self.start.setVisible(not running)
         self.start.setEnabled(ready)
         self.cancel.setVisible(running)
@@ -294,10 +213,9 @@ class TrainCard(Card):
 
     def _arrange(self) -> None:
         ask = partial(ask_for_file, self, "table")
-        browse = self._release.chooser(ask, "learn_release_browse", tr("Choose a released table"), self._look)
+        browse = self._release.chooser(ask, tr("Choose a released table"), self._look)
         save = self._folder.chooser(
             lambda: ask_where_to_save(self, tr("A new folder for the model"), self._folder.text(), ""),
-            "learn_folder_browse",
             tr("Choose a new folder for the model"),
         )
         first = row(label(tr("Released table")), (self._release, 1), browse)
@@ -315,7 +233,8 @@ class TrainCard(Card):
         self._show_targets()
         self._say(tr(NO_RELEASE))
         if text:
-            look_at_release(self._jobs, Path(text), self._show_found, self._refused)
+            job, show = Job(tr("Looking at a release"), partial(learnable, Path(text))), self._show_found
+            self._jobs.start(job, key="predict-look", shown=False, on_result=show, on_failure=self._refused)
 
     def _show_found(self, found: Learnable) -> None:
         if str(found.release) != self._release.text().strip():
@@ -352,9 +271,9 @@ class TrainCard(Card):
         self._say("")
         folder = Path(self._folder.text().strip())
         release, target = self._found.release, str(self._target.currentData())
-        self._handle = train(
-            self._jobs, self._chosen(), release, target, folder, lambda made: self._done(made, folder), self._refused
-        )
+        work = partial(train, self._chosen(), release, target, folder)
+        job, done = Job(tr("Training on a release"), work, about=release.name), partial(self._done, folder)
+        self._handle = self._jobs.start(job, on_result=done, on_failure=self._refused)
         self._handle.ended.connect(self._ended)
         self.refresh()
 
@@ -362,7 +281,7 @@ class TrainCard(Card):
         self._handle = None
         self.refresh()
 
-    def _done(self, made: ModelOnRelease, folder: Path) -> None:
+    def _done(self, folder: Path, made: ModelOnRelease) -> None:
         self._found = None  # the next model needs another folder
         self._folder.setModified(False)
         self._session.notify(
@@ -378,10 +297,7 @@ class TrainCard(Card):
         self.trained.emit(folder)
 
     def _refused(self, error: BaseException) -> None:
-        if isinstance(error, WorkbenchError):
-            self._say(sentence(error), "danger")
-        else:
-            self._say(tr("That failed: this is a bug in the program, see the log."), "danger")
+        self._say(self._session.told(error), "danger")
 
     def _say(self, text: str, kind: str = "muted") -> None:
         look(self._problem, kind)

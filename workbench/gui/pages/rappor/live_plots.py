@@ -148,7 +148,6 @@ class Setting(RapporParameters):
 
     @property
     def parameters(self) -> RapporParameters:
-        """The parameters alone."""
         return RapporParameters(**{name: getattr(self, name) for name in RapporParameters.declared()})
 
     def at(self, key: str, value: float) -> Setting:
@@ -190,15 +189,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Plot:
-    """Two or three lines along one parameter.
-
-    Attributes:
-        along: the parameter in words.
-        scale: its axis.
-        now: where it is.
-        series: the lines.
-        percent: whether the values are shares.
-    """
+    """Two or three lines along one parameter, and where that is now."""
 
     along: str
     scale: Scale

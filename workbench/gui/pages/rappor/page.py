@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QSize
@@ -22,12 +23,11 @@ from workbench.gui.pages.rappor.live_plots import (
     plots,
     roc_drawing,
 )
-from workbench.gui.pages.rappor.tasks import Shown, decoded, simulate
+from workbench.gui.pages.rappor.tasks import Shown, decoded, simulated
 from workbench.gui.pages.release_account import RUNNING, left_words, release_hindrance, short_words
 from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseWords, known_error
 from workbench.gui.pages.release_tasks import Asked
 from workbench.gui.pages.run_page import first_problem
-from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.session.undo import FormSteps
@@ -44,6 +44,7 @@ from workbench.gui.widgets.basic import (
     look,
     named,
     row,
+    say,
     scrolled,
     stack,
 )
@@ -51,6 +52,7 @@ from workbench.gui.widgets.chart import Chart
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import at_most, count, percent, plain
 from workbench.gui.widgets.parameter_form import Form
+from workbench.jobs import Job
 from workbench.params import ParameterError
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Cost, PureDp
@@ -68,7 +70,6 @@ RELEASED = ReleaseWords(
     again=tr_later("Release reports again…"),
 )
 FREE = tr_later("Simulate is free and private. A release is charged first; it cannot be undone.")
-NO_COLUMN = tr_later("Choose a column of the table to release its reports.")
 LOOK = (
     tr_later("Decode the reports"),
     tr_later("Reads the released file, which is public, and looks for the public values of its column"),
@@ -101,11 +102,9 @@ class ResultsView(QWidget):
 
     @property
     def private(self) -> bool:
-        """Whether what is shown follows from the rows without a charge."""
         return self._found is not None and self._found.private
 
     def show_released(self, found: Shown | None) -> None:
-        """Show what was decoded, or nothing."""
         self._found = found
         self.setVisible(found is not None)
         if found is None:
@@ -123,30 +122,23 @@ class ResultsView(QWidget):
 
 
 def _words(found: Shown) -> str:
-    low, high = (percent(end, 2) for end in found.unexplained)
     parts = [count(found.reports, "report"), tr("{found} found", found=tr_number(found.detected, ","))]
     if found.missed is not None and found.false is not None:
         parts += [
             tr("{missed} missed", missed=tr_number(found.missed, ",")),
             count(found.false, "false discovery", "false discoveries"),
         ]
-    counts = ", ".join(parts)
+    low, high = (percent(end, 2) for end in found.unexplained)
+    said = {"counts": ", ".join(parts), "low": low, "high": high}
     if not found.more:
-        return tr(
-            "{counts} (Bonferroni, α = 0.05); {low} to {high} of the reports are of no candidate.",
-            counts=counts,
-            low=low,
-            high=high,
-        )
+        return tr("{counts} (Bonferroni, α = 0.05); {low} to {high} of the reports are of no candidate.", **said)
     return tr_n(
         "{counts} (Bonferroni, α = 0.05); {low} to {high} of the reports are of no candidate; "
         "{n} more candidate is not shown.",
         "{counts} (Bonferroni, α = 0.05); {low} to {high} of the reports are of no candidate; "
         "{n} more candidates are not shown.",
         found.more,
-        counts=counts,
-        low=low,
-        high=high,
+        **said,
     )
 
 
@@ -173,9 +165,8 @@ class RapporPage(ReleasePage):
             tr("The reports cannot be decoded."),
         )
         self._arrange()
-        self.set_primary(
-            tr("Simulate"), "rappor_simulate", self._simulate, tr("Simulate and decode (Ctrl+Return); free")
-        )
+        tip = tr("Simulate and decode (Ctrl+Return); free")
+        self.set_primary(tr("Simulate"), "rappor_simulate", self._simulate, tip)
         self.form.changed.connect(self._changed)
         self._target.textChanged.connect(lambda _text: self.refresh())
         self._source.activated.connect(lambda _at: self._chose_source())
@@ -202,16 +193,12 @@ class RapporPage(ReleasePage):
         layout = stack((above, 1), self._released, (self._results, 1), spacing=12)
         title = label(tr("values"), "muted")
         title.setBuddy(self._source)
-        self.header.addWidget(title)
-        self.header.addWidget(self._source)
-        self.body.addWidget(scrolled(layout, "rappor_area"), 1)
-        self.body.addWidget(self._refusal)
-        self.body.addWidget(self._into_line(self._release))
+        self.header.add(title, self._source)
+        self.body.add((scrolled(layout, "rappor_area"), 1), self._refusal, self._into_line(self._release))
 
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def _start_over(self) -> None:
-        """Show another table: nothing of the former one stays."""
         self._start_over_target()
         if self._results.private:
             self._results.show_released(None)
@@ -252,7 +239,6 @@ class RapporPage(ReleasePage):
         self.refresh()
 
     def _setting(self) -> Setting | None:
-        """Return what is chosen; ``None`` while a field is refused."""
         found = self.form.value()
         assert found is None or isinstance(found, Setting)
         return found
@@ -283,12 +269,11 @@ class RapporPage(ReleasePage):
         self.set_note(tr(RUNNING) if releasing else stated or tr(FREE))
 
     def _hindrance(self, setting: Setting | None, bound: RapporCost | None) -> str:
-        """Return why the reports cannot be released; empty where nothing prevents it."""
         session = self.session
         if setting is None or session.opened is None:
             return ""
         if self._chosen()[0] is None:
-            return tr(NO_COLUMN)
+            return tr("Choose a column of the table to release its reports.")
         if bound is None:
             return tr(INFINITE)
         keep = first_problem(session) or release_hindrance(session)[0]
@@ -310,11 +295,14 @@ class RapporPage(ReleasePage):
             charged: Decimal | None = self._charge(bound)
         except ParameterError:
             charged = None
-        self._facts.show_lines((*_both(bound), *self._charged(setting, bound, charged), _least(setting)))
+        both = (
+            _epsilon("rappor_one", tr("ε₁, of one report"), bound.one),
+            _epsilon("rappor_permanent", tr("ε∞, of any number of reports"), bound.permanent),
+        )
+        self._facts.show_lines((*both, *self._charged(setting, bound, charged), _least(setting)))
         return None if charged is None else bound
 
     def _charged(self, setting: Setting, bound: RapporCost, charged: Decimal | None) -> Iterator[Fact]:
-        """Return what a release is charged, and what it leaves of the budget."""
         words = tr("charged by Release")
         if charged is None:
             yield Fact("rappor_charge", words, tr("∞: refused"), "danger", tr(INFINITE))
@@ -344,22 +332,18 @@ class RapporPage(ReleasePage):
 
         def failed(error: BaseException) -> None:
             self._failure = known_error(error)
-            if self._failure is None:
-                self.session.report(error)
-            else:
-                self._refusal.setText(sentence(self._failure))
-                self._refusal.show()
+            say(self._refusal, self.session.told(error))
 
-        handle = simulate(opened, column, made_up, setting.parameters, setting.clients, self.jobs, apply, failed)
+        work = partial(simulated, opened, column, made_up, setting.parameters, setting.clients)
+        job = Job(tr("Simulating reports"), work)
+        handle = self.jobs.start(job, key="rappor-simulate", on_result=apply, on_failure=failed)
         self.follow(figures_first.follow_note(self.session, self.jobs, handle))
 
     def _show(self, found: Shown) -> None:
-        """Show what was decoded, and scroll to it once it is laid out."""
         self._results.show_released(found)
         into_sight(self._results)
 
     def asked(self) -> Asked | None:
-        """Return the reports of the chosen column."""
         from workbench.rappor.collection import Collection
         from workbench.release.rappor.rappor_work import FORMATS, rappor_work
 
@@ -375,16 +359,10 @@ class RapporPage(ReleasePage):
         self.refresh()
 
 
-def _both(bound: RapporCost) -> tuple[Fact, Fact]:
-    return (
-        Fact("rappor_one", tr("ε₁, of one report"), _epsilon(bound.one), tip=_exact(bound.one)),
-        Fact(
-            "rappor_permanent",
-            tr("ε∞, of any number of reports"),
-            _epsilon(bound.permanent),
-            tip=_exact(bound.permanent),
-        ),
-    )
+def _epsilon(key: str, words: str, value: float) -> Fact:
+    if value == float("inf"):
+        return Fact(key, words, "∞", tip=tr("infinite: f = 0 bounds nothing in the long run"))
+    return Fact(key, words, at_most(value), tip=plain(value))
 
 
 def _least(setting: Setting) -> Fact:
@@ -395,11 +373,3 @@ def _least(setting: Setting) -> Fact:
         candidates=CANDIDATES,
     )
     return Fact("rappor_least", words, percent(least, 2) if least < 1 else tr("none"), tip=tip)
-
-
-def _epsilon(value: float) -> str:
-    return "∞" if value == float("inf") else at_most(value)
-
-
-def _exact(value: float) -> str:
-    return tr("infinite: f = 0 bounds nothing in the long run") if value == float("inf") else plain(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,17 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.gui.pages.release_tasks import certified
-from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable
 from workbench.gui.style.language import tr, tr_sentence
-from workbench.jobs import CancelToken, Emit, Job
+from workbench.jobs import CancelToken, Emit
 from workbench.privacy.rappor.parameters import RapporParameters
 
 if TYPE_CHECKING:
     from workbench.rappor.decode import Decoded
     from workbench.rappor.files import Counts
 
-KEY_SIMULATE = "rappor-simulate"
 SHOWN = 60
 """Most candidates in the picture of bars."""
 
@@ -33,16 +30,7 @@ LEAST_ROC = 1_000
 
 @dataclass(frozen=True)
 class Bar:
-    """One candidate.
-
-    Attributes:
-        string: its text.
-        true: its true share; ``None`` where that is not looked at.
-        estimate: the decoded share.
-        low: lower end of its 95 % interval.
-        high: upper end.
-        verdict: ``detected``, ``missed``, ``false`` or ``absent``.
-    """
+    """One candidate: its true share where that is looked at, the decoded one, and detected, missed, false or absent."""
 
     string: str
     true: float | None
@@ -54,20 +42,14 @@ class Bar:
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """What the pictures are made of.
+    """What the pictures are made of; of a release nothing is known to be missed, false or absent.
 
     Attributes:
-        title: of what.
-        private: whether it follows from the rows without a charge.
         bars: the candidates, most frequent first or in their own order.
         more: candidates that are not among the bars.
         heat: (cohorts, bits) share of a cohort's reports with each bit.
-        roc: (reports, false alarms, hits) of each number of reports; empty where nothing is known to be absent.
-        detected: significant strings that occur (of a release: significant strings).
-        missed: strings that occur and are not significant.
-        false: significant strings that do not occur.
+        roc: (reports, false alarms, hits) of each number of reports.
         unexplained: ends of the 95 % interval of the share that no candidate explains.
-        reports: how many were decoded.
     """
 
     title: str
@@ -83,53 +65,46 @@ class Shown:
     reports: int
 
 
-def simulate(
+def simulated(
     opened: OpenTable | None,
     column: str | None,
     made_up: str,
     parameters: RapporParameters,
     reports: int,
-    jobs: JobCenter,
-    apply: Callable[[Shown], None],
-    failed: Callable[[BaseException], None],
-) -> JobHandle:
+    emit: Emit,
+    cancel: CancelToken,
+) -> Shown:
     """Simulate reports of ``column``, or of the preset ``made_up`` where it is ``None``, and fewer for the ROC."""
+    from workbench.rappor.simulate import observed, preset, roc, score, simulate, with_extra
+    from workbench.release.ledger.study_note import note_study
 
-    def work(emit: Emit, cancel: CancelToken) -> Shown:
-        from workbench.rappor.simulate import observed, preset, roc, score, with_extra
-        from workbench.rappor.simulate import simulate as run
-        from workbench.release.ledger.study_note import note_study
-
-        if column is None:
-            known = preset(made_up)
-            distribution, title = known.distribution, tr_sentence(known.title)
-            candidates = with_extra(distribution, known.extra)
-        else:
-            assert opened is not None
-            distribution = observed(opened.table.column(column).to_list(), column)
-            candidates, title = with_extra(distribution, EXTRA), tr("column {name}", name=column)
-            note_study(opened.table, "rappor", emit=emit)
-        made = run(parameters, distribution, reports, candidates, emit=emit, cancel=cancel)
-        curves = []
-        if (made.truth == 0).any():
-            curves.append((reports, *roc(made)))
-            fewer = [n for n in (reports // 10, reports // 100) if n >= LEAST_ROC]
-            for n in fewer:
-                small = run(parameters, distribution, n, candidates, emit=emit, cancel=cancel)
-                curves.append((n, *roc(small)))
-        found = score(made, "bonferroni")
-        return Shown(
-            title=title,
-            private=column is not None,
-            **_decoded(made.decoded, made.truth),
-            heat=_heat(made.counts),
-            roc=tuple(curves),
-            detected=found.detected,
-            missed=found.missed,
-            false=found.false,
-        )
-
-    return jobs.start(Job(tr("Simulating reports"), work), key=KEY_SIMULATE, on_result=apply, on_failure=failed)
+    if column is None:
+        known = preset(made_up)
+        distribution, title = known.distribution, tr_sentence(known.title)
+        candidates = with_extra(distribution, known.extra)
+    else:
+        assert opened is not None
+        distribution = observed(opened.table.column(column).to_list(), column)
+        candidates, title = with_extra(distribution, EXTRA), tr("column {name}", name=column)
+        note_study(opened.table, "rappor", emit=emit)
+    made = simulate(parameters, distribution, reports, candidates, emit=emit, cancel=cancel)
+    curves = []
+    if (made.truth == 0).any():
+        curves.append((reports, *roc(made)))
+        for n in (reports // 10, reports // 100):
+            if n >= LEAST_ROC:
+                curves.append((n, *roc(simulate(parameters, distribution, n, candidates, emit=emit, cancel=cancel))))
+    found = score(made, "bonferroni")
+    return Shown(
+        title=title,
+        private=column is not None,
+        **_decoded(made.decoded, made.truth),
+        heat=_heat(made.counts),
+        roc=tuple(curves),
+        detected=found.detected,
+        missed=found.missed,
+        false=found.false,
+    )
 
 
 def decoded(path: Path, emit: Emit, cancel: CancelToken) -> Shown:

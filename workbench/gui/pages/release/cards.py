@@ -23,8 +23,8 @@ from workbench.gui.session.account_task import name_account, read_account, set_s
 from workbench.gui.session.error_text import sentence, ways_out
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
-from workbench.gui.widgets.basic import Card, Fact, Facts, button, caption, label, look, mark_wrong, named, row
+from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence
+from workbench.gui.widgets.basic import Card, Fact, Facts, button, caption, label, look, mark_wrong, named, row, say
 from workbench.gui.widgets.dialogs import confirm
 from workbench.gui.widgets.explain import Explainable, of_plan, percent
 from workbench.gui.widgets.formatting import at_least, at_most, day_of, in_full
@@ -64,14 +64,9 @@ class VersionCard(Card):
         self.setObjectName("release_version")
         self._session, self._jobs = session, jobs
         self._stated = label("", wrap=True, name="release_version_told")
-        self._other = button(
-            tr("It is another table…"),
-            "release_another_table",
-            tip=tr("Give this table a budget of its own; recorded for good"),
-        )
-        self._other.clicked.connect(self._ask)
-        line = row((self._stated, 1), 12, self._other)
-        self.body.addLayout(line)
+        tip = tr("Give this table a budget of its own; recorded for good")
+        self._other = button(tr("It is another table…"), "release_another_table", tip=tip, press=self._ask)
+        self.body.addLayout(row((self._stated, 1), 12, self._other))
         self._ways = label("", wrap=True, name="release_who_pays")
         self.body.addWidget(self._ways)
         session.account_changed.connect(self.refresh)
@@ -85,12 +80,9 @@ class VersionCard(Card):
         if doubt is None:
             stated = tr(OF_IMAGES if images else OF_TABLE, since=day_of(since))
         else:
-            what = tr_sentence(doubt.what)
-            stated = f"{what[:1].upper()}{what[1:]}."
+            stated = as_sentence(tr_sentence(doubt.what))
         self._stated.setText(stated)
-        ways = "" if doubt is None else ways_out(doubt.remedies)
-        self._ways.setText(f"{ways[:1].upper()}{ways[1:]}.")
-        self._ways.setVisible(bool(ways))
+        say(self._ways, as_sentence("" if doubt is None else ways_out(doubt.remedies)))
         self._other.setText(tr("These are other images…") if images else tr("It is another table…"))
         self._other.setAccessibleName(self._other.text())
 
@@ -117,23 +109,19 @@ class AccountName(QWidget):
         self._name = named(QLineEdit(), "release_account", tr("Public name of the account"), tr(NAME))
         self._name.setPlaceholderText(tr("optional"))
         self._name.setFixedWidth(220)
-        self._give = button(
-            tr("Name the account…"), "release_name_account", tip=tr("Give the account of this table that name")
-        )
+        tip = tr("Give the account of this table that name")
+        self._give = button(tr("Name the account…"), "release_name_account", tip=tip, press=self._ask)
         self._stated = label("", "muted", wrap=True, name="release_account_told")
         title = label(tr("Account’s public name"))
         title.setToolTip(tr(NAME))
         title.setBuddy(self._name)
-        line = row(title, self._name, self._give, (self._stated, 1))
-        self.setLayout(line)
+        self.setLayout(row(title, self._name, self._give, (self._stated, 1)))
         self._name.editingFinished.connect(self._take)
-        self._give.clicked.connect(self._ask)
         session.plan_changed.connect(self.refresh)
         session.account_changed.connect(self.refresh)
         self.refresh()
 
     def refresh(self) -> None:
-        """Show the name that the plan states, against the one that the ledger knows."""
         plan, account = self._session.plan, self._session.account
         self._name.setText(plan.account)
         mark_wrong(self._name, wrong=False)
@@ -230,44 +218,22 @@ class CostCard(Card):
         self.allowed: tuple[Decimal, Decimal] | None = None
         self._short = label("", "danger", wrap=True, name="release_short")
         self._high = label("", "warn", wrap=True, name="release_high")
-        self.use_rest = button(
-            tr("Use what remains"),
-            "release_use_rest",
-            tip=tr("Lower ε, and δ if there is one, to what remains under the cap"),
-        )
-        self.raise_cap = button(
-            tr("Raise the cap…"),
-            "release_raise_cap",
-            "link",
-            tip=tr("Allow all releases of this table together more ε"),
-        )
+        tip = tr("Lower ε, and δ if there is one, to what remains under the cap")
+        self.use_rest = button(tr("Use what remains"), "release_use_rest", tip=tip)
+        tip = tr("Allow all releases of this table together more ε")
+        self.raise_cap = button(tr("Raise the cap…"), "release_raise_cap", "link", tip=tip)
         self._explain = button(
             tr("What does it mean?"), "release_explain", "link", accessible=tr("What does this ε mean?")
         )
         self._explain.clicked.connect(lambda: session.explain(of_plan(session).epsilon))
         Explainable(self, session, lambda: of_plan(session))
         head = caption(tr("WHAT IT COSTS"), self._explain)
-        for part in (
-            head,
-            self._figure,
-            self._means,
-            self._facts,
-            self._high,
-            self._short,
-            self.use_rest,
-            self.raise_cap,
-        ):
-            self.body.addWidget(part)
-        self.body.addStretch(1)
+        self.body.add(
+            head, self._figure, self._means, self._facts, self._high, self._short, self.use_rest, self.raise_cap, None
+        )
 
     def show_cost(self, found: Foreseen | None, facts: tuple[FactOf, ...], *, done: bool) -> None:
-        """Show a cost against the account.
-
-        Args:
-            found: what is foreseen; ``None`` while it is not known.
-            facts: further lines, of the way that is shown.
-            done: whether just this was released.
-        """
+        """Show a cost against the account; ``found`` is ``None`` until it is known, ``done`` if it was released."""
         session = self._session
         cost, delta = (session.plan.cost(), Decimal(0)) if found is None else (found.epsilon, found.delta)
         self._figure.setText(both_words(cost, delta) if cost is not None else "–")
@@ -284,12 +250,11 @@ class CostCard(Card):
         if found is not None:
             lines += [Fact(key, tr(words), said(found.facts), tip=tr(tip)) for key, words, tip, said in facts]
         self._facts.show_lines([*lines, *self._left(cost)])
-        high = cost is not None and cost > HIGH
-        self._high.setVisible(high)
-        if cost is not None and high:
-            self._high.setText(
-                tr("⚠ High: a suspicion of 10 % can grow to {high}.", high=percent(posterior(float(cost), 0.1).high))
-            )
+        high = ""
+        if cost is not None and cost > HIGH:
+            grown = percent(posterior(float(cost), 0.1).high)
+            high = tr("⚠ High: a suspicion of 10 % can grow to {high}.", high=grown)
+        say(self._high, high)
         self._show_short(cost, delta, done=done)
 
     def _neighbours(self, found: Foreseen | None, cost: Decimal | None, delta: Decimal) -> list[Fact]:
@@ -345,23 +310,16 @@ class OutsideCard(Card):
         self.setObjectName("release_outside")
         self.setAccessibleName(tr("What the guarantee does not cover"))
         self._text = label("", wrap=True, name="release_outside_text")
-        self.body.addWidget(label(tr("OUTSIDE THE GUARANTEE"), "caption"))
-        self.body.addWidget(self._text)
-        self.body.addStretch(1)
+        self.body.add(label(tr("OUTSIDE THE GUARANTEE"), "caption"), self._text, None)
 
     def show_outside(self, sentences: tuple[str, ...] | None) -> None:
         """Show the sentences; ``None`` while they are not known."""
+        look(self._text, "warn" if sentences else "muted")
         if sentences is None:
-            look(self._text, "muted")
             self._text.setText(tr("Listed once the plan is ready."))
-        elif sentences:
-            look(self._text, "warn")
-            self._text.setText("\n".join(f"⚠ {tr_sentence(sentence)}" for sentence in sentences))
         else:
-            look(self._text, "muted")
-            self._text.setText(
-                tr("Nothing: every published value goes through a mechanism. The number of rows is public.")
-            )
+            nothing = tr("Nothing: every published value goes through a mechanism. The number of rows is public.")
+            self._text.setText("\n".join(f"⚠ {tr_sentence(sentence)}" for sentence in sentences) or nothing)
 
 
 class OnlyModelsCard(Card):
@@ -372,14 +330,13 @@ class OnlyModelsCard(Card):
         self.setObjectName("release_of_images")
         self._session = session
         self._facts = Facts()
-        for part in (
+        self.body.add(
             label(tr("Only trained networks can be released of images"), "heading"),
             label(tr(LEAVES), wrap=True, name="release_leaves"),
             label(tr(STAYS), "muted", wrap=True, name="release_stays"),
             self._facts,
-        ):
-            self.body.addWidget(part)
-        self.body.addStretch(1)
+            None,
+        )
         session.account_changed.connect(self.refresh)
         session.table_changed.connect(self.refresh)
         self.refresh()

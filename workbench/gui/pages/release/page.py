@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from PySide6.QtCore import QEvent, Qt, QTimer
-from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QScrollArea, QWidget
 
 from workbench.gui.gauges.cap_entry import raise_cap
@@ -37,7 +37,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
-from workbench.gui.widgets.basic import button, label, look, panel, row, stack
+from workbench.gui.widgets.basic import button, label, look, panel, row, show_if, stack
 from workbench.gui.widgets.declared import ColumnsCard
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.way_bar import MODEL, WayBar
@@ -102,17 +102,19 @@ class SettingsPage(ReleasePage):
         self._cost, self._outside = CostCard(session), OutsideCard()
         self._cost.use_rest.clicked.connect(self._use_what_remains)
         self._cost.raise_cap.clicked.connect(self.ask_for_cap)
-        self._make_problem()
+        self._problem = label("", "problem", wrap=True, name="release_problem")
+        self._hint_page = "data"
+        self._hint = button("", "release_hint", "link", press=lambda: session.go(self._hint_page))
+        self._stopped = look(panel(row((self._problem, 1), self._hint)), "clear")
+        self._onward = button("", "release_onward", "primary", press=self._go_on)
         self._arrange()
         self._better = button(tr("Decide →"), "release_to_ways", "primary", tip=tr(TO_DECIDE))
         self._better.clicked.connect(lambda: session.go("ways"))
-        self._train = button(
-            tr("Train →"), "release_to_train", "primary", tip=tr("Models are trained and released in Models")
-        )
-        self._train.clicked.connect(lambda: session.go("train"))
-        self._add_buttons()
-        for way in (self._better, self._train):
-            self.foot.addWidget(way)
+        tip = tr("Models are trained and released in Models")
+        self._train = button(tr("Train →"), "release_to_train", "primary", tip=tip, press=lambda: session.go("train"))
+        self._name_onward(done=False)
+        self.foot.add(self._release, self._onward, self._better, self._train)
+        self.primary = look(self._release, "primary")
         self._unnamed = True
         self._target.textChanged.connect(self._named)
         session.table_changed.connect(self._start_over)
@@ -126,13 +128,6 @@ class SettingsPage(ReleasePage):
         self._take_up()
 
     # -- its parts ------------------------------------------------------------------------------------------------
-
-    def _make_problem(self) -> None:
-        self._problem = label("", "problem", wrap=True, name="release_problem")
-        self._hint_page = "data"
-        self._hint = button("", "release_hint", "link", press=lambda: self.session.go(self._hint_page))
-        line = row((self._problem, 1), self._hint)
-        self._stopped = look(panel(line), "clear")
 
     def _arrange(self) -> None:
         self._empty = NothingYet(self.session, "release_nothing", tr("No table yet"), "data", tr("Go to Data"))
@@ -171,19 +166,9 @@ class SettingsPage(ReleasePage):
             self._panes[way] = made
         return self._panes[way]
 
-    def _add_buttons(self, *others: QWidget) -> None:
-        """Add ``others``, Release and the button that leads on once it is done to the foot."""
-        self._onward = button("", "release_onward", "primary")
-        self._onward.clicked.connect(self._go_on)
-        self._name_onward(done=False)
-        for part in (*others, self._release, self._onward):
-            self.foot.addWidget(part)
-        self.primary = look(self._release, "primary")
-
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def _start_over(self) -> None:
-        """Show another table: nothing of the former one stays."""
         for pane in self._panes.values():
             pane.start_over()
         self._pane = None
@@ -210,8 +195,7 @@ class SettingsPage(ReleasePage):
         if other:
             self._sections.show_pane(pane)
             for known in self._panes.values():
-                for part in known.others:
-                    part.setVisible(known is pane)
+                show_if(known is pane, *known.others)
         self._changed()
 
     def _show_file_of(self, pane: WayPane) -> None:
@@ -278,15 +262,12 @@ class SettingsPage(ReleasePage):
         self.refresh()
 
     def refresh(self) -> None:
-        """Show what can be pressed, what prevents it, and the cost against the account."""
         session, pane, running = self.session, self._pane, self._releasing is not None
         opened, images = session.opened, session.images
         self._bar.setVisible(images is None)
         self._empty.setVisible(opened is None and images is None)
         self._of_model.setVisible(opened is not None and pane is None)
-        self._area.setVisible(pane is not None)
-        for part in (self._account, self._into, self._release):
-            part.setVisible(pane is not None)
+        show_if(pane is not None, self._area, self._account, self._into, self._release)
         done = self._done
         facts = () if pane is None else pane.facts
         self._cost.show_cost(self._foreseen, facts, done=done)
@@ -396,7 +377,6 @@ class SettingsPage(ReleasePage):
         return self._foreseen is not None or isinstance(pane, RowsPane)
 
     def _foot_words(self, *, done: bool, short: bool) -> str:
-        """Return the sentence at the foot of the page: what Release does."""
         if done:
             if short:
                 return tr("This plan has been released; a second draw needs a higher cap.")
@@ -420,9 +400,8 @@ class SettingsPage(ReleasePage):
         if self._pane is not None:
             self._pane.show_foreseen(self._foreseen)
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+    def shown(self) -> None:
         """Ask the ledger again where it could not be read: whoever held it may be done."""
-        super().showEvent(event)
         if self.session.opened is not None and self.session.account.problem:
             read_account(self.session, self.jobs)
 
@@ -435,7 +414,6 @@ class SettingsPage(ReleasePage):
             self.session.go(self._onward_to)
 
     def ask_for_cap(self) -> None:
-        """Ask for a cap that pays for what would be released."""
         refused = self.over_cap()
         if refused is not None:
             raise_cap(self, self.session, self.jobs, refused)
@@ -470,11 +448,9 @@ class SettingsPage(ReleasePage):
 
     @property
     def refused(self) -> WorkbenchError | None:
-        """Why the table cannot be released, or was not when it was last asked for."""
         return table_refusal(self.session) or super().refused
 
     def certain_refusal(self) -> WorkbenchError | None:
-        """Return why the request, or the ledger, is certain to refuse it."""
         if self._problem_found is not None:
             return self._problem_found
         return self.over_cap() if self._refused_for_certain() else None
@@ -512,7 +488,6 @@ class Sections(QWidget):
         self._arrange()
 
     def show_pane(self, pane: WayPane | None) -> None:
-        """Show the fields of another way."""
         if self._pane is not None:
             for part in (self._pane, *self._pane.below):
                 part.hide()
@@ -522,8 +497,7 @@ class Sections(QWidget):
         if pane is not None:
             while self._holder.count():
                 self._holder.takeAt(0)
-            for part in pane.below:
-                self._holder.addWidget(part)
+            self._holder.add(*pane.below)
             self._below.show()
         self._arrange()
         if pane is not None:

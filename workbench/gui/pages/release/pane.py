@@ -15,7 +15,7 @@ from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen, foresee
 from workbench.gui.session.session import Session
 from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import again, as_sentence, tr, tr_later, tr_sentence
-from workbench.gui.widgets.basic import Card, label, say
+from workbench.gui.widgets.basic import Card, enable_if, label, say
 from workbench.gui.widgets.epsilon_entry import DeltaEntry, DeltaLine
 from workbench.gui.widgets.parameter_form import Form, explained
 from workbench.params import Parameters
@@ -36,8 +36,6 @@ class WayPane(Card):
     ε is the plan's, which is chosen by what recipients will see; of the budget a way has δ alone.
 
     Attributes:
-        what: what is released, in words.
-        kind: the kind of release in certificates; empty of noisy rows.
         facts: lines beside the cost.
         wide: whether it needs the whole width of a page.
         below: what is shown below fields and cost.
@@ -45,10 +43,6 @@ class WayPane(Card):
         titles: what a person calls each field, where undo names it.
         written: the fields that are typed into: a word is one step, not each of its letters.
         results: a look into the newest release; ``None`` where it has none of its own.
-
-    Signals:
-        changed: something else is asked for; ask :meth:`value`.
-        refreshed: what can be pressed differs.
     """
 
     changed = Signal()
@@ -72,8 +66,7 @@ class WayPane(Card):
             written=lambda key: key in self.written,
         )
         self.delta = DeltaEntry(f"{what.name}_delta")
-        self._problem = label("", "problem", wrap=True, name=f"{what.name}_field_problem")
-        self._problem.hide()
+        self._problem = label("", "problem", wrap=True, name=f"{what.name}_field_problem", hidden=True)
         self.below: tuple[QWidget, ...] = ()
         self.others: tuple[QWidget, ...] = ()
         self.results: ReleasedPart | None = None
@@ -84,11 +77,7 @@ class WayPane(Card):
         raise NotImplementedError
 
     def forecast(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Foreseen:
-        """Return what its Work costs and what else is known of it before a row is read; called in a worker.
-
-        Raises:
-            ParameterError: it does not fit the plan, or ε is too small for it.
-        """
+        """Return what its Work costs and what else is known of it before a row is read; called in a worker."""
         plan = plan.unrounded() if self.unrounded(chosen) else plan
         work = _work_of(self.kind, chosen, plan, rows, kind(self.kind).formats[0])
         return foresee(work, chosen, plan, rows, self.foreseen(plan, rows, chosen, cancel))
@@ -102,7 +91,6 @@ class WayPane(Card):
         return False
 
     def title(self, chosen: Chosen) -> str:
-        """Return what would be released, in words."""
         return tr_sentence(kind(self.kind).released)
 
     def asked(self, found: Foreseen) -> Asked:
@@ -118,8 +106,7 @@ class WayPane(Card):
 
     def enable(self, on: bool) -> None:
         """Let the fields be changed, or not while a release goes on."""
-        for field in self.fields():
-            field.setEnabled(on)
+        enable_if(on, *self.fields())
 
     def hindrance(self) -> tuple[str, str]:
         """Return what keeps it from being forecast by this plan, and the page where that is put right."""
@@ -172,7 +159,6 @@ class WayPane(Card):
         return {"own": frozenset(self._own), "delta": self.delta.text()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Show what :meth:`state` returned."""
         self._own = set(state["own"])
         self.delta.setText(state["delta"])
 
@@ -182,13 +168,11 @@ class WayPane(Card):
         self.changed.emit()
 
     def say(self, problem: str) -> None:
-        """Say which field is refused, and why."""
         say(self._problem, problem)
 
 
 def _work_of(name: str, chosen: Chosen, plan: Plan, rows: int, file_format: str) -> Work:
     """Describe the release of a kind; called in a worker."""
-    assert chosen.request is not None
     return kind(name).work_of(plan, chosen.request, chosen.epsilon, chosen.delta, rows, file_format)
 
 
@@ -216,25 +200,18 @@ class DerivedPane(WayPane):
         self.body.addWidget(label(tr_sentence(known.released).upper(), "caption"))
         if known.help:
             self.body.addWidget(label(as_sentence(tr_sentence(known.help)), "muted", wrap=True))
-        self.body.addWidget(explained(self.form))
-        self.body.addWidget(self._problem)
-        self.body.addWidget(DeltaLine(self.delta))
-        self.body.addStretch(1)
+        self.body.add(explained(self.form), self._problem, DeltaLine(self.delta), None)
 
     def request(self) -> Parameters | None:
-        """Return what the fields say."""
         return self.form.value()
 
     def state(self) -> dict[str, Any]:
-        """Return what the fields say, too; ``None`` while they are refused."""
         return {**super().state(), "request": self.form.value()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Show what the fields said."""
         super().restore(state)
         if state["request"] is not None:
             self.form.set_value(state["request"])
 
     def fields(self) -> tuple[QWidget, ...]:
-        """Return the form and δ."""
         return self.form, self.delta

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout
@@ -12,12 +11,14 @@ from PySide6.QtWidgets import QGridLayout
 from workbench.gui.pages.release.pane import WayPane
 from workbench.gui.pages.release_page import ReleasePage, ReleaseWords
 from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen
+from workbench.gui.session.draft import DraftColumn
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
-from workbench.gui.widgets.basic import Elided, button, label, look, panel, say
+from workbench.gui.widgets.basic import Elided, button, label, look, panel, say, show_if
 from workbench.gui.widgets.formatting import at_most, count, half_width, in_full, listed
 from workbench.privacy.local.mechanisms import mechanism
 from workbench.sanitize.calibrated import MEANS_ARE_OF_CLAMPED
-from workbench.sanitize.forecast import forecast
+from workbench.sanitize.forecast import ColumnForecast, Forecast, forecast
+from workbench.sanitize.plan import Plan
 from workbench.sanitize.recipient import (
     MOST_NAMED,
     RELATIONS_WAYS_OUT,
@@ -29,11 +30,6 @@ from workbench.sanitize.recipient import (
     relations_words,
 )
 from workbench.signals.cancel import CancelToken
-
-if TYPE_CHECKING:
-    from workbench.gui.session.draft import DraftColumn
-    from workbench.sanitize.forecast import ColumnForecast, Forecast
-    from workbench.sanitize.plan import Plan
 
 LEARN_TIP = tr_later(
     "With a confidence of about 95 %, from the mechanisms and the number of rows alone: no row was read for it"
@@ -65,7 +61,6 @@ class RowsPane(WayPane):
     def __init__(self, page: ReleasePage) -> None:
         session = page.session
         super().__init__(session, RELEASED)
-        self._session = session
         self._title = label("", "caption", name="release_published_title")
         self._size = label("", "muted", wrap=True, name="release_size")
         self._lines = QGridLayout()
@@ -78,7 +73,6 @@ class RowsPane(WayPane):
         self._shown: list[_Line] = []
         self._more = label("", "muted", name="release_more")
         self._lines.addWidget(self._more, SHOWN, 0, 1, 3)
-        holder = panel(self._lines)
         self._means = label(
             tr("Of this release, {means}.", means=tr_sentence(MEANS_ARE_OF_CLAMPED)),
             "muted",
@@ -89,46 +83,29 @@ class RowsPane(WayPane):
         self._learn.setToolTip(tr(LEARN_TIP))
         self._noise = label("", "warn", wrap=True, name="release_noise")
         self._relations = label("", "warn", wrap=True, name="release_relations")
-        self._change = button(
-            tr("Change the plan…"), "release_to_protect", "link", tip=tr("Actions and shares of ε: Columns")
-        )
+        tip = tr("Actions and shares of ε: Columns")
+        self._change = button(tr("Change the plan…"), "release_to_protect", "link", tip=tip)
         self._change.clicked.connect(lambda: session.go("protect"))
         self._invalid = label("", "muted", wrap=True, name="release_invalid")
-        for part in (
-            self._title,
-            self._size,
-            self._learn,
-            self._noise,
-            self._relations,
-            self._change,
-            holder,
-            self._means,
-            self._invalid,
-        ):
-            self.body.addWidget(part)
-        self.body.addStretch(1)
+        worth = self._learn, self._noise, self._relations, self._change
+        self.body.add(self._title, self._size, *worth, panel(self._lines), self._means, self._invalid, None)
 
     def value(self) -> Chosen | None:
-        """Return the plan's ε; noisy rows have no request beside the plan."""
         return Chosen(None, self.session.plan.epsilon)
 
     def hindrance(self) -> tuple[str, str]:
-        """Return that nothing is protected."""
         if self.session.plan.protected:
             return "", ""
         return tr("Nothing is protected: there is nothing to release under a guarantee."), "protect"
 
     def forecast(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Foreseen:
-        """Return the forecast of every column."""
         found = forecast(plan)
         return Foreseen(chosen, found.epsilon_total, Decimal(0), found, found.outside, local=True)
 
     def show_foreseen(self, found: Foreseen | None) -> None:
-        """Show the plan; mechanisms and shares once they are known."""
-        self.show_plan(None if found is None else found.facts, again=self.session.has_released(self.session.plan))
+        self._show_plan(None if found is None else found.facts)
 
     def asked(self, found: Foreseen) -> Asked:
-        """Return the table with noise."""
         opened = self.session.opened
         assert opened is not None
         return Asked(worth=worth_words(found.facts, opened.rows_under(self.session.plan)), way="rows")
@@ -140,17 +117,12 @@ class RowsPane(WayPane):
             return False
         return is_mostly_noise(found.facts, opened.rows_under(self.session.plan))
 
-    def show_plan(self, forecast: Forecast | None, *, again: bool) -> None:
-        """Show the plan; mechanisms and shares once the forecast knows them.
-
-        Args:
-            forecast: what is known of it, or ``None`` until it is.
-            again: whether this very plan was released, so that this is what another release would publish.
-        """
-        title = tr(ANOTHER if again else FIRST)
+    def _show_plan(self, forecast: Forecast | None) -> None:
+        """Show the plan: mechanisms and shares once ``forecast`` knows them."""
+        title = tr(ANOTHER if self.session.has_released(self.session.plan) else FIRST)
         self._title.setText(title.upper())
         self.setAccessibleName(title)
-        opened, plan = self._session.opened, self._session.plan
+        opened, plan = self.session.opened, self.session.plan
         if opened is None:
             return
         left = [c for c in plan.columns if c.action != "drop"]
@@ -164,10 +136,8 @@ class RowsPane(WayPane):
         if forecast is not None:
             noise, relations = noise_words(forecast, rows), tr_sentence(relations_words(forecast))
             self._learn.setText(learn_words(forecast, rows))
-            self._noise.setText(f"⚠ {noise} {tr(WAYS_OUT)}")
-            self._relations.setText(f"⚠ {relations} {tr_sentence(RELATIONS_WAYS_OUT)}")
-        self._noise.setVisible(bool(noise))
-        self._relations.setVisible(bool(relations))
+        say(self._noise, noise and f"⚠ {noise} {tr(WAYS_OUT)}")
+        say(self._relations, relations and f"⚠ {relations} {tr_sentence(RELATIONS_WAYS_OUT)}")
         self._change.setVisible(bool(noise or relations))
         known = {c.name: c for c in forecast.columns} if forecast is not None else {}
         for at in range(min(SHOWN, len(plan.columns)), len(self._shown)):
@@ -178,11 +148,9 @@ class RowsPane(WayPane):
             self._shown[at].setVisible(True)
             self._shown[at].show_column(column, known.get(column.name), rows)
         more = len(plan.columns) - SHOWN
-        self._more.setVisible(more > 0)
-        self._more.setText(tr("and {more} more", more=tr_number(more, ",")))
+        say(self._more, tr("and {more} more", more=tr_number(more, ",")) if more > 0 else "")
         self._means.setVisible(any(c.numeric for c in plan.protected))
-        invalid = tr("Values that cannot be used count as missing.") if plan.replaces_invalid else ""
-        say(self._invalid, invalid)
+        say(self._invalid, tr("Values that cannot be used count as missing.") if plan.replaces_invalid else "")
 
 
 class _Line:
@@ -195,8 +163,7 @@ class _Line:
             grid.addWidget(part, at, place)
 
     def setVisible(self, visible: bool) -> None:  # noqa: N802 - as a widget is shown
-        for part in self._parts:
-            part.setVisible(visible)
+        show_if(visible, *self._parts)
 
     def show_column(self, column: DraftColumn, known: ColumnForecast | None, rows: int) -> None:
         self._name.set_whole(column.name)

@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 from workbench.gui.pages.base import Page
-from workbench.gui.session.session import Session, State
 from workbench.gui.style.language import tr_later
-
-
-def _state(session: Session) -> State:
-    account = session.account
-    return "ready" if session.released or account.past or account.generalised else "empty"
-
 
 PAGE = Page(
     name="released",
@@ -19,7 +12,9 @@ PAGE = Page(
     help=tr_later("Everything that was released from any table: its files, their verification and documents"),
     make="workbench.gui.pages.released.page:ReleasedPage",
     topic="certificate",
-    state=_state,
+    state=lambda session: (
+        "ready" if session.released or session.account.past or session.account.generalised else "empty"
+    ),
     about=tr_later(
         "Every release that the ledger of this computer knows, the newest first, with its files where they still are. "
         "Select one to verify it, to save its certificate or a whole bundle, to open it as a table, or to see what a "

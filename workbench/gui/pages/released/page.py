@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMarginsF, QRectF, QSize
-from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QCheckBox, QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.released import PAGE
 from workbench.gui.session.account_task import read_releases
 from workbench.gui.session.account_view import GENERALISED, ReleasedStep
-from workbench.gui.session.error_text import sentence
-from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.session import Session
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.session import Offer, OpenTable, Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets import figures_first
@@ -41,7 +39,6 @@ from workbench.gui.widgets.basic import (
 from workbench.gui.widgets.chart import Chart, Drawing
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.empty_state import NothingYet
-from workbench.gui.widgets.figures_first import follow_note
 from workbench.gui.widgets.formatting import at_most, count, entered, in_full, moment, paused_words
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
 from workbench.gui.widgets.release_card import NO_EPSILON, ReleasedCard
@@ -51,7 +48,6 @@ from workbench.gui.widgets.table_view import LinesTable, TableFilter
 from workbench.gui.widgets.way_bar import ROWS as NOISY
 from workbench.gui.widgets.way_bar import inside
 from workbench.jobs import CancelToken, Emit, Job
-from workbench.params import WorkbenchError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,31 +56,19 @@ if TYPE_CHECKING:
     from workbench.studies.quality.study import Quality
 
 
-Failed = Callable[[BaseException], None]
+def scored(opened: OpenTable, target: str | None, release: Path, emit: Emit, cancel: CancelToken) -> Quality:
+    """Score released rows beside the open table; runs in a worker."""
+    from workbench.data.read import ReadOptions
+    from workbench.release.attacked import rows_of_release
+    from workbench.release.described_release import note_unless_released
+    from workbench.release.ledger.study_note import note_study
+    from workbench.studies.quality.study import QualityRequest, quality
 
-
-def compare(
-    session: Session, jobs: JobCenter, release: Path, show: Callable[[Quality], None], failed: Failed
-) -> JobHandle:
-    """Score released rows beside the open table."""
-    opened, target = session.opened, session.target
-    assert opened is not None
-
-    def work(emit: Emit, cancel: CancelToken) -> Quality:
-        from workbench.data.read import ReadOptions
-        from workbench.release.attacked import rows_of_release
-        from workbench.release.described_release import note_unless_released
-        from workbench.release.ledger.study_note import note_study
-        from workbench.studies.quality.study import QualityRequest, quality
-
-        rows = rows_of_release(release, ReadOptions(), cancel)
-        note_study(opened.table, "quality", emit=emit)
-        note_unless_released(rows.table, "quality", emit=emit)
-        asked = QualityRequest(target=target if target in rows.table.names else None)
-        return quality(opened.table, rows.table, plan=rows.plan, request=asked, emit=emit, cancel=cancel)
-
-    job = Job(tr("Comparing with the original"), work, about=release.name)
-    return follow_note(session, jobs, jobs.start(job, key="quality", on_result=show, on_failure=failed))
+    rows = rows_of_release(release, ReadOptions(), cancel)
+    note_study(opened.table, "quality", emit=emit)
+    note_unless_released(rows.table, "quality", emit=emit)
+    asked = QualityRequest(target=target if target in rows.table.names else None)
+    return quality(opened.table, rows.table, plan=rows.plan, request=asked, emit=emit, cancel=cancel)
 
 
 WORST = 3
@@ -103,7 +87,6 @@ class PairPicture(Chart):
         self._names = ("", "")
 
     def show_pair(self, names: tuple[str, str], tables: tuple[NDArray[np.float64], NDArray[np.float64]]) -> None:
-        """Show another pair."""
         self._names, self._tables = names, tables
         words = tr("{one} across, {other} upwards: the darker, the more rows.", one=names[0], other=names[1])
         self.setToolTip(words)
@@ -111,7 +94,6 @@ class PairPicture(Chart):
         self.update()
 
     def drawing(self) -> Drawing:
-        """Return both tables."""
         if self._tables is None:
             return Drawing(frame="none")
         wide = (self.width() - GAP) / 2
@@ -135,21 +117,16 @@ class QualityCard(Card):
         super().__init__(spacing=8)
         self.setObjectName("quality")
         self._session, self._jobs, self._release = session, jobs, release
-        self._found: Quality | None = None
+        self.found: Quality | None = None
         self._badge = badge()
         self._badge.hide()
         self.body.addLayout(row(label(tr("BESIDE THE OPEN TABLE"), "caption"), None, self._badge))
-        self._ask = button(
-            tr("How good are these rows?"),
-            "quality_ask",
-            tip=tr("Scores beside what held-out real rows reach; private"),
-        )
+        tip = tr("Scores beside what held-out real rows reach; private")
+        self._ask = button(tr("How good are these rows?"), "quality_ask", tip=tip, press=self._start)
         self._ask.setVisible(rows)
-        self._ask.clicked.connect(self._start)
         report = report_button(session, jobs, "quality_report", self._reported)
         self.body.addLayout(row(self._ask, report, None))
-        self._state = label("", "muted", wrap=True, name="quality_state")
-        self._state.hide()
+        self._state = label("", "muted", wrap=True, name="quality_state", hidden=True)
         self.body.addWidget(self._state)
         self.scores = BarLines(session, "quality_score", tr("of held-out rows"), tr("score"))
         self._words = label("", "muted", wrap=True, name="quality_words")
@@ -163,42 +140,34 @@ class QualityCard(Card):
             part.hide()
             self.body.addWidget(part)
 
-    @property
-    def found(self) -> Quality | None:
-        """What is shown."""
-        return self._found
-
     def _start(self) -> None:
         if not figures_first.may_show(self, self._session):
             return
         self._ask.setEnabled(False)
         self._say(tr("Comparing…"))
-        self._follow(compare(self._session, self._jobs, self._release, self._show, self._failed))
+        opened = self._session.opened
+        assert opened is not None
+        work = partial(scored, opened, self._session.target, self._release)
+        job = Job(tr("Comparing with the original"), work, about=self._release.name)
+        handle = self._jobs.start(job, key="quality", on_result=self._show, on_failure=self._failed)
+        handle.ended.connect(lambda: self._ask.setEnabled(True))
+        handle.cancelled.connect(lambda: self._say(""))
+        figures_first.follow_note(self._session, self._jobs, handle)
 
     def _reported(self) -> Reported | None:
         opened = self._session.opened
         return None if opened is None else Reported(opened, self._release)
-
-    def _follow(self, handle: JobHandle) -> None:
-        handle.ended.connect(self._wait_no_more)
-        handle.cancelled.connect(lambda: self._say(""))
-
-    def _wait_no_more(self) -> None:
-        self._ask.setEnabled(True)
 
     def _say(self, text: str, kind: str = "muted") -> None:
         look(self._state, kind)
         say(self._state, text)
 
     def _failed(self, error: BaseException) -> None:
-        if not isinstance(error, WorkbenchError):
-            self._session.report(error)
-            self._say("")
-            return
-        self._say(f"✕ {sentence(error)}", "danger")
+        said = self._session.told(error)
+        self._say(said and f"✕ {said}", "danger")
 
     def _show(self, found: Quality) -> None:
-        self._found = found
+        self.found = found
         self._say("")
         for part in (*self._parts, self._badge):
             part.show()
@@ -224,11 +193,11 @@ class QualityCard(Card):
         into_sight(self)
 
     def _show_pair(self) -> None:
-        if self._found is None:
+        if self.found is None:
             return
         from workbench.studies.quality.way_tables import pair_shares
 
-        compared = self._found.compared
+        compared = self.found.compared
         first, second = (choice.currentIndex() for choice in self._choices)
         names = compared.original.columns[first].name, compared.original.columns[second].name
         self.picture.show_pair(names, pair_shares(compared.original, compared.released, first, second))
@@ -286,35 +255,25 @@ COLUMNS = (
 
 
 def _kind_of(step: ReleasedStep) -> str:
-    """Return what a person calls the kind of a release."""
     if step.model:
         return tr("model")
     return tr("generalised rows") if step.generalised else inside(step.central or NOISY)
 
 
-@dataclass(frozen=True)
-class _Line:
-    step: ReleasedStep
-    kind: str
-
-    def cells(self) -> tuple[Cell, ...]:
-        step, there = self.step, bool(self.step.files)
-        return (
-            Cell(moment(step.time), tip=step.time),
-            Cell(step.output.name, tip=str(step.output)),
-            Cell(self.kind),
-            *self._cost(),
-            Cell(tr("in place") if there else tr("moved"), "text" if there else "muted"),
-        )
-
-    def _cost(self) -> tuple[Cell, Cell]:
-        step = self.step
-        if step.generalised:
-            return Cell(tr("no ε"), "warn", tip=tr(NO_EPSILON), exact=tr(NO_EPSILON), spoken=tr(NO_EPSILON)), Cell()
-        return (
-            Cell(at_most(step.epsilon), tip=in_full(step.epsilon), exact=entered(step.epsilon)),
-            Cell(entered(step.delta), "text" if step.delta else "muted"),
-        )
+def _cells(step: ReleasedStep) -> tuple[Cell, ...]:
+    cost = (
+        Cell(at_most(step.epsilon), tip=in_full(step.epsilon), exact=entered(step.epsilon)),
+        Cell(entered(step.delta), "text" if step.delta else "muted"),
+    )
+    if step.generalised:
+        cost = Cell(tr("no ε"), "warn", tip=tr(NO_EPSILON), exact=tr(NO_EPSILON), spoken=tr(NO_EPSILON)), Cell()
+    return (
+        Cell(moment(step.time), tip=step.time),
+        Cell(step.output.name, tip=str(step.output)),
+        Cell(_kind_of(step)),
+        *cost,
+        Cell(tr("in place")) if step.files else Cell(tr("moved"), "muted"),
+    )
 
 
 class ReleasedPage(PageFrame):
@@ -323,7 +282,7 @@ class ReleasedPage(PageFrame):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
         self._all: tuple[ReleasedStep, ...] = ()
-        self._lines: list[_Line] = []
+        self._lines: list[ReleasedStep] = []
         self._chosen = ""
         self._compared_with = ""  # the account of the table that the shown release can be compared with
         self._newest: ReleasedStep | None = None
@@ -335,14 +294,11 @@ class ReleasedPage(PageFrame):
         self.table = LinesTable(session, "released_list", tr("Every release, the newest first"), COLUMNS)
         self._filter = TableFilter(self.table, "lines")
         self.table.shown_changed.connect(self._follow_filter)
-        self.header.addWidget(self._own)
-        self.header.addWidget(self._filter)
+        self.header.add(self._own, self._filter)
         self.table.selectionModel().currentRowChanged.connect(lambda now, _former: self._choose(now.row()))
         self._paused = label("", "accent", wrap=True, name="released_paused")
-        resume = button(
-            tr("Go on with it →"), "released_resume", tip=tr("Models, Train: resume or give up the training")
-        )
-        resume.clicked.connect(lambda: session.go("train"))
+        tip = tr("Models, Train: resume or give up the training")
+        resume = button(tr("Go on with it →"), "released_resume", tip=tip, press=lambda: session.go("train"))
         self._resume = panel(row(self._paused, None, resume))
         self._place = stack(spacing=12)
         self._detail = look(Standing(pad=0), "quiet")
@@ -350,9 +306,7 @@ class ReleasedPage(PageFrame):
         self._parts = MasterDetail(Card(self.table, pad=8), self._detail, heights=(2, 3))
         self._nothing = NothingYet(session, "released_nothing", tr("Nothing released yet"), "ways", tr("Release →"))
         self._nothing.say(tr(NOTHING))
-        self.body.addWidget(self._resume)
-        self.body.addWidget(self._parts, 1)
-        self.body.addWidget(self._nothing, 1)
+        self.body.add(self._resume, (self._parts, 1), (self._nothing, 1))
         session.account_changed.connect(self.in_sight(self.refresh))
         session.released_changed.connect(self.in_sight(self.refresh))
         session.released_changed.connect(self._choose_newest)
@@ -360,9 +314,8 @@ class ReleasedPage(PageFrame):
         session.paused_changed.connect(self._show_paused)
         self._show()
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+    def shown(self) -> None:
         """Read the ledger anew whenever the page is shown: other programs write into it, too."""
-        super().showEvent(event)
         self.refresh()
 
     def refresh(self) -> None:
@@ -384,19 +337,16 @@ class ReleasedPage(PageFrame):
         present = session.account.dataset
         self._own.setVisible(session.open_data is not None and bool(self._all))
         self._lines = [
-            _Line(
-                replace(own.get(one.release_id, one), time=one.time, dataset=one.dataset),
-                _kind_of(one),
-            )
+            replace(own.get(one.release_id, one), time=one.time, dataset=one.dataset)
             for one in self._all
             if one.dataset == present or not (self._own.isChecked() and self._own.isVisible())
         ]
-        self.table.lines.show_lines([line.cells() for line in self._lines])
+        self.table.lines.show_lines(list(map(_cells, self._lines)))
         self._parts.setVisible(bool(self._all))
         self._filter.setVisible(bool(self._all))
         self._nothing.setVisible(not self._all)
         self._show_paused()
-        shown = {self._lines[row].step.release_id: row for row in self.table.in_sight()}
+        shown = {self._lines[row].release_id: row for row in self.table.in_sight()}
         chosen = self._awaited if self._awaited in shown else self._chosen
         self._awaited = "" if self._awaited in shown else self._awaited
         if shown:  # the model was reset, so that this always chooses it
@@ -417,14 +367,18 @@ class ReleasedPage(PageFrame):
         empty(self._place)
         if not 0 <= at < len(self._lines):
             return
-        line = self._lines[at]
-        self._chosen = line.step.release_id
-        ways = (self._learn, self._estimate, self._open, self._attack)
-        card = ReleasedCard(line.step, self.jobs, "shown_release", *ways)
-        parts: list[QWidget] = [card]
-        if line.step.files and line.step.dataset == self._original():
-            rows = not line.step.model and line.step.central in ROWS
-            parts.append(QualityCard(self.session, self.jobs, line.step.output, rows))
+        step, session = self._lines[at], self.session
+        self._chosen = step.release_id
+        ways = (
+            partial(self._lead, session.to_learn_from, "predict"),
+            partial(self._lead, session.to_estimate_from, "estimate"),
+            lambda release: session.open_asked.emit(str(release)),
+            partial(self._lead, session.to_attack, "attack"),
+        )
+        parts: list[QWidget] = [ReleasedCard(step, self.jobs, "shown_release", *ways)]
+        if step.files and step.dataset == self._original():
+            rows = not step.model and step.central in ROWS
+            parts.append(QualityCard(session, self.jobs, step.output, rows))
         for part in parts:
             self._place.addWidget(part)
             part.show()  # at once: Qt would show it only when it comes back to its event loop
@@ -447,17 +401,6 @@ class ReleasedPage(PageFrame):
         if paused:
             self._paused.setText(paused_words(paused[0]))
 
-    def _learn(self, release: Path) -> None:
-        self.session.to_learn_from.make(release)
-        self.session.go("predict")
-
-    def _estimate(self, release: Path) -> None:
-        self.session.to_estimate_from.make(release)
-        self.session.go("estimate")
-
-    def _attack(self, release: Path) -> None:
-        self.session.to_attack.make(release)
-        self.session.go("attack")
-
-    def _open(self, release: Path) -> None:
-        self.session.open_asked.emit(str(release))
+    def _lead(self, offer: Offer, page: str, release: Path) -> None:
+        offer.make(release)
+        self.session.go(page)

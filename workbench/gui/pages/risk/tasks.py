@@ -14,8 +14,7 @@ from workbench.gui.widgets.figures_first import follow_note
 from workbench.jobs import CancelToken, Emit, Job
 
 if TYPE_CHECKING:
-    from workbench.risk.hierarchies import Hierarchy
-    from workbench.risk.hierarchies.builders import Way
+    from workbench.risk.hierarchies import Builder, Hierarchy
     from workbench.risk.measures import Line, RiskOptions, Subject
 
 KEY = "risk"
@@ -34,7 +33,7 @@ class Asked:
 
     options: RiskOptions
     population: str | None
-    chosen: Mapping[str, Way | Path]
+    chosen: Mapping[str, Builder | Path]
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
 
-from workbench.gui.pages.train.messages import QUIET, SHOWN, cost, steps
+from workbench.gui.pages.train.messages import NEEDS_TORCH, QUIET, SHOWN, cost, steps
 from workbench.gui.pages.train.tasks import TORCH, TrainingRows, training_rows
-from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import Session
@@ -37,14 +37,13 @@ from workbench.gui.widgets.figures_first import BESIDE
 from workbench.gui.widgets.formatting import at_most, memory, paused_words, plain
 from workbench.gui.widgets.path_field import PathField
 from workbench.jobs import Job
-from workbench.params import Parameters, WorkbenchError
+from workbench.params import Parameters
 from workbench.params.errors import how_to_install
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
     from workbench.data.images.image_set import ImageSet
-    from workbench.deep.plan import DpSgdPlan
     from workbench.release.model.paused_training import PausedTraining
     from workbench.release.model.preflight import Preflight
 
@@ -58,50 +57,31 @@ WEIGHTS = tr_later(
 
 
 class BeforeCard(Card):
-    """The figures of a preflight, what is wrong with it, and the folder of the model.
-
-    Signals:
-        changed: another folder, or whether the run is quiet.
-    """
+    """The figures of a preflight, what is wrong with it, the folder of the model, and whether the run is quiet."""
 
     changed = Signal()
 
     def __init__(self, explain: QPushButton, expected: QWidget, test: QWidget) -> None:
-        """Make the card.
-
-        Args:
-            explain: is beside its title.
-            expected: shows the accuracy to expect.
-            test: says what the accuracy is measured on.
-        """
+        """Make the card; ``explain`` is beside its title, the other two below its figures."""
         super().__init__()
         self._first = False
         self._facts = Facts()
         figures = panel(stack(self._facts, expected))
         figures.setMaximumWidth(WIDEST)
-        left = QWidget()
         line = row((figures, 1))
         line.addStretch(0)
-        left.setLayout(line)
         self._problem = label("", "problem", wrap=True, name="train_problem")
         self._missing = label("", "warn", wrap=True, name="train_missing")
-        self.folder = PathField(
-            "train_folder", tr("Folder of the model"), tr("A new folder; it appears whole or not at all")
-        )
+        tip = tr("A new folder; it appears whole or not at all")
+        self.folder = PathField("train_folder", tr("Folder of the model"), tip)
         choose = button("…", "train_choose_folder", tip=tr("Choose another place"), accessible=tr("Choose the folder"))
         choose.setMinimumWidth(40)
         choose.clicked.connect(self._choose)
         self.folder.textEdited.connect(self.changed)
-        place = self._place = QWidget()
-        line = row(label(tr("folder"), "muted"), (self.folder, 1), choose)
-        place.setLayout(line)
+        self._place = panel(row(label(tr("folder"), "muted"), (self.folder, 1), choose))
         title = caption(tr("BEFORE IT STARTS"), explain)
-        self.raise_cap = button(
-            tr("Raise the cap…"),
-            "train_raise_cap",
-            "link",
-            tip=tr("Allow all releases of this table together more ε"),
-        )
+        tip = tr("Allow all releases of this table together more ε")
+        self.raise_cap = button(tr("Raise the cap…"), "train_raise_cap", "link", tip=tip)
         self.raise_cap.hide()
         self._quiet = QCheckBox(tr("Quiet run"))
         self._quiet.setToolTip(tr("Compute and show no private figure while the network trains"))
@@ -109,24 +89,19 @@ class BeforeCard(Card):
         self._quiet_words = label("", "muted", wrap=True, name="train_quiet_words")
         self._quiet.toggled.connect(self._say_quiet)
         self._quiet.toggled.connect(self.changed)
-        self._quiet_line = QWidget()
-        quiet = row(self._quiet, (self._quiet_words, 1), spacing=12)
-        self._quiet_line.setLayout(quiet)
+        self._quiet_line = panel(row(self._quiet, (self._quiet_words, 1), spacing=12))
         self._say_quiet()
-        stated = (title, left, self._problem, self._missing, self.raise_cap)
-        for part in (*stated, self._quiet_line, test, place):
-            self.body.addWidget(part)
+        stated = (title, panel(line), self._problem, self._missing, self.raise_cap)
+        self.body.add(*stated, self._quiet_line, test, self._place)
         self.set_problem("")
 
     @property
     def place(self) -> Path | None:
-        """The folder, or ``None`` where none is given."""
         text = self.folder.text().strip()
         return Path(text) if text else None
 
     @property
     def quiet(self) -> bool:
-        """Whether no private figure is to be shown."""
         return self._quiet.isChecked()
 
     def lock(self, *, locked: bool) -> None:
@@ -146,31 +121,17 @@ class BeforeCard(Card):
         self._say_quiet()
 
     def set_problem(self, text: str) -> None:
-        """Say why there is no cost; nothing where there is."""
         say(self._problem, text)
 
     def show_figures(
         self, found: Preflight | None, *, network: bool, torch_missing: bool, asked: bool = False, beyond: bool = False
     ) -> None:
-        """Show what was worked out (``None``: not yet) for a network or a model without steps.
-
-        Args:
-            found: the figures.
-            network: whether the model is trained step by step.
-            torch_missing: whether what networks need is not installed.
-            asked: whether the figures are being worked out unless there is a problem.
-            beyond: whether the cap does not pay for them.
-        """
+        """Show what was worked out; ``asked`` where that goes on, ``beyond`` where the cap does not pay for it."""
         self.raise_cap.setVisible(beyond)
         look(self.raise_cap, "primary" if beyond else "link")
         self._quiet_line.setVisible(network)
         working = asked and not self._problem.text()
-        self._missing.setText(
-            tr("Training a network needs PyTorch: {how}", how=tr_sentence(how_to_install(TORCH)))
-            if torch_missing
-            else ""
-        )
-        self._missing.setVisible(torch_missing)
+        say(self._missing, tr(NEEDS_TORCH, how=tr_sentence(how_to_install(TORCH))) if torch_missing else "")
         facts = [Fact("cost", tr("cost"), cost(found, working=working), "accent")]
         if found is not None and found.made_of:
             facts.append(Fact("made_of", tr("made of"), tr_sentence(found.made_of)))
@@ -223,7 +184,6 @@ def _made_of(found: Preflight | None) -> str:
 
 
 WORKING = tr_later("training on made-up rows…")
-ON_PUBLIC = tr_later("training on the public test images…")
 TIP = tr_later(
     "Train with these settings on made-up rows (or on the public test images). It takes about 20 "
     "seconds, reads no private row and costs nothing"
@@ -231,17 +191,19 @@ TIP = tr_later(
 
 
 class ExpectedLine(QWidget):
-    """A button and its answer; what it says is for the values of the form, and goes when that changes.
-
-    Signals:
-        changed: a simulation has begun or ended.
-    """
+    """A button and its answer; what it says is for the values of the form, and goes when that changes."""
 
     changed = Signal()
 
-    def __init__(self, session: Session, jobs: JobCenter) -> None:
+    def __init__(
+        self,
+        session: Session,
+        jobs: JobCenter,
+        asked: Callable[[], tuple[object, Parameters | None, ImageSet | None]],
+    ) -> None:
+        """Make it; ``asked`` says what would be trained: something to compare, its parameters, public images."""
         super().__init__()
-        self._session, self._jobs = session, jobs
+        self._session, self._jobs, self._asked = session, jobs, asked
         self._stated = Elided("", name="train_expected_told")
         self._stated.hide()
         self._ask = button(
@@ -250,14 +212,8 @@ class ExpectedLine(QWidget):
         self._ask.clicked.connect(self._pressed)
         self._text, self._working = "", False
         self._of: object = None
-        self._asked: Callable[[], tuple[object, Parameters | None, ImageSet | None]] | None = None
         self._handle: JobHandle | None = None
-        head = panel(row(label(tr("expected accuracy"), "muted"), None, self._ask))
-        self.setLayout(stack(head, self._stated))
-
-    def follow(self, asked: Callable[[], tuple[object, Parameters | None, ImageSet | None]]) -> None:
-        """Ask ``asked`` what would be trained: something that can be compared, its parameters, public images."""
-        self._asked = asked
+        self.setLayout(stack(panel(row(label(tr("expected accuracy"), "muted"), None, self._ask)), self._stated))
 
     def show_state(self, *, network: bool, ready: bool, running: bool) -> None:
         """Show the line for a network, let it be asked where the run is ``ready``, and forget what is out of date.
@@ -265,7 +221,6 @@ class ExpectedLine(QWidget):
         While a run goes on, only what was shown stays.
         """
         self.setVisible(network and (not running or bool(self._text)))
-        assert self._asked is not None
         working = self._handle is not None
         if self._of is not None and self._of != self._asked()[0]:
             self._of = None
@@ -290,21 +245,19 @@ class ExpectedLine(QWidget):
         if self._handle is not None:
             self._handle.cancel()
             return
-        assert self._asked is not None
         what, parameters, public = self._asked()
         if parameters is None:
             return
-        rows = training_rows(self._session)
+        work = partial(expected, training_rows(self._session), parameters, public)
 
         def show(found: tuple[str, ...]) -> None:
             if self._of == what:
                 self._say(tr_sentence(found[0]), " ".join(map(tr_sentence, found[1:])))
 
         def refuse(error: BaseException) -> None:
-            if not isinstance(error, WorkbenchError):
-                self._session.report(error)
-            elif self._of == what:
-                self._say(sentence(error), sentence(error))
+            said = self._session.told(error)
+            if self._of == what:
+                self._say(said, said)
 
         def ended() -> None:
             self._handle = None
@@ -313,22 +266,22 @@ class ExpectedLine(QWidget):
             self.changed.emit()
 
         self._of = what
-        self._say(tr(WORKING) if public is None else tr(ON_PUBLIC), working=True)
-        job = Job(tr("Expected accuracy"), lambda emit, cancel: expect(rows, parameters, public, emit, cancel))
+        self._say(tr(WORKING) if public is None else tr("training on the public test images…"), working=True)
+        job = Job(tr("Expected accuracy"), work)
         self._handle = self._jobs.start(job, key="expected accuracy", on_result=show, on_failure=refuse)
         self._handle.ended.connect(ended)
         self.changed.emit()
 
 
-def expect(
-    rows: TrainingRows, plan: DpSgdPlan | Parameters, public: ImageSet | None, emit: Emit, cancel: CancelToken
-) -> Any:
+def expected(
+    make: Callable[[], TrainingRows], plan: Parameters, public: ImageSet | None, emit: Emit, cancel: CancelToken
+) -> tuple[str, ...]:
     """Do the simulation; runs in a worker."""
     from workbench.deep.plan import DpSgdPlan
     from workbench.jobs.network import expect_accuracy
 
     assert isinstance(plan, DpSgdPlan)
-    return expect_accuracy(rows.expectation(plan, public), emit, cancel)
+    return expect_accuracy(make().expectation(plan, public), emit, cancel)
 
 
 NONE = tr_later("none")
@@ -336,14 +289,7 @@ TITLE = tr_later("Choose public test images")
 
 
 class TestImages(QWidget):
-    """One line: which public images the network is tested with, and a button to choose them.
-
-    Attributes:
-        images: those that were chosen; ``None`` where there are none.
-
-    Signals:
-        changed: others were chosen, or none.
-    """
+    """One line: which public images the network is tested with, and a button to choose them."""
 
     __test__ = False  # not a test case, whatever its name says to a test runner
 
@@ -354,25 +300,18 @@ class TestImages(QWidget):
         self.images: ImageSet | None = None
         self._session, self._jobs = session, jobs
         self._stated = Elided(tr(NONE), "muted", name="train_test_told")
-        self._choose = button(
-            tr("Choose…"),
-            "train_test_choose",
-            tip=tr("Choose only images that are public: the accuracy on them goes on the model's card"),
-            accessible=tr("Choose public test images"),
-        )
+        tip = tr("Choose only images that are public: the accuracy on them goes on the model's card")
+        self._choose = button(tr("Choose…"), "train_test_choose", tip=tip, accessible=tr("Choose public test images"))
         self._choose.clicked.connect(self._ask)
         self._drop = button("×", "train_test_drop", "link", tip=tr("Test with none"), accessible=tr("Test with none"))
         self._drop.clicked.connect(self.forget)
-        line = row(label(tr("public test images"), "muted"), (self._stated, 1), self._drop, self._choose)
-        self.setLayout(line)
+        self.setLayout(row(label(tr("public test images"), "muted"), (self._stated, 1), self._drop, self._choose))
         self._drop.hide()
 
     def forget(self) -> None:
-        """Test with none."""
         self._show(None, tr(NONE))
 
     def lock(self, *, locked: bool) -> None:
-        """Let nothing be changed while a run goes on."""
         self._choose.setEnabled(not locked)
         self._drop.setEnabled(not locked)
 
@@ -395,7 +334,7 @@ class TestImages(QWidget):
                     ),
                 )
 
-        job = Job(tr("Reading test images"), lambda emit, cancel: read_test(opened, path, emit, cancel))
+        job = Job(tr("Reading test images"), partial(read_test, opened, path))
         self._jobs.start(job, key="test images", on_result=show)
 
     def _show(self, images: ImageSet | None, stated: str, in_full: str = "") -> None:
@@ -426,14 +365,7 @@ def read_test(opened: OpenImages, path: str, emit: Emit, cancel: CancelToken) ->
 
 
 class PausedCard(Card):
-    """One sentence, Resume and Give up; hidden where no run is paused.
-
-    Attributes:
-        run: the run that is offered.
-
-    Signals:
-        resume_asked, give_up_asked: the button was pressed.
-    """
+    """One sentence on the run that is offered, Resume and Give up; hidden where none is paused."""
 
     resume_asked = Signal()
     give_up_asked = Signal()
@@ -445,12 +377,9 @@ class PausedCard(Card):
         self._text.setToolTip(tr("Its ε stays reserved until it goes on or is given up"))
         tip = tr("Go on from the checkpoint; this charges nothing more")
         self._resume = resume = button(tr("Resume"), "train_resume", tip=tip, press=self.resume_asked)
-        leave = button(
-            tr("Give up…"), "train_give_up", "link", tip=tr("End this run for good and remove its checkpoint")
-        )
-        leave.clicked.connect(self.give_up_asked)
-        line = row(label("↺", "accent"), (self._text, 1), resume, leave)
-        self.body.addLayout(line)
+        tip = tr("End this run for good and remove its checkpoint")
+        leave = button(tr("Give up…"), "train_give_up", "link", tip=tip, press=self.give_up_asked)
+        self.body.addLayout(row(label("↺", "accent"), (self._text, 1), resume, leave))
         self.hide()
 
     def show_run(self, run: PausedTraining | None, *, running: bool) -> None:

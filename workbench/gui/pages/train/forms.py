@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QLineEdit, QRadioButton, QWidget
 
 from workbench import learners
@@ -22,6 +22,7 @@ from workbench.gui.style.language import as_sentence, tr, tr_later, tr_sentence,
 from workbench.gui.widgets.basic import (
     Card,
     button,
+    enable_if,
     hold,
     label,
     mark_wrong,
@@ -31,21 +32,18 @@ from workbench.gui.widgets.basic import (
     rule,
     say,
     scrolled,
+    show_if,
     stack,
 )
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import STAR, at_most, entered
 from workbench.gui.widgets.parameter_form import ASK, HELP_HEIGHT, LOOKED_AT, Form
 from workbench.learners import Learner
-from workbench.params import ParameterError
+from workbench.params import ParameterError, Parameters
+from workbench.params.field import Field
 from workbench.render.fonts import scaled
 
-if TYPE_CHECKING:
-    from workbench.params import Parameters
-    from workbench.params.field import Field
-
 NO_TARGET = tr_later("Choose the column to predict: the models that fit it are listed here.")
-NOTHING_OPEN = tr_later("Open a table or images in Data first.")
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,6 @@ class Offer:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all models, in the order of the list."""
         return tuple(model.name for group in self.groups for model in group.models)
 
 
@@ -79,7 +76,7 @@ def offer_of(session: Session) -> Offer:
     if images is not None:
         return _of_images(images.table)
     if session.opened is None:
-        return Offer(why=tr(NOTHING_OPEN))
+        return Offer(why=tr("Open a table or images in Data first."))
     if target is None:
         return Offer(why=tr(NO_TARGET))
     from workbench.release.model.preflight import network_features
@@ -122,11 +119,7 @@ def _of_images(images: object) -> Offer:
 
 
 class ModelList(QWidget):
-    """A round button for each model, under headings that open and close.
-
-    Signals:
-        chosen: (name) of the model that a person chose.
-    """
+    """A round button for each model, under headings that open and close."""
 
     chosen = Signal(str)
 
@@ -136,8 +129,7 @@ class ModelList(QWidget):
         self._offer: Offer | None = None
         self._about = label("", "muted", wrap=True, name="train_about")
         self._lines = stack(spacing=2)
-        whole = stack(self._lines, self._about, spacing=8)
-        self.setLayout(whole)
+        self.setLayout(stack(self._lines, self._about, spacing=8))
         self._holder = QWidget()
         self._lines.addWidget(self._holder)
         self._buttons: dict[str, QRadioButton] = {}
@@ -154,9 +146,8 @@ class ModelList(QWidget):
     def show_model(self, name: str) -> None:
         """Mark ``name`` as the chosen one, without a signal, and say what it is."""
         for known, made in self._buttons.items():
-            made.blockSignals(True)
-            made.setChecked(known == name)
-            made.blockSignals(False)
+            with QSignalBlocker(made):
+                made.setChecked(known == name)
         if name in self._buttons and self._buttons[name].isHidden():
             self._turn(next(key for key, parts in self._folds.items() if self._buttons[name] in parts))
         assert self._offer is not None
@@ -203,8 +194,7 @@ class ModelList(QWidget):
     def _turn(self, key: str) -> None:
         _, *parts = self._folds[key]
         shown = parts[0].isHidden()
-        for part in parts:
-            part.setVisible(shown)
+        show_if(shown, *parts)
         self._say_fold(key)
 
     def _say_fold(self, key: str) -> None:
@@ -231,15 +221,6 @@ class ModelForms(Card):
     """The models that fit, one ε for whichever is chosen, and the form of the chosen one.
 
     ε is the plan's until a person enters another; it is kept when another model is chosen.
-
-    Attributes:
-        model: the name of the model that is chosen.
-        steps: what a person changes here, which can be undone.
-        fits: whether there are models to choose from.
-
-    Signals:
-        chosen: another model.
-        changed: another model, or another value of its form.
     """
 
     changed = Signal()
@@ -288,7 +269,6 @@ class ModelForms(Card):
         self.refresh()
 
     def set_roomy(self, *, roomy: bool) -> None:
-        """Take more width where the page has it."""
         least = scaled(WIDTH, WIDE)
         self.setMinimumWidth(least)  # also of a wide page, which can be made narrow again
         self.setMaximumWidth(WIDE if roomy else least)
@@ -298,12 +278,10 @@ class ModelForms(Card):
 
     @property
     def chosen_model(self) -> Learner | Network:
-        """The descriptor of the chosen model."""
         return self._models[self.model]
 
     @property
     def is_network(self) -> bool:
-        """Whether the chosen model is trained step by step."""
         return isinstance(self.chosen_model, Network)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
@@ -342,7 +320,6 @@ class ModelForms(Card):
                 self._show()
 
     def choose(self, model: str) -> None:
-        """Show the form of ``model``."""
         self.model = model
         if not self.is_network and not self.epsilon.text().strip():  # a network alone may have it follow from its noise
             self._show_epsilon(self._session.plan.epsilon)
@@ -355,8 +332,7 @@ class ModelForms(Card):
         offered, draft = offer_of(self._session), self._session.plan
         self.fits = bool(offered.names)
         self.list.show_offer(offered, self.model)
-        for part in (self._of_model, self._below):
-            part.setVisible(self.fits)
+        show_if(self.fits, self._of_model, self._below)
         self._predict.setVisible(self._session.opened is not None)
         nothing = [] if draft.target else [(tr("choose a column"), None)]
         listed = [(c.name, c.name) for c in draft.columns if c.protected or c.name == draft.target]
@@ -422,7 +398,6 @@ class ModelForms(Card):
         self._edited()
 
     def _say_epsilon(self) -> None:
-        """Say where ε comes from, and why it is refused."""
         problem = ""
         try:
             self._form().give(EPSILON, None if (stated := self._stated()) is None else float(stated))
@@ -470,13 +445,11 @@ class ModelForms(Card):
         return isinstance(self._forms[model].field(key), QLineEdit) if key else field == EPSILON
 
     def meanings(self) -> list[str]:
-        """Return what each setting of the chosen model means."""
         return self._form().meanings()
 
     # -- the values -------------------------------------------------------------------------------------------------
 
     def value(self) -> Parameters | None:
-        """Return what the form says, or ``None`` while it is refused."""
         try:
             stated = self._stated()
         except ParameterError:
@@ -493,12 +466,10 @@ class ModelForms(Card):
         self._edited()
 
     def show_plan(self, plan: DpSgdPlan) -> None:
-        """Choose the network of ``plan`` and show its parameters."""
         self.choose(plan.network)
         self._take(plan)
 
     def offer(self, model: str, epsilon: Decimal) -> None:
-        """Choose ``model`` at ``epsilon``; the rest of its form stays."""
         if model not in self._models:
             return
         self.choose(model)
@@ -522,9 +493,7 @@ class ModelForms(Card):
             self._take(type(present).from_plain({**kept, **stated}))
 
     def lock(self, *, locked: bool) -> None:
-        """Let nothing be changed while a run goes on."""
-        for part in (self.target, self.list, self.epsilon, self._follow, *self._forms.values()):
-            part.setEnabled(not locked)
+        enable_if(not locked, self.target, self.list, self.epsilon, self._follow, *self._forms.values())
 
 
 def _form(entry: Learner | Network) -> Form:

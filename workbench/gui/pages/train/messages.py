@@ -22,7 +22,6 @@ WHY = {
 }
 SHOWN = tr_later("Private figures are shown: cancelling the run gives no ε back.")
 QUIET = tr_later("No private figure is shown: until an accuracy is shown, cancelling costs only the steps taken.")
-NOT_BACK = tr_later("Cancelling does not give ε back: private figures are shown while it trains.")
 WATCHED = tr_later(
     "Its figures are private: the card or certificate of every later release of these rows will "
     "say that private figures were shown before. A quiet run shows none and leaves no such note."
@@ -32,6 +31,7 @@ WATCHED = tr_later(
 QUIET_NOW = tr_later("Quiet: until an accuracy is shown, cancelling costs only the steps taken.")
 SHOWN_NOW = tr_later("What is shown is private, so cancelling gives no ε back.")
 PAUSED = tr_later("The paused run holds this ε: resume it, or give it up.")
+NEEDS_TORCH = tr_later("Training a network needs PyTorch: {how}")
 FREE = tr_later("Whoever has the released synthetic rows can train a model on them at no further cost.")
 DONE = tr_later("The model is released and paid for; its card says what it guarantees.")
 DONE_AND_SPENT = tr_later("Released and paid for. Another run would need a higher cap.")
@@ -87,7 +87,7 @@ def question(
     tested: int = 0,
 ) -> str:
     """Return what is asked before the charge; ``tested``: images declared public that it is measured on."""
-    back = tr(QUIET) if quiet else tr(NOT_BACK)
+    back = tr(QUIET) if quiet else tr("Cancelling does not give ε back: private figures are shown while it trains.")
     use = tr_sentence(task(chosen.task).use).replace("{target}", str(target))
     delta = f", δ = {entered(found.delta)}" if found.delta else ""
     of = f" ({tr_sentence(found.made_of)})" if found.made_of else ""
@@ -199,14 +199,7 @@ def points(share: float) -> str:
 
 
 def broken_off(step: int, of: int, what: str, how: str) -> str:
-    """Return how a run ended that released nothing.
-
-    Args:
-        step: the last step that was reported; 0 where none was.
-        of: how many there would have been.
-        what: what the ledger says that it costs.
-        how: in a word or two.
-    """
+    """Return how a run ended that released nothing, after which step (0: none), and ``what`` it costs."""
     if step:
         how = tr("{how} after {step} of {steps} steps", how=how, step=tr_number(step, ","), steps=tr_number(of, ","))
     return f"{how}. {what}"

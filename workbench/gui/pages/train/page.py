@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import functools
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, Qt, QTimer
-from PySide6.QtGui import QResizeEvent
 
 from workbench.gui.gauges.budget import first_words
 from workbench.gui.gauges.cap_entry import FirstCap, raise_cap
 from workbench.gui.pages.run_page import NO_TARGET, RunPage, model_refusal, what_keeps_from_release, who_pays
 from workbench.gui.pages.train import PAGE
+from workbench.gui.pages.train import messages as words
 from workbench.gui.pages.train import tasks as actions
+from workbench.gui.pages.train.before import BeforeCard, ExpectedLine, PausedCard, TestImages, give_up_question
+from workbench.gui.pages.train.forms import ModelForms
+from workbench.gui.pages.train.run_card import RunCard, StudyCard
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
@@ -24,8 +27,10 @@ from workbench.gui.widgets.dialogs import choose
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest
 from workbench.gui.widgets.way_bar import SYNTHETIC
+from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import BudgetRefusedError, WorkbenchError
 from workbench.params.errors import how_to_install, is_missing
+from workbench.signals.cancel import interruptible
 from workbench.signals.events import Failed, Finished
 
 if TYPE_CHECKING:
@@ -48,15 +53,9 @@ class TrainPage(RunPage):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
-        # These know numpy, which the descriptor of the page does not wait for.
-        from workbench.gui.pages.train.before import BeforeCard, ExpectedLine, PausedCard, TestImages
-        from workbench.gui.pages.train.forms import ModelForms
-        from workbench.gui.pages.train.run_card import RunCard
-        from workbench.gui.pages.train.study_card import StudyCard
-
         self.forms = ModelForms(session)
         self.test = TestImages(session, jobs)
-        self.expected = ExpectedLine(session, jobs)
+        self.expected = ExpectedLine(session, jobs, lambda: (self._what(), self.forms.value(), self.test.images))
         self.before = BeforeCard(explain_button(session, "train_explain", self._asked), self.expected, self.test)
         self.paused = PausedCard()
         self.going = RunCard(session)
@@ -75,19 +74,12 @@ class TrainPage(RunPage):
         column = stack(self.paused, self.before, (self.going, 1), (self.study, 1), spacing=12)
         column.addStretch(0)  # what no run and no curve takes, where a column to predict is still to be chosen
         self._column = column
-        whole = row((self.forms, 1), (scrolled(column, "train_area"), 3), spacing=12)
-        self.body.addLayout(whole, 1)
-        self._pause = button(
-            tr("Pause"), "train_pause", tip=tr("Stop after this step and keep a checkpoint to go on from")
-        )
-        self._pause.clicked.connect(self._pause_run)
+        self.body.addLayout(row((self.forms, 1), (scrolled(column, "train_area"), 3), spacing=12), 1)
+        tip = tr("Stop after this step and keep a checkpoint to go on from")
+        self._pause = button(tr("Pause"), "train_pause", tip=tip, press=self._pause_run)
         self.foot.addWidget(self._pause)
-        cancel = button(
-            tr("Cancel"),
-            "train_cancel",
-            "danger",
-            tip=tr("Stop (Esc). Cancelling does not give ε back once figures are shown"),
-        )
+        tip = tr("Stop (Esc). Cancelling does not give ε back once figures are shown")
+        cancel = button(tr("Cancel"), "train_cancel", "danger", tip=tip)
         self.set_run(tr("Start"), "train_start", tr("Charge, train and release (Ctrl+Return)"), cancel)
         tip = tr("The model's files, with Verify, documents and Bundle, are in Released")
         self.set_onward(tr("The model's files →"), "train_show_release", "released", tip)
@@ -103,7 +95,6 @@ class TrainPage(RunPage):
         self.forms.chosen.connect(self._choose)
         self.forms.changed.connect(self._form_edited)
         self.before.changed.connect(self.refresh)
-        self.expected.follow(lambda: (self._what(), self.forms.value(), self.test.images))
         self.expected.changed.connect(self.refresh)
         self.test.changed.connect(self._edited)
         self.going.ask_where.clicked.connect(self._study)
@@ -118,12 +109,10 @@ class TrainPage(RunPage):
         session.account_changed.connect(self.in_sight(self.refresh))
 
     def _asked(self) -> Asked | None:
-        """Return what the run costs, as a question about what it means."""
         found = self._preflight
         return Asked(found.epsilon, found.delta) if found is not None else None
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        super().resizeEvent(event)
+    def resized(self) -> None:
         self.forms.set_roomy(roomy=self.width() >= ROOMY)
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
@@ -196,14 +185,18 @@ class TrainPage(RunPage):
     def _forecast(self) -> None:
         parameters = self.forms.value()
         if parameters is not None and not self.missing():
-            what = self._what()
-            actions.forecast_training(
-                self.session,
-                self.jobs,
-                self.forms.model,
-                parameters,
-                lambda found: self._show_forecast(what, found),
-                lambda error: self._refuse(what, error),
+            what, make, model = self._what(), actions.training_rows(self.session), self.forms.model
+
+            def work(emit: Emit, cancel: CancelToken) -> Preflight:
+                with interruptible(cancel):
+                    return make().preflight(model, parameters)
+
+            self.jobs.start(
+                Job(tr("Preflight"), work),
+                key=actions.PREFLIGHT,
+                shown=False,
+                on_result=lambda found: self._show_forecast(what, found),
+                on_failure=lambda error: self._refuse(what, error),
             )
 
     def _what(self) -> object:
@@ -219,16 +212,12 @@ class TrainPage(RunPage):
     def _refuse(self, what: object, error: BaseException) -> None:
         if what != self._what():
             return
-        if isinstance(error, WorkbenchError):
-            self._failure = error
-            self.before.set_problem(sentence(error))
-        else:
-            self.session.report(error)
+        self._failure = error if isinstance(error, WorkbenchError) else None
+        self.before.set_problem(self.session.told(error))
         self.refresh()
 
     @property
     def refused(self) -> WorkbenchError | None:
-        """Why the model cannot be trained, or was not when it was last asked for."""
         over = None if self._preflight is None else self._refused(self._preflight)
         refused = model_refusal(self.session) if self.session.images is None else None
         return refused or over or self._failure
@@ -250,12 +239,10 @@ class TrainPage(RunPage):
 
     def start(self) -> None:
         """Look whether the source is as it was opened, and ask once more."""
-        actions.look_at_source(self.session, self.jobs, functools.partial(self._ask, self._what()))
+        actions.look_at_source(self.session, self.jobs, partial(self._ask, self._what()))
 
     def _ask(self, what: object, changed: str) -> None:
         """Ask once more, then charge, train and release ``what``; ``changed`` is said of the source."""
-        from workbench.gui.pages.train.messages import WATCHED, question
-
         parameters, found, folder = self.forms.value(), self._preflight, self.before.place
         if parameters is None or found is None or folder is None or self.running or what != self._what():
             return
@@ -263,13 +250,13 @@ class TrainPage(RunPage):
         quiet = self.before.quiet and self.forms.is_network
         test = self.test.images
         target = self.session.target if self.session.images is None else tr("the class")
-        text = question(chosen, target, folder, found, quiet=quiet, tested=0 if test is None else test.rows)
+        text = words.question(chosen, target, folder, found, quiet=quiet, tested=0 if test is None else test.rows)
         text += first_words(self.session.account, found.epsilon, found.delta)
         noted = filter(None, (f"{changed}." if changed else "", tr_sentence(self.session.account.seen)))
         text += "".join(f"\n\n⚠ {note}" for note in noted)
         verbs = {"yes": tr("Train and release")}
         if self._watched_first():
-            text += f"\n\n⚠ {tr(WATCHED)}"
+            text += f"\n\n⚠ {tr(words.WATCHED)}"
             verbs = {"quiet": tr("Train quietly"), "yes": tr("Train and show its figures")}
         first = FirstCap(self.session.account, found.epsilon, found.delta)
         answer = choose(self, tr("Train and release?"), text, verbs, entry=first if first.asked else None)
@@ -279,17 +266,21 @@ class TrainPage(RunPage):
         if self._watched_first() and not quiet:
             figures_first.agree(self.session)
         if what != self._what():  # other work has ended while the question was open
-            self.session.notify(
-                "warning", tr("The table or its plan changed while the question was open: nothing was trained.")
-            )
+            said = tr("The table or its plan changed while the question was open: nothing was trained.")
+            self.session.notify("warning", said)
             return
         remember_folder(folder.parent)
         set_first = first.cap()
         room = self.session.account.room(found.epsilon, None if set_first is None else set_first[0])
-        run = actions.TrainingRun(chosen.title, folder, found.epsilon, pausable=self.forms.is_network)
-        handle = actions.train_model(
-            self.session, self.jobs, chosen, parameters, run, set_first, quiet=quiet, test=test
+        run = actions.TrainingRun(
+            title=chosen.title,
+            folder=folder,
+            epsilon=found.epsilon,
+            pausable=self.forms.is_network,
+            quiet=quiet,
+            test=test,
         )
+        handle = actions.train_model(self.session, self.jobs, chosen, parameters, run, set_first)
         self.going.begin(found.steps or 0, found.epsilon, handle, quiet=quiet, room=room)
         handle.finished.connect(lambda result: self._show_result(what, result))
         self.follow(handle)
@@ -308,15 +299,13 @@ class TrainPage(RunPage):
         if run is None or self.running or self.session.open_data is None:
             return
         if is_missing(actions.TORCH):
-            self.session.notify(
-                "error", tr("Training a network needs PyTorch: {how}", how=tr_sentence(how_to_install(actions.TORCH)))
-            )
+            how = tr_sentence(how_to_install(actions.TORCH))
+            self.session.notify("error", tr(words.NEEDS_TORCH, how=how))
             return
         self.forms.choose(run.plan.network)
         if run.tested and self.test.images is None:
-            self.session.notify(
-                "warning", tr("This run is measured on public test images: choose the same ones first.")
-            )
+            said = tr("This run is measured on public test images: choose the same ones first.")
+            self.session.notify("warning", said)
             return
         room = self.session.account.room(run.epsilon, reserved=True)
         handle = actions.resume_training(self.session, self.jobs, run, self.test.images if run.tested else None)
@@ -345,15 +334,15 @@ class TrainPage(RunPage):
             self._study_handle = None
             self.refresh()
 
-        assert self.forms.is_network
-        self._study_handle = actions.study_accuracy(self.session, self.jobs, parameters, show)  # type: ignore[arg-type]
+        rows = actions.training_rows(self.session)
+        work = partial(actions.studied, rows, parameters)  # type: ignore[arg-type] # only a network offers it
+        job = Job(tr("Where the accuracy goes"), work)
+        self._study_handle = self.jobs.start(job, key="where", on_result=show)
         self._study_handle.ended.connect(ended)
         figures_first.follow_note(self.session, self.jobs, self._study_handle)
         self.refresh()
 
     def _give_up(self) -> None:
-        from workbench.gui.pages.train.before import give_up_question
-
         run = self.paused.run
         if run is None:
             return
@@ -361,11 +350,9 @@ class TrainPage(RunPage):
             actions.give_up_training(self.session, self.jobs, run)
 
     def _show_result(self, what: object, result: Any) -> None:
-        from workbench.gui.pages.train.messages import finished
-
         self._trained = what
         self.going.show_result(result)
-        self.going.notify(finished(result))
+        self.going.notify(words.finished(result))
 
     def job_ended(self, handle: JobHandle) -> None:
         """Say how it ended, where not by a release, and suggest a folder for the next model."""
@@ -380,8 +367,6 @@ class TrainPage(RunPage):
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def refresh(self) -> None:
-        from workbench.gui.pages.train.messages import no_steps
-
         missing, found, network = self.missing(), self._preflight, self.forms.is_network
         no_torch = network and is_missing(actions.TORCH)
         done = self._trained is not None and self._trained == self._what()
@@ -396,7 +381,7 @@ class TrainPage(RunPage):
         self.expected.show_state(
             network=network, ready=found is not None and not no_torch and not self.running, running=self.running
         )
-        self.going.show_kind("" if network else no_steps(self.forms.chosen_model))
+        self.going.show_kind("" if network else words.no_steps(self.forms.chosen_model))
         self.going.expect(quiet=self.before.quiet and network)
         self.going.setVisible(self.forms.fits)
         self.study.setVisible(self.forms.fits and not network)
@@ -430,8 +415,6 @@ class TrainPage(RunPage):
         self.set_note(stated or who_pays(self.session) or self._note_text(found, done=done))
 
     def _note_text(self, found: Preflight | None, *, done: bool) -> str:
-        from workbench.gui.pages.train import messages as words
-
         if self.running:
             if self.forms.is_network:
                 return tr(words.QUIET_NOW) if self.going.quiet else tr(words.SHOWN_NOW)
@@ -455,5 +438,4 @@ class TrainPage(RunPage):
             raise_cap(self, self.session, self.jobs, refused)
 
     def _refused(self, found: Preflight) -> BudgetRefusedError | None:
-        """Return what the ledger would say to the charge, in ε and in δ."""
         return self.session.account.refusal(found.epsilon, found.delta)

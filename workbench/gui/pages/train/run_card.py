@@ -1,22 +1,39 @@
-"""A run as it goes: accuracy, loss and ε against its steps, its memory, and how it ended."""
+"""A run as it goes: accuracy, loss and ε against its steps, its memory, how it ended; and what Curves has found."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 from PySide6.QtCore import QMarginsF, QPointF, QRectF, QSize
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
+from workbench.gui.pages.curve_actions import in_language
 from workbench.gui.pages.train.messages import CHOOSING, broken_off, clipped_words, rising_words, went_words
 from workbench.gui.session.job_center import JobHandle
-from workbench.gui.session.session import Session
-from workbench.gui.style.language import again, capital, tr, tr_later, tr_number, tr_sentence
+from workbench.gui.session.session import RunRecord, Session
+from workbench.gui.style.language import again, as_sentence, tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
-from workbench.gui.widgets.basic import Card, Elided, badge, button, into_sight, label, named, row, say
+from workbench.gui.widgets.basic import (
+    Card,
+    Elided,
+    badge,
+    button,
+    into_sight,
+    label,
+    look,
+    named,
+    panel,
+    row,
+    rule,
+    say,
+    show_if,
+    stack,
+)
 from workbench.gui.widgets.chart import SHARES, Below, Chart, Drawing
 from workbench.gui.widgets.chart_marks import BarLine, Scale
 from workbench.gui.widgets.formatting import at_least, at_most, memory, plain, time_left
@@ -64,7 +81,6 @@ class StepChart(Chart):
 
     @property
     def points(self) -> tuple[tuple[int, float], ...]:
-        """The (step, value) pairs that are drawn."""
         return tuple(self._points)
 
     def begin(self, steps: int, target: float | None = None, cap: float | None = None) -> None:
@@ -85,7 +101,6 @@ class StepChart(Chart):
         return (tr("target ε"), target, True), (tr("cap leaves ε"), cap, cap <= FAR * target)
 
     def add(self, step: int, value: float) -> None:
-        """Take the newest value."""
         if self._rising and self._points and value < self._points[-1][1]:
             self._points = [(s, min(v, value)) for s, v in self._points]
         self._points.append((step, value))
@@ -99,7 +114,6 @@ class StepChart(Chart):
         self.update()
 
     def show_points(self, points: Sequence[tuple[int, float]]) -> None:
-        """Draw ``points`` in place of what was drawn meanwhile."""
         self._points = list(points)
         self.update()
 
@@ -115,7 +129,6 @@ class StepChart(Chart):
         return at_most(value) if self._rising else plain(value)
 
     def drawing(self) -> Drawing:
-        """Return grid, limits and line, and the line that is expected up to the target."""
         drawn = [value for _, value, near in self.limits if near]
         top = rounded_up(max([self._top / 1.08, *drawn, *(v for _, v in self._points)]) * 1.08) or 1.0
         last = max(self._steps, 1)
@@ -185,7 +198,6 @@ class WhereChart(Chart):
         self.hide()
 
     def show_stages(self, stages: Stages) -> None:
-        """Show the result of a study; nothing where there is none."""
         self.stages = stages
         self.setVisible(bool(stages))
         self.setAccessibleName(tr("Where the accuracy went: {stages}", stages=went_words(stages)) if stages else "")
@@ -200,7 +212,6 @@ class WhereChart(Chart):
         return QSize(200, self.sizeHint().height())
 
     def drawing(self) -> Drawing | None:
-        """Return the bars and the sentence."""
         if not self.stages:
             return None
         lines = [
@@ -210,7 +221,6 @@ class WhereChart(Chart):
         return Drawing((mark.bar_lines(lines, 13),), below=(Below(0, went_words(self.stages), "text"),), frame="none")
 
 
-TITLE = tr_later("gradients")
 NORMS = tr_later("gradient norms, in clipping norms")
 TIP = tr_later(
     "The size of each row's gradient in one step, in clipping norms. Those right of the line are scaled down."
@@ -238,13 +248,11 @@ class NormChart(Chart):
         return above / sum(spread.counts)
 
     def begin(self, steps: int) -> None:
-        """Show nothing."""
         self._spread = None
         self.setAccessibleName(tr(NORMS))
         self.update()
 
     def take(self, spread: Spread) -> None:
-        """Show the newest histogram."""
         self._spread = spread
         if self.clipped is not None:
             self.setAccessibleName(
@@ -258,7 +266,6 @@ class NormChart(Chart):
         self.update()
 
     def drawing(self) -> Drawing:
-        """Return bars, the line at the clipping norm and the edges."""
         first, counts = LABELS.index("1"), self._spread.counts if self._spread is not None else ()
         return Drawing(
             (
@@ -269,7 +276,7 @@ class NormChart(Chart):
             x=Scale(0, len(LABELS) - 1),
             y=Scale(0, max(1, *counts)) if counts else SHARES,
             below=[Below(at, text) for at, text in enumerate(LABELS)],
-            title=tr(TITLE),
+            title=tr("gradients"),
             figure="–" if self.clipped is None else tr("{share} % clipped", share=tr_number(100 * self.clipped, ".0f")),
         )
 
@@ -297,17 +304,14 @@ def _predicted(sample: Memory) -> str:
     """Return what was predicted beside what the first step took, and what is expected since where that is more."""
     if sample.forecast is None or sample.first_step is None:
         return ""
-    predicted, measured = memory(sample.forecast), memory(sample.first_step)
+    said = {"predicted": memory(sample.forecast), "measured": memory(sample.first_step)}
     expected = 0 if sample.predicted is None else sample.predicted - sample.before
-    if not expected or memory(expected) in (predicted, measured):
-        return tr(
-            "Predicted {predicted}, measured {measured} after the first step.", predicted=predicted, measured=measured
-        )
+    if not expected or memory(expected) in said.values():
+        return tr("Predicted {predicted}, measured {measured} after the first step.", **said)
     return tr(
         "Predicted {predicted}, measured {measured} after the first step; {expected} are now expected.",
-        predicted=predicted,
-        measured=measured,
         expected=memory(expected),
+        **said,
     )
 
 
@@ -320,7 +324,6 @@ class Pace:
         self._steps = self._seconds = 0.0
 
     def words(self, progress: Progress) -> str:
-        """Return step, speed and time left after another ``progress``."""
         now = self._clock()
         if self._last is not None and progress.done > self._last[0]:
             passed = now - self._last[1]
@@ -347,13 +350,7 @@ class Pace:
 
 
 class RunCard(Card):
-    """Follows one run after another.
-
-    Attributes:
-        step: the last step that was reported.
-        steps: how many there will be.
-        quiet: whether no private figure is shown.
-    """
+    """Follows one run after another: the last step that was reported, of how many."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(spacing=6)
@@ -377,24 +374,17 @@ class RunCard(Card):
         self._choosing = label(tr(CHOOSING), "muted", wrap=True, name="train_choosing")
         self._speed = Elided("", "muted", name="train_speed")
         self.where = WhereChart(session)
-        self.ask_where = button(
-            tr("Where did the accuracy go?"),
-            "train_where",
-            "link",
-            tip=tr(
-                "Train three times: without privacy, with clipping alone, with noise as well. A study: "
-                "nothing is released or charged"
-            ),
+        tip = tr(
+            "Train three times: without privacy, with clipping alone, with noise as well. A study: "
+            "nothing is released or charged"
         )
-        head, second, upper, lower = QWidget(), QWidget(), QWidget(), QWidget()
-        head.setLayout(row(label(tr("THE RUN"), "caption"), None, self._badge))
-        pace = row((self._speed, 1), self.ask_where, spacing=12)
-        second.setLayout(pace)
-        charts: QHBoxLayout = row(self.accuracy, self.loss, spacing=16)
-        upper.setLayout(charts)
-        lower.setLayout(row(self.epsilon, self.norms, spacing=16))
-        for part in (
-            head,
+        self.ask_where = button(tr("Where did the accuracy go?"), "train_where", "link", tip=tip)
+        second = panel(row((self._speed, 1), self.ask_where, spacing=12))
+        upper, lower = (
+            panel(row(*charts, spacing=16)) for charts in ((self.accuracy, self.loss), (self.epsilon, self.norms))
+        )
+        self.body.add(
+            panel(row(label(tr("THE RUN"), "caption"), None, self._badge)),
             self._no_steps,
             self._outcome,  # above the charts, which may have to be scrolled
             second,
@@ -406,8 +396,7 @@ class RunCard(Card):
             self._choosing,
             self._memory,
             self._notice,
-        ):
-            self.body.addWidget(part)
+        )
         self.body.addStretch(0)
         for charted in (upper, lower):
             self.body.setStretchFactor(charted, 1)
@@ -417,19 +406,16 @@ class RunCard(Card):
 
     @property
     def charts(self) -> tuple[StepChart | NormChart, ...]:
-        """The four charts."""
         return self.accuracy, self.loss, self.epsilon, self.norms
 
     def show_kind(self, no_steps: str) -> None:
         """Show charts, or why there are none: ``no_steps``, empty of a model that is trained step by step."""
         self._steps_shown = not no_steps
-        for widget in self._of_steps:
-            widget.setVisible(self._steps_shown)
+        show_if(self._steps_shown, *self._of_steps)
         self._show_private()
         say(self._no_steps, no_steps)
 
     def clear(self) -> None:
-        """Show no run."""
         self.step = self.steps = 0
         self._paused = False
         for chart in self.charts:
@@ -439,8 +425,7 @@ class RunCard(Card):
         self.where.show_stages(())
         self._show_private()
         for stated in (self._rising, self._clipped, self._memory, self._notice, self._outcome):
-            stated.setText("")
-            stated.hide()
+            say(stated, "")
         self._choosing.hide()
 
     def begin(
@@ -454,17 +439,7 @@ class RunCard(Card):
         taken: int = 0,
         spent: float = 0.0,
     ) -> None:
-        """Follow ``handle``.
-
-        Args:
-            steps: of the whole run; 0 of a model without steps.
-            epsilon: what it costs.
-            handle: the run.
-            quiet: whether it shows no private figure.
-            room: ε that the cap of the account leaves for it.
-            taken: steps that were taken before it was interrupted.
-            spent: ε of those.
-        """
+        """Follow a run for which the cap leaves ``room``; ``taken`` and ``spent`` are of steps before a pause."""
         self.clear()
         self.steps, self.step, self.quiet = steps, taken, quiet
         for chart in self._private:
@@ -490,11 +465,9 @@ class RunCard(Card):
 
     def _show_private(self) -> None:
         """Show the charts of private figures, and their badge, where a run has some: ε then has a line for itself."""
-        for widget in self._of_private:
-            widget.setVisible(self._steps_shown and not self.quiet)
+        show_if(self._steps_shown and not self.quiet, *self._of_private)
 
     def show_stages(self, stages: Stages) -> None:
-        """Show where the accuracy goes."""
         self.where.show_stages(stages)
         self._report_choosing()
         into_sight(self)
@@ -520,7 +493,6 @@ class RunCard(Card):
             self.epsilon.add(taken, epsilon)
 
     def notify(self, text: str) -> None:
-        """Say how the run ended."""
         say(self._outcome, text)
         self._speed.set_whole(self._pace.over())
         if text:  # what was said on the way gives its room to the charts
@@ -556,10 +528,86 @@ class RunCard(Card):
         self.epsilon.add(budget.step, budget.epsilon)
 
     def _take_memory(self, sample: Memory) -> None:
-        self._memory.setText(memory_words(sample))
-        self._memory.show()
+        say(self._memory, memory_words(sample))
 
     def _take_notice(self, notice: Notice) -> None:
-        text = capital(tr_sentence(notice.text))
-        self._notice.setText(text if text.endswith(".") else f"{text}.")
-        self._notice.show()
+        say(self._notice, as_sentence(tr_sentence(notice.text)))
+
+
+# -- what to expect of a model that takes no steps ------------------------------------------------------------------
+
+
+ROOM = 620
+"""Points of the card from which a curve with its names can be read."""
+
+HIGH = 420
+"""Points of the card in which the settings can be explained as well."""
+
+UNKNOWN = tr_later(
+    "Curves draws how accurate it is against ε, on your rows or on made-up ones, before anything is paid."
+)
+
+
+class StudyCard(Card):
+    """The newest curve of the chosen model, with the ε in the form marked; below a line that leads to Curves."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+        self._model, self._epsilon = "", Decimal(1)
+        self._words = label(tr(UNKNOWN), "muted", wrap=True, name="train_study")
+        tip = tr("Open Curves with this model")
+        self._onward = button(tr("Its accuracy against ε →"), "train_to_curves", "link", tip=tip, press=self._go)
+        self._place = stack()
+        self._holder = named(panel(self._place), "train_study_holder")
+        self._plot: QWidget | None = None
+        self.body.add(
+            label(tr("ACCURACY TO EXPECT"), "caption"), self._words, row(self._onward, None), (self._holder, 100)
+        )
+        self._meanings = label("", "muted", wrap=True, name="train_meanings")
+        title = label(tr("WHAT THE SETTINGS MEAN"), "caption")
+        self._of_settings = look(panel(stack(rule(), title, self._meanings)), "clear")
+        self.body.add(self._of_settings, None)
+        for part in (self._holder, self._of_settings):
+            part.hide()
+        session.runs_changed.connect(self._draw)
+        session.theme_changed.connect(self._draw)
+
+    def show_model(self, model: str, epsilon: Decimal, meanings: Sequence[str]) -> None:
+        """Show what is known of ``model``, and mark ``epsilon``; without a curve, what its settings mean."""
+        self._meanings.setText("\n".join(meanings))
+        if (model, epsilon) != (self._model, self._epsilon):
+            self._model, self._epsilon = model, epsilon
+            self._draw()
+
+    def resizeEvent(self, event: object) -> None:  # noqa: N802 - Qt's name
+        self._draw()
+
+    def _found(self) -> RunRecord | None:
+        runs = [run for run in self._session.runs if run.kind == "curve" and not run.result.plan.against]
+        return next((run for run in reversed(runs) if run.result.plan.model == self._model), None)
+
+    def _draw(self) -> None:
+        found = self._found()
+        self._words.setText(tr(UNKNOWN) if found is None else tr("Curves has drawn how accurate it is against ε."))
+        drawn = found is not None and self.width() >= ROOM and self.isVisible()
+        self._holder.setVisible(drawn)
+        self._of_settings.setVisible(not drawn and self.height() >= HIGH)
+        if found is None or not drawn:
+            return
+        # It knows pyqtgraph, which a page without a study does not wait for.
+
+        from workbench.gui.widgets.curve_plot import CurvePlot
+        from workbench.render.curve_figure import curve_figure
+
+        if not isinstance(self._plot, CurvePlot):
+            self._plot = CurvePlot("train_study", tr("Accuracy of the model against ε"))
+            self._place.addWidget(self._plot)
+        figure = curve_figure(found.result, found.source)
+        figure = replace(figure, badge="") if found.made_up else figure
+        figure = in_language(figure, found.result.plan.measured.main)
+        self._plot.show_figure(figure, self._session.theme, self._epsilon)
+
+    def _go(self) -> None:
+        self._session.to_draw.make(self._model)
+        self._session.go("utility")

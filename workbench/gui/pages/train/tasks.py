@@ -23,7 +23,6 @@ from workbench.gui.widgets.formatting import at_most, exactly
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.jobs.loading import load
 from workbench.params import CancelledError, Parameters
-from workbench.signals.cancel import interruptible
 from workbench.signals.events import AtStake, Progress
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from workbench.data.table import Table
     from workbench.deep.networks import Network
     from workbench.deep.plan import DpSgdPlan
-    from workbench.jobs.network import ExpectationTask, NetworkOutcome
+    from workbench.jobs.network import ExpectationTask
     from workbench.learners import Learner
     from workbench.release.ledger.records import Cap
     from workbench.release.model.network_task import NetworkTask
@@ -45,23 +44,6 @@ ACCOUNTING = "workbench.privacy.accounting.dp_library"
 
 
 @dataclass(frozen=True, eq=False)
-class NetworkRun:
-    """What a person chose of a network's run.
-
-    Attributes:
-        plan: what to do.
-        folder: where the network goes.
-        quiet: whether no private figure is shown.
-        test: images that were declared public, to measure the accuracy on.
-    """
-
-    plan: DpSgdPlan
-    folder: Path
-    quiet: bool = False
-    test: ImageSet | None = None
-
-
-@dataclass(frozen=True, eq=False)
 class TableRows:
     """The rows of the table that is open, and the column to predict."""
 
@@ -72,16 +54,13 @@ class TableRows:
 
     @property
     def table(self) -> Table:
-        """The rows."""
         return self.opened.table
 
     @property
     def account(self) -> str | None:
-        """The public name of the account that pays."""
         return self.plan.account
 
     def preflight(self, model: str, parameters: Parameters) -> Preflight:
-        """Return the figures of the learner or network ``model``."""
         from workbench.deep.plan import DpSgdPlan
         from workbench.learners import learner
         from workbench.release.model.preflight import preflight
@@ -91,14 +70,13 @@ class TableRows:
             load(ACCOUNTING)
         return preflight(None if network else learner(model), parameters, self.plan, self.target, self.rows)
 
-    def task(self, run: NetworkRun) -> NetworkTask:
-        """Return the training of a network."""
+    def task(self, plan: DpSgdPlan, run: TrainingRun) -> NetworkTask:
         from workbench.release.model.network_task import Checkpoints
         from workbench.release.model.training_work import table_work
         from workbench.sanitize.origin import require_confirmed
 
         require_confirmed(self.plan)
-        work = table_work(run.plan, self.plan, self.target, self.table)
+        work = table_work(plan, self.plan, self.target, self.table)
         return work.into(run.folder, Checkpoints(), quiet=run.quiet, replace=False)
 
     def expectation(self, plan: DpSgdPlan, public: ImageSet | None) -> ExpectationTask:
@@ -123,11 +101,9 @@ class ImageRows:
 
     @property
     def table(self) -> Table:
-        """The images as rows."""
         return self.opened.table
 
     def preflight(self, model: str, parameters: Parameters) -> Preflight:
-        """Return the figures of the network ``model``."""
         from workbench.deep.features import ImageFeatures
         from workbench.release.model.preflight import network_preflight
 
@@ -136,14 +112,13 @@ class ImageRows:
         features, people = ImageFeatures.of(opened.table), opened.options.rows_per_person
         return network_preflight(parameters, features, opened.table.rows, people, opened.outside)
 
-    def task(self, run: NetworkRun) -> NetworkTask:
-        """Return the training of a network."""
+    def task(self, plan: DpSgdPlan, run: TrainingRun) -> NetworkTask:
         from workbench.deep.features import ImageFeatures
         from workbench.release.model.network_task import Checkpoints, NetworkTask, TestSet
 
         opened = self.opened
         return NetworkTask(
-            run.plan,
+            plan,
             ImageFeatures.of(opened.table),
             opened.table,
             run.folder,
@@ -169,14 +144,15 @@ TrainingRows = TableRows | ImageRows
 """What something can be trained on; its functions run in workers."""
 
 
-def training_rows(session: Session) -> TrainingRows:
-    """Return what is trained on; something must be open, and of a table a column to predict chosen."""
-    if session.images is not None:
-        return ImageRows(session.images, session.plan.account or None)
-    opened, target = session.opened, session.target
+def training_rows(session: Session) -> Callable[[], TrainingRows]:
+    """Return what makes, in a worker, that which is trained on; of a table a column to predict must be chosen."""
+    images, opened, draft = session.images, session.opened, session.plan
+    if images is not None:
+        return lambda: ImageRows(images, draft.account or None)
+    target = draft.target
     assert opened is not None
     assert target is not None
-    return TableRows(opened, session.plan.plan(), target, opened.rows_under(session.plan))
+    return lambda: TableRows(opened, draft.plan(), target, opened.rows_under(draft))
 
 
 # -- the jobs ---------------------------------------------------------------------------------------------------------
@@ -212,28 +188,27 @@ def first_parameters(chosen: Learner, rows: int, epsilon: Decimal, left: Decimal
     return chosen.parameters.from_plain(given)
 
 
-def forecast_training(
-    session: Session,
-    jobs: JobCenter,
-    model: str,
-    parameters: Parameters,
-    show: Callable[[Preflight], None],
-    refuse: Callable[[BaseException], None],
-) -> JobHandle:
-    """Work out what a training will cost and need; reads no row."""
-    draft, images = session.plan, session.images
-    opened, target = session.opened, session.target
-    rows = 0 if opened is None else opened.rows_under(draft)
+@dataclass(frozen=True, kw_only=True)
+class TrainingRun:
+    """A training as the window follows it.
 
-    def work(emit: Emit, cancel: CancelToken) -> Preflight:
-        with interruptible(cancel):
-            if images is not None:
-                return ImageRows(images, None).preflight(model, parameters)
-            assert opened is not None
-            assert target is not None
-            return TableRows(opened, draft.plan(), target, rows).preflight(model, parameters)
+    Attributes:
+        title: what a person calls the model.
+        folder: where it goes.
+        epsilon: what it costs.
+        pausable: whether it can go on after a pause.
+        quiet: whether no private figure is shown.
+        test: images that were declared public, to measure the accuracy on.
+        resumed: the folder of the checkpoint that it goes on from.
+    """
 
-    return jobs.start(Job(tr("Preflight"), work), key=PREFLIGHT, shown=False, on_result=show, on_failure=refuse)
+    title: str = ""
+    folder: Path = Path()
+    epsilon: Decimal = Decimal(0)
+    pausable: bool = False
+    quiet: bool = False
+    test: ImageSet | None = None
+    resumed: Path | None = None
 
 
 def look_at_source(session: Session, jobs: JobCenter, ask: Callable[[str], None]) -> None:
@@ -251,16 +226,14 @@ def train_model(
     parameters: Parameters,
     run: TrainingRun,
     cap: Cap | None = None,
-    *,
-    quiet: bool = False,
-    test: ImageSet | None = None,
 ) -> JobHandle:
-    """Charge, train and write the model into the folder of ``run``; ``test`` are images that were declared public."""
+    """Charge, train and write the model into the folder of ``run``; a network in a process of its own."""
     from workbench.deep.plan import DpSgdPlan
 
-    rows, pausing = training_rows(session), threading.Event()
+    make, pausing = training_rows(session), threading.Event()
 
     def work(emit: Emit, cancel: CancelToken) -> Any:
+        rows = make()
         if cap is not None:
             from workbench.release.ledger.ledger import Ledger
 
@@ -268,17 +241,16 @@ def train_model(
                 book.set_first_cap(book.enter_for_release(rows.table, rows.account), cap)
         cancel.check()
         if isinstance(parameters, DpSgdPlan):
-            network = NetworkRun(parameters, run.folder, quiet, test)
-            return train_in_process(rows, network, emit, cancel, pausing.is_set)
+            from workbench.jobs.network import train_network
+
+            return train_network(rows.task(parameters, run), emit, cancel, pausing.is_set)
         assert isinstance(rows, TableRows)
-        return fit_released(chosen.name, rows, parameters, run.folder, run.epsilon)
+        return fit_released(chosen.name, rows, parameters, run)
 
     return _start(session, jobs, run, work, pausing)
 
 
-def resume_training(
-    session: Session, jobs: JobCenter, paused: PausedTraining, test: ImageSet | None = None
-) -> JobHandle:
+def resume_training(session: Session, jobs: JobCenter, paused: PausedTraining, test: ImageSet | None) -> JobHandle:
     """Go on with an interrupted run; it charges nothing more. ``test``: public images, where it began with some."""
     from workbench.deep.networks import network
 
@@ -307,20 +279,17 @@ def resume_training(
         return train_network(task, emit, cancel)
 
     title = network(paused.plan.network).title
-    run = TrainingRun(title, paused.output, paused.epsilon, pausable=True, resumed=paused.folder)
+    run = TrainingRun(title=title, folder=paused.output, epsilon=paused.epsilon, pausable=True, resumed=paused.folder)
     return _start(session, jobs, run, work, threading.Event())
 
 
-def study_accuracy(session: Session, jobs: JobCenter, parameters: DpSgdPlan, show: Callable[[Any], None]) -> JobHandle:
+def studied(
+    make: Callable[[], TrainingRows], parameters: DpSgdPlan, emit: Emit, cancel: CancelToken
+) -> tuple[tuple[str, float, int], ...]:
     """Train a network without privacy, with clipping alone, and with noise; nothing is released."""
-    rows = training_rows(session)
+    from workbench.jobs.network import study_network
 
-    def work(emit: Emit, cancel: CancelToken) -> Any:
-        from workbench.jobs.network import study_network
-
-        return study_network(rows.task(NetworkRun(parameters, Path())), emit, cancel)
-
-    return jobs.start(Job(tr("Where the accuracy goes"), work), key="where", on_result=show)
+    return study_network(make().task(parameters, TrainingRun()), emit, cancel)
 
 
 def give_up_training(session: Session, jobs: JobCenter, paused: PausedTraining) -> JobHandle:
@@ -334,33 +303,13 @@ def give_up_training(session: Session, jobs: JobCenter, paused: PausedTraining) 
             return give_up(book, paused.folder)
 
     def apply(cost: Decimal) -> None:
-        session.notify(
-            "info", tr("The run is given up: it costs ε = {cost}, and nothing was released.", cost=at_most(cost))
-        )
+        said = tr("The run is given up: it costs ε = {cost}, and nothing was released.", cost=at_most(cost))
+        session.notify("info", said)
 
     handle = jobs.start(Job(tr("Giving up a training"), work), key="give-up", on_result=apply)
     handle.ended.connect(lambda: read_account(session, jobs))
     handle.ended.connect(lambda: find_paused(session, jobs))
     return handle
-
-
-@dataclass(frozen=True)
-class TrainingRun:
-    """A training as the window follows it.
-
-    Attributes:
-        title: what a person calls the model.
-        folder: where it goes.
-        epsilon: what it costs.
-        pausable: whether it can go on after a pause.
-        resumed: the folder of the checkpoint that it goes on from.
-    """
-
-    title: str
-    folder: Path
-    epsilon: Decimal
-    pausable: bool = False
-    resumed: Path | None = None
 
 
 def _start(
@@ -432,24 +381,15 @@ def _step(title: str, result: Any, draft: DraftPlan) -> ReleasedStep:
     )
 
 
-def train_in_process(
-    rows: TrainingRows, run: NetworkRun, emit: Emit, cancel: CancelToken, pausing: Callable[[], bool]
-) -> NetworkOutcome:
-    """Train and release a network in a process of its own; runs in a worker."""
-    from workbench.jobs.network import train_network
-
-    return train_network(rows.task(run), emit, cancel, pausing)
-
-
-def fit_released(model: str, rows: TableRows, parameters: Parameters, folder: Path, epsilon: Decimal) -> Released:
-    """Fit and release a learner for the ``epsilon`` that was shown; runs in a worker."""
+def fit_released(model: str, rows: TableRows, parameters: Parameters, run: TrainingRun) -> Released:
+    """Fit and release a learner for the ε that was shown; runs in a worker."""
     from workbench.learners import learner
     from workbench.release.ledger.ledger import Ledger
     from workbench.release.model.release_learner import FitTask, release_fit
     from workbench.sanitize.origin import require_confirmed
 
     require_confirmed(rows.plan)
-    task = FitTask(learner(model), parameters, rows.plan, rows.target, rows.table, folder, agreed=epsilon)
+    task = FitTask(learner(model), parameters, rows.plan, rows.target, rows.table, run.folder, agreed=run.epsilon)
     with Ledger.open() as ledger:
         return release_fit(task, ledger)
 

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from workbench.gui.pages.base import Page
 from workbench.gui.pages.run_page import has_run
-from workbench.gui.session.session import Session, State
 from workbench.gui.style.language import tr_later
-
-
-def _state(session: Session) -> State:
-    return "ready" if has_run(session, "curve") else "empty"
-
 
 PAGE = Page(
     name="utility",
@@ -20,7 +14,7 @@ PAGE = Page(
     make="workbench.gui.pages.utility.page:UtilityPage",
     topic="curves",
     known_as="utility accuracy against epsilon",
-    state=_state,
+    state=lambda session: "ready" if has_run(session, "curve") else "empty",
     about=tr_later(
         "Compare how well a model predicts without privacy, trained on a sanitised table, and with privacy built in, "
         "for a range of ε. The bands show how sure each mean is (one standard error)."

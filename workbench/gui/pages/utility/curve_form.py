@@ -15,7 +15,7 @@ from workbench import learners
 from workbench.gui.pages.run_page import why_advised
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.undo import FormSteps
-from workbench.gui.style.language import shown_list, tr, tr_later, tr_sentence, typed_list
+from workbench.gui.style.language import capital, shown_list, tr, tr_later, tr_sentence, typed_list
 from workbench.gui.widgets.basic import Card, hold, hold_most, label, lines, look, mark_wrong, named, panel, say
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import STAR
@@ -79,10 +79,6 @@ class CurveSetup(Card):
 
     Attributes:
         kept: whether the chosen model stays where another is advised: a person chose it, or it was computed.
-
-    Signals:
-        changed: what is to be computed differs.
-        look_changed: what is drawn of it differs.
     """
 
     changed = Signal()
@@ -212,9 +208,8 @@ class CurveSetup(Card):
     def _list_models(self, found: Fitting) -> None:
         chosen = self.model.currentData() if self.kept else found.advised
         self._found, self._offered = found, found.predicting or learners.LEARNERS
-        titles = [tr_sentence(entry.title) for entry in self._offered]
-        stars = [f"   {STAR}" if entry.name == found.advised else "" for entry in self._offered]
-        words = [f"{title[:1].upper()}{title[1:]}{star}" for title, star in zip(titles, stars, strict=True)]
+        titles = {entry.name: capital(tr_sentence(entry.title)) for entry in self._offered}
+        words = [f"{title}   {STAR}" if name == found.advised else title for name, title in titles.items()]
         self.model.offer([(said, e.name) for said, e in zip(words, self._offered, strict=True)], chosen)
         for at, entry in enumerate(self._offered):
             advised = entry.name == found.advised and found.why
@@ -222,7 +217,6 @@ class CurveSetup(Card):
             self.model.setItemData(at, tip, TOOLTIP)
 
     def choose(self, model: str) -> None:
-        """Choose ``model`` in the list, where it is offered."""
         if self.model.findData(model) >= 0:
             self.model.setCurrentIndex(self.model.findData(model))
 
@@ -310,7 +304,7 @@ class CurveSetup(Card):
             except ParameterError as error:
                 problem = sentence(error)
         mark_wrong(self.blocks, wrong=bool(against and problem and plan is None))
-        self._show_problem(problem or self._misfit)
+        say(self._problem, problem or self._misfit)
         return plan
 
     def _against(self) -> str | None:
@@ -319,7 +313,6 @@ class CurveSetup(Card):
         return f"{BLOCKS}={text}" if text and not self.blocks.isHidden() else None
 
     def _ways_of(self, model: Learner) -> tuple[str, ...]:
-        """Return the ticked ways of training that ``model`` has."""
         by, has = self.mechanism.currentData(), _ways(model)
         named_by = {**dict.fromkeys(ON_A_TABLE, f":{by}"), "synthetic": f":{MARGINALS.name}"}
         ticked = [key for key, box in self._regimes.items() if box.isChecked() and key in has]
@@ -358,9 +351,6 @@ class CurveSetup(Card):
         self._misfit = text
         self.value()
 
-    def _show_problem(self, problem: str) -> None:
-        say(self._problem, problem)
-
     def _edited(self, *_: object) -> None:
         self.value()
         self._steps.keep()
@@ -368,7 +358,6 @@ class CurveSetup(Card):
 
 
 def _ways(model: Learner) -> set[str]:
-    """Return the ways of training that ``model`` has."""
     there = {"none": model.ordinary, "sanitized": model.ordinary, "synthetic": model.ordinary}
     return {"private", *(key for key, part in {**there, "corrected": model.corrected}.items() if part is not None)}
 

@@ -11,7 +11,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHeaderView
 
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import localised, tr, tr_later, tr_number, tr_sentence
+from workbench.gui.style.language import capital, localised, tr, tr_later, tr_number, tr_sentence
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.formatting import at_most
 from workbench.gui.widgets.settings_table import SettingsTable
@@ -127,7 +127,7 @@ def crossings(figure: CurveFigure, metric: Metric = USUAL) -> str:
             )
         )
     stated = "; ".join(found[:MOST_CROSSINGS])
-    return tr("{crossings}, below it behind.", crossings=f"{stated[0].upper()}{stated[1:]}") if stated else ""
+    return tr("{crossings}, below it behind.", crossings=capital(stated)) if stated else ""
 
 
 def _last_crossing(one: Series, other: Series) -> float | None:
@@ -293,11 +293,9 @@ class ResultsTable(SettingsTable):
         """Keep the order while a study adds lines."""
 
     def lines(self) -> list[list[str]]:
-        """Return the texts in the order in which they are shown."""
         return [self.line(row).split("\t") for row in self.in_sight()]
 
     def copy(self) -> None:
-        """Put the selected lines, or all of them, on the clipboard as text."""
         head = [f"# {self._badge}"] if self._badge else []
         rows = self.chosen() or self.in_sight()
         texts = [*head, "\t".join(headings(self, range(len(COLUMNS)))), *map(self.line, rows)]

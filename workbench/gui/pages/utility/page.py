@@ -5,10 +5,9 @@ from __future__ import annotations
 import dataclasses
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QCheckBox
 
 from workbench.gui.pages.curve_actions import (
@@ -24,32 +23,30 @@ from workbench.gui.pages.run_page import RunPage, fitting, misfit, what_is_missi
 from workbench.gui.pages.utility import PAGE
 from workbench.gui.pages.utility.curve_form import CurveSetup
 from workbench.gui.pages.utility.messages import ResultsTable, better_as_model, in_words, no_use, shown
-from workbench.gui.pages.utility.tasks import EVERY, LiveCurve, Snapshot, figures_of, run_study, studied
+from workbench.gui.pages.utility.tasks import EVERY, Live, Snapshot, figures_of, run_study, studied
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, badge, button, label, named, panel, row, segments, stack, views
+from workbench.gui.widgets.basic import Card, badge, button, label, named, panel, row, segments, show_if, stack, views
 from workbench.gui.widgets.curve_plot import CurvePlot
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.explain import Explainable, explain_button, of_one_row
 from workbench.gui.widgets.formatting import at_most
 from workbench.learners import learner
 from workbench.release.ledger.study_note import BEFORE
+from workbench.render.comparison_figure import joined_figure
+from workbench.render.values import CurveFigure
 from workbench.sanitize.learnable import Fitting
 from workbench.signals.events import Finished
-
-if TYPE_CHECKING:
-    from workbench.render.values import CurveFigure
-    from workbench.studies.curve import CurvePlan
-    from workbench.studies.metrics import Metric
+from workbench.studies.curve import CurvePlan
+from workbench.studies.metrics import Metric
 
 MADE_UP_HELP = tr_later(
     "Made-up rows follow from the declared columns alone, and show nothing of yours: good for "
     "choosing ε and a kind of model, but not for the accuracy on your rows."
 )
 ON_MADE_UP = tr_later("On made-up rows, which contain no real data.")
-MISFIT = tr_later("This model cannot learn this target: see above.")
 CURVE, TABLE = "plot", "table"
 STANDARD = 2
 """Models of the standard comparison: the advised one and the next."""
@@ -72,7 +69,7 @@ class UtilityPage(RunPage):
         self.panel = PointPanel(session, self.plot, "curve", tr("See its run in Compare →"))
         Explainable(self.plot, session, lambda: of_one_row(session, self.plot.epsilon or session.plan.epsilon))
         self.table = ResultsTable(session)
-        self._live = LiveCurve()
+        self._live = Live(maxlen=1)
         self._snapshots: dict[str, Snapshot] = {}  # of each model, the newest
         self._studied: object = None
         self._asked: CurvePlan | None = None
@@ -119,8 +116,7 @@ class UtilityPage(RunPage):
         tip = tr("What each step of privacy takes from a model's accuracy, and what would give it back")
         why = button(tr("Where accuracy goes →"), "utility_way_why", "link", tip=tip)
         why.clicked.connect(lambda: self.session.go("why"))
-        for part in (why, *self._switch.values(), self._copy, self._save):
-            self.header.addWidget(part)
+        self.header.add(why, *self._switch.values(), self._copy, self._save)
 
     def _connect(self) -> None:
         session = self.session
@@ -141,8 +137,7 @@ class UtilityPage(RunPage):
         figures = panel(stack(8, panel(row(None, badge(), 12)), self.table))
         self._views = views(inviting, self.plot, figures)
         picture = Card(self._views, pad=4)
-        self.body.addWidget(self.setup)
-        self.body.addWidget(picture, 1)
+        self.body.add(self.setup, (picture, 1))
         session = self.session
         ask = explain_button(session, "curve_explain", lambda: of_one_row(session, session.plan.epsilon))
         self._says = Card(panel(row((self._words, 1), ask, spacing=16)), pad=12)
@@ -164,8 +159,6 @@ class UtilityPage(RunPage):
 
     def _whole(self) -> CurveFigure | None:
         """Return the picture of the metric that is drawn, of all models together."""
-        from workbench.render.comparison_figure import joined_figure
-
         figures = {
             model: shot.figures[self._metric(shot).name]
             for model, shot in self._snapshots.items()
@@ -212,7 +205,7 @@ class UtilityPage(RunPage):
                 self.session.notify("info", tr(DRAWN))
             return
         plan = self._to_follow.pop(0)
-        self._live = LiveCurve()
+        self._live = Live(maxlen=1)
         handle = run_study(self.session, self.jobs, plan, self._live, made_up=self._rows_made_up)
         handle.finished.connect(self._finish)
         self._looks.start()
@@ -228,9 +221,8 @@ class UtilityPage(RunPage):
         return [entry.name for entry in found if not entry.each_prediction][:STANDARD]
 
     def _look(self) -> None:
-        snapshot = self._live.take()
-        if snapshot is not None:
-            self._show(snapshot)
+        if self._live:
+            self._show(self._live.pop())
 
     def _show(self, snapshot: Snapshot) -> None:
         model = snapshot.result.plan.model
@@ -244,12 +236,11 @@ class UtilityPage(RunPage):
         else:
             self._undrawn = True
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+    def shown(self) -> None:
         """Draw what has come while the page was out of sight, where drawing it would only have held up others.
 
         After the page itself has been painted: both at once would be felt.
         """
-        super().showEvent(event)
         if self._undrawn:
             self.plot.setUpdatesEnabled(False)  # what it would paint is out of date
             QTimer.singleShot(0, self, self._catch_up)
@@ -259,7 +250,7 @@ class UtilityPage(RunPage):
             self._draw()
 
     def _finish(self, whole: Snapshot) -> None:
-        self._live = LiveCurve()  # what was left there on the way is older than the whole
+        self._live = Live(maxlen=1)  # what was left there on the way is older than the whole
         self._show(whole)
 
     def job_ended(self, handle: JobHandle) -> None:
@@ -293,8 +284,7 @@ class UtilityPage(RunPage):
 
     def _show_figure(self, figure: CurveFigure | None) -> None:
         self.panel.close_it()
-        for widget in (*self._switch.values(), self._copy, self._save, self._says):
-            widget.setVisible(figure is not None)
+        show_if(figure is not None, *self._switch.values(), self._copy, self._save, self._says)
         self._views.setCurrentIndex(0 if figure is None else 1 if self._switch[CURVE].isChecked() else 2)
         self.table.show_figure(figure)
         if figure is None or self._snapshot is None:
@@ -322,8 +312,7 @@ class UtilityPage(RunPage):
         missing = what_is_missing(self.session)
         self.setup.show_models(Fitting() if missing else fitting(self.session))
         unfit = misfit(self.session, self.setup.model.currentData())
-        self._standard.setVisible(not missing and not self.running)
-        self._made_up.setVisible(not missing and not self.running)
+        show_if(not missing and not self.running, self._standard, self._made_up)
         self._standard.setEnabled(not missing and len(self._standard_models()) == STANDARD)
         self.setup.show_misfit(unfit)
         plan, epsilon = self.setup.value(), self.session.plan.epsilon
@@ -342,7 +331,7 @@ class UtilityPage(RunPage):
             )
             + ("" if not self._is_first() else f"\n\n⚠ {tr_sentence(BEFORE)}\n\n{tr(MADE_UP_HELP)}")
         )
-        stated = missing or (unfit and tr(MISFIT))
+        stated = missing or (unfit and tr("This model cannot learn this target: see above."))
         self.set_note(stated or self._progress_note(fits))
 
     def _done(self) -> bool:
@@ -430,11 +419,9 @@ class UtilityPage(RunPage):
         return "none" if style == "no-privacy" else style
 
     def escape(self) -> bool:
-        """Close the panel of a point, else stop a study that runs."""
         return self.panel.close_it() or super().escape()
 
     def copy(self) -> None:
-        """Put what is shown on the clipboard: the curve as an image, the table as text."""
         if self._snapshot is None:
             return
         if self._switch[TABLE].isChecked():
@@ -454,7 +441,6 @@ class UtilityPage(RunPage):
             self.save(path)
 
     def save(self, path: str) -> None:
-        """Save the picture or the figures, by the suffix."""
         figure = self.figure
         if figure is not None and self._snapshots:
             results = [shot.result for shot in self._snapshots.values()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import time
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -57,20 +58,8 @@ class Snapshot:
     total: int
 
 
-class LiveCurve:
-    """Where a running study leaves its newest snapshot; written by the worker, taken by the GUI thread."""
-
-    def __init__(self) -> None:
-        self._latest: Snapshot | None = None
-
-    def put(self, snapshot: Snapshot) -> None:
-        """Leave a snapshot in place of the former."""
-        self._latest = snapshot
-
-    def take(self) -> Snapshot | None:
-        """Return the newest snapshot where there is one that was not taken yet."""
-        taken, self._latest = self._latest, None
-        return taken
+Live = deque[Snapshot]
+"""Where a running study leaves its newest snapshot, of at most one; taken by the window."""
 
 
 def studied(session: Session, plan: CurvePlan | None = None) -> object:
@@ -92,9 +81,7 @@ def studied(session: Session, plan: CurvePlan | None = None) -> object:
     return session.target, columns
 
 
-def run_study(
-    session: Session, jobs: JobCenter, plan: CurvePlan, live: LiveCurve, *, made_up: bool = False
-) -> JobHandle:
+def run_study(session: Session, jobs: JobCenter, plan: CurvePlan, live: Live, *, made_up: bool = False) -> JobHandle:
     """Train every model of ``plan`` on the open table, or on as many made-up rows; what is trained is kept."""
     opened = session.opened
     target = session.target
@@ -128,7 +115,7 @@ def study(
     bounds: Plan,
     target: str,
     source: str,
-    live: LiveCurve,
+    live: Live,
     emit: Emit,
     cancel: CancelToken,
     *,
@@ -162,7 +149,7 @@ def study(
         done += 1
         if time.monotonic() - drawn >= EVERY and (not plan.against or any(row.regime != "none" for row in rows)):
             so_far = CurveResult(plan, tuple(rows), tally.points(), levels, len(data.y))
-            live.put(_snapshot(so_far, source, done, total, private=note))
+            live.append(_snapshot(so_far, source, done, total, private=note))
             drawn = time.monotonic()
 
     jobs = cores() if total > FEW else 1

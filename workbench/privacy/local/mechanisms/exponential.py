@@ -8,7 +8,6 @@ default, separates a value from its neighbours better, and from ε = 2 on errs l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,14 +29,6 @@ class ExponentialParameters(LocalParameters):
     distance: str = choice(
         choices=tuple(POWERS), default="root", help="the distance that makes an answer less likely, or its root"
     )
-
-
-def textbook(utilities: Sequence[float], epsilon: float, sensitivity: float = 1.0) -> NDArray[np.float64]:
-    """Return the probabilities ∝ e^(ε·u/(2Δ)) of the textbook's mechanism, (k,)."""
-    scaled = np.asarray(utilities, dtype=np.float64) * epsilon / (2 * sensitivity)
-    weights = np.exp(scaled - scaled.max())
-    out: NDArray[np.float64] = weights / weights.sum()
-    return out
 
 
 def exponential(parameters: ExponentialParameters, cells: Cells) -> MechanismTable:

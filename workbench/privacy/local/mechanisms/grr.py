@@ -54,6 +54,8 @@ class ClosedFormResponse:
     """Randomised response over a domain too large for a table, sampled from the same kind of integers.
 
     Attributes:
+        inputs: number of values.
+        outputs: the same.
         exact_ratio: p/q.
         exact_epsilon: ln(p/q), rounded up.
     """
@@ -66,27 +68,18 @@ class ClosedFormResponse:
         self.exact_epsilon = log_up(self.exact_ratio)
         if not log_at_most(self.exact_ratio, claim):
             raise ParameterError("randomised response is above its share of epsilon")
-        self._p, self._q, self._size = p, q, size
-
-    @property
-    def inputs(self) -> int:
-        """Number of values."""
-        return self._size
-
-    @property
-    def outputs(self) -> int:
-        """Number of values."""
-        return self._size
+        self._p, self._q = p, q
+        self.inputs = self.outputs = size
 
     def probabilities(self, rows: slice = WHOLE) -> NDArray[np.float64]:
         """Refuse: the matrix of a domain this large would not fit into memory."""
         raise ParameterError(
-            f"the table of {self._size} values would be too large", hint=f"ask for at most {MOST_CELLS} values"
+            f"the table of {self.inputs} values would be too large", hint=f"ask for at most {MOST_CELLS} values"
         )
 
     def channel(self) -> TwoChances:
         """Return p and q as a map."""
-        return TwoChances(self._p / TOTAL, self._q / TOTAL, self._size)
+        return TwoChances(self._p / TOTAL, self._q / TOTAL, self.inputs)
 
     def sample(self, cells: NDArray[np.uint32], entropy: Entropy) -> NDArray[np.uint32]:
         """Draw an output value for each of the (n,) input values: one word each, constant work.
@@ -94,13 +87,13 @@ class ClosedFormResponse:
         Raises:
             IndexError: a value is outside the domain.
         """
-        if cells.size and int(cells.max()) >= self._size:
+        if cells.size and int(cells.max()) >= self.inputs:
             raise IndexError("a cell is outside the mechanism's domain")
         return answered(cells, self._p, self._q, entropy).astype(np.uint32)
 
     def digest(self) -> str:
         """Return the integers themselves, which determine the mechanism."""
-        return f"grr:{self._p}:{self._q}:{self._size}"
+        return f"grr:{self._p}:{self._q}:{self.inputs}"
 
 
 GRR = Mechanism(

@@ -50,11 +50,6 @@ def gamma_variance(epsilon: float) -> float:
     return -b / (1 - b) + _cube_root(b - 2 * b**2 + 2 * b**4 - b**5) / (_cube_root(2.0) * (1 - b) ** 2)
 
 
-def true_epsilon(nominal: float) -> float:
-    """Return the ε of a staircase of nominal ε redrawn into its interval, γ = 1/(1+e^(ε/2)), on the line itself."""
-    return nominal + math.log(2 - math.exp(-nominal / 2))
-
-
 def nominal_epsilon(target: float) -> float:
     """Return the nominal ε whose bounded staircase has true ε ``target``: −2 ln s, s = (−1+√(1+8e^ε))/(2e^ε)."""
     # Written with e^(−ε/2) so that large ε does not overflow.

@@ -28,7 +28,6 @@ from workbench.statistics.asked import (
     RANGES,
     REGRESSION,
     TOP,
-    Request,
     Statistic,
     without_period,
 )
@@ -78,13 +77,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Checked:
-    """What is known of the figures before a row is read.
-
-    Attributes:
-        expected: of each figure by (statistic, column); the column of a count of groups is empty.
-        queries: how many queries are charged.
-        sizes: what to expect of groups of stated sizes, in a sentence; empty where there are none.
-    """
+    """What is known before a row is read: of each (statistic, column), the queries, and groups of stated sizes."""
 
     expected: Mapping[tuple[str, str], Expected]
     queries: int
@@ -93,15 +86,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class Bar:
-    """One bin of a released histogram, in rows.
-
-    Attributes:
-        label: its values.
-        estimate: how many rows.
-        low: lower end of the interval.
-        high: upper end.
-        sparse: whether it could as well be zero.
-    """
+    """One bin of a released histogram, in rows; ``sparse`` where it could as well be zero."""
 
     label: str
     estimate: float
@@ -112,14 +97,7 @@ class Bar:
 
 @dataclass(frozen=True, eq=False)
 class Released:
-    """Released statistics as they can be looked at; public.
-
-    Attributes:
-        path: the file.
-        frame: one row a figure, as text.
-        statistics: the names of its statistics, in the order of the file.
-        histograms: the bars of each histogram by (column, group).
-    """
+    """Released statistics as they can be looked at: a row of text a figure, and bars by (column, group); public."""
 
     path: Path
     frame: pl.DataFrame
@@ -128,15 +106,10 @@ class Released:
 
 
 def checked(plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Checked:
-    """Return the expected errors of the figures that are chosen, for a table of ``rows`` rows.
-
-    Raises:
-        ParameterError: they do not fit the plan, or ε is too small for them.
-    """
+    """Return the expected errors of the figures that are chosen, for a table of ``rows`` rows."""
     from workbench.statistics.forecast import forecast
     from workbench.statistics.queries import queries_of
 
-    assert isinstance(chosen.request, Request)
     queries = queries_of(chosen.request.checked(plan), plan, chosen.epsilon, rows, chosen.delta)
     expected, found = {}, []
     for query in queries:
@@ -236,12 +209,7 @@ def _expected(stated: FigureForecast, columns: Sequence[PlanColumn], rows: int, 
 
 
 def released(path: Path, cancel: CancelToken) -> Released:
-    """Return the figures in a released file.
-
-    Raises:
-        InputError: file or certificate cannot be read, or the file is not the one that was certified,
-            or its verification finds a fault.
-    """
+    """Return the figures in a released file, once it is verified."""
     from workbench.release.verify import verify_release
     from workbench.statistics.release_file import decode
 
@@ -281,17 +249,11 @@ def released(path: Path, cancel: CancelToken) -> Released:
 BINS_HELP = tr_later(
     "Into how many bins a range of numbers is cut; auto: every value by itself where there are few, else 20 bins"
 )
-NOT_FOR = tr_later("Not for such values")
-MAKES_GROUPS = tr_later("This column makes the groups")
 AUTO = tr_later("auto")
 
 
 class FiguresModel(EditedModel):
-    """The protected columns with their ticks; what is ticked follows the usual request until it is changed.
-
-    Signals:
-        changed: something else is asked for.
-    """
+    """The protected columns with their ticks; what is ticked follows the usual request until it is changed."""
 
     changed = Signal()
 
@@ -342,7 +304,6 @@ class FiguresModel(EditedModel):
     # -- what is asked for ----------------------------------------------------------------------------------------
 
     def start_over(self) -> None:
-        """Ask for what is usual of another table."""
         self._ticks.clear()
         self._followed = {}
         self._bins.clear()
@@ -369,11 +330,9 @@ class FiguresModel(EditedModel):
         self.refresh()
 
     def state(self) -> Any:
-        """Return the ticks and the numbers of bins."""
         return {name: frozenset(ticks) for name, ticks in self._ticks.items()}, dict(self._bins)
 
     def restore(self, state: Any) -> None:
-        """Take back ticks and numbers of bins, of the columns that are still protected."""
         ticks, bins = state
         names = {column.name for column in self._columns}
         self._ticks |= {name: set(ticked) for name, ticked in ticks.items() if name in names}
@@ -381,7 +340,6 @@ class FiguresModel(EditedModel):
         self._edited()
 
     def tick_all(self, *, usual: bool) -> None:
-        """Tick what answers the questions, or nothing."""
         before = self.state()
         asked = self._usual() if usual else {}
         for column in self._columns:
@@ -391,12 +349,10 @@ class FiguresModel(EditedModel):
         self.keep_step(tr("tick the usual figures") if usual else tr("tick no figure"), before)
 
     def group_by(self, names: tuple[str, ...]) -> None:
-        """Ask for every figure of each group that these columns make."""
         self.groups = names
         self.show_checked(None)
 
     def wanted(self) -> tuple[Statistic, ...]:
-        """Return what is asked for, in the order of the columns."""
         return tuple(
             Statistic(
                 statistic=statistic,
@@ -423,12 +379,10 @@ class FiguresModel(EditedModel):
         return tuple(Statistic(statistic=statistic, column=name, by=self.groups or None) for name in names)
 
     def show_checked(self, checked: Checked | None) -> None:
-        """Show what to expect, or that it is not known yet."""
         self._checked = checked
         self.refresh()
 
     def height(self) -> int:
-        """Return the number of columns of the plan."""
         return len(self._columns)
 
     def _can(self, column: DraftColumn, what: str) -> bool:
@@ -505,7 +459,7 @@ class FiguresModel(EditedModel):
         return Cell(str(bins or tr(AUTO)), look, key=bins, value=str(bins or ""))
 
     def _why_not(self, column: DraftColumn) -> str:
-        return tr(MAKES_GROUPS) if self._makes_groups(column) else tr(NOT_FOR)
+        return tr("This column makes the groups") if self._makes_groups(column) else tr("Not for such values")
 
 
 def _fits(column: DraftColumn, what: str) -> bool:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PySide6.QtCore import QMarginsF, QSize
 from PySide6.QtWidgets import QCheckBox, QSizePolicy, QStackedWidget, QWidget
 
 from workbench.gui.pages.release.pane import WayPane
-from workbench.gui.pages.release.statistics.figures_model import SPARSE, Bar, Checked, FiguresModel, checked, released
+from workbench.gui.pages.release.statistics.figures_model import (
+    SPARSE,
+    Bar,
+    Checked,
+    FiguresModel,
+    Released,
+    checked,
+    released,
+)
 from workbench.gui.pages.release_account import steps_of
 from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseWords
 from workbench.gui.pages.release_tasks import Chosen, Foreseen
@@ -26,8 +34,10 @@ from workbench.gui.widgets.epsilon_entry import DeltaLine
 from workbench.gui.widgets.fast_table import RowsTable
 from workbench.gui.widgets.fast_table_model import RowsModel
 from workbench.gui.widgets.formatting import count, plain
+from workbench.gui.widgets.parameter_form import put_in
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_view import TableFilter
+from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.statistics.asked import (
     CORRELATION,
@@ -41,10 +51,6 @@ from workbench.statistics.asked import (
     Request,
     Statistic,
 )
-
-if TYPE_CHECKING:
-    from workbench.gui.pages.release.statistics.figures_model import Released
-    from workbench.sanitize.plan import Plan
 
 FIGURES, PICTURE = "figures", "picture"
 EVERY = tr_later("every statistic")
@@ -66,7 +72,6 @@ class HistogramPicture(Chart):
     usual = QSize(400, 180)
 
     def show_bars(self, bars: tuple[Bar, ...], name: str) -> None:
-        """Show the histogram called ``name``, or nothing."""
         self.show_drawing(_drawing(bars, name) if bars else None)
 
 
@@ -137,19 +142,15 @@ class ResultsCard(Card):
             box.give_way(16)
             box.activated.connect(lambda _at, follow=follow: follow())
         self._stated = label("", "muted", name="statistics_shown")
-        self._copy = button(
-            tr("Copy all"), "statistics_copy", tip=tr("Copy every figure in sight as a table; they are public")
-        )
-        self._copy.clicked.connect(lambda: self.table.copy_cells(whole=True))
+        tip = tr("Copy every figure in sight as a table; they are public")
+        self._copy = button(tr("Copy all"), "statistics_copy", tip=tip, press=lambda: self.table.copy_cells(whole=True))
         head = row(*self._segments.values(), 4, self._statistic, self._histogram, 8, self._stated, None, self._copy)
-        self.body.addWidget(label(tr("RELEASED FIGURES"), "caption"))
-        self.body.addLayout(head)
-        self.body.addWidget(self._stack, 1)
-        self.body.addWidget(label(tr(INTERVALS), "muted", wrap=True))
+        self.body.add(
+            label(tr("RELEASED FIGURES"), "caption"), head, (self._stack, 1), label(tr(INTERVALS), "muted", wrap=True)
+        )
         self.show_view(FIGURES)
 
     def show_released(self, found: Released | None) -> None:
-        """Show other figures, or none."""
         self._found = found
         self._statistic.clear()
         self._histogram.clear()
@@ -165,7 +166,6 @@ class ResultsCard(Card):
         self.show_view(FIGURES)
 
     def show_view(self, key: str) -> None:
-        """Show the table or the picture."""
         self._segments[key].setChecked(True)
         self._stack.setCurrentWidget(self._views[key])
         self._statistic.setVisible(key == FIGURES)
@@ -262,12 +262,8 @@ class StatisticsPane(WayPane):
         self.table = SettingsTable(session, self.model, "statistics_table", accessible)
         self.table.setMinimumHeight(6 * ROW)  # five columns
         self._filter = TableFilter(self.table, needs=False)
-        usual = button(
-            tr("As asked"),
-            "statistics_usual",
-            "link",
-            tip=tr("Tick what answers the questions that recipients will ask"),
-        )
+        tip = tr("Tick what answers the questions that recipients will ask")
+        usual = button(tr("As asked"), "statistics_usual", "link", tip=tip)
         none = button(tr("None"), "statistics_none", "link", tip=tr("Tick nothing"))
         usual.clicked.connect(lambda: self.model.tick_all(usual=True))
         none.clicked.connect(lambda: self.model.tick_all(usual=False))
@@ -278,27 +274,25 @@ class StatisticsPane(WayPane):
             hold_most(box, WIDEST)
             box.give_way(12)
             box.activated.connect(lambda _at: self.chose("groups"))
-        self._count = named(
-            QCheckBox(tr("count rows")), "statistics_count", tr("Count the rows of each group"), tr(COUNT_HELP)
-        )
-        self._count.toggled.connect(lambda _on: self.chose("count"))
+        tip = tr("Count the rows of each group")
+        self._count = named(QCheckBox(tr("count rows")), "statistics_count", tip, tr(COUNT_HELP))
         self._expected = label("", "muted", name="statistics_count_expected")
-        self._further = self._made_further()
-        self._sizes = label("", "muted", wrap=True, name="statistics_group_sizes")
-        self._sizes.hide()
-        head = lines(label(tr("WHAT IS RELEASED"), "caption"), None, self._filter, row(usual, none))
-        self.body.addLayout(head)
+        self._further = {
+            statistic: named(QCheckBox(tr(title)), f"statistics_{statistic}", tr(title), tr(help_text))
+            for statistic, (title, help_text) in FURTHER.items()
+        }
+        self._ticks = {"count": self._count, **self._further}
+        for key, ticked in self._ticks.items():
+            ticked.toggled.connect(lambda _on, key=key: self.chose(key))
+        self._sizes = label("", "muted", wrap=True, name="statistics_group_sizes", hidden=True)
+        self.body.addLayout(lines(label(tr("WHAT IS RELEASED"), "caption"), None, self._filter, row(usual, none)))
         self.body.addWidget(self.table, 1)
         self.body.addWidget(self._problem)
         groups = lines(row(label(tr("groups by"), "muted"), self._by[0]), row(label(tr("and"), "muted"), self._by[1]))
-        for part in (self._count, self._expected):
-            groups.addWidget(part)
-        groups.addStretch(1)
-        self.body.addLayout(groups)
-        self.body.addLayout(lines(*self._further.values(), None))
+        groups.add(self._count, self._expected, None)
+        self.body.add(groups, lines(*self._further.values(), None))
         self._steps = label("", "muted", wrap=True, name="statistics_steps")
-        for below in (self._sizes, self._steps, DeltaLine(self.delta)):
-            self.body.addWidget(below)
+        self.body.add(self._sizes, self._steps, DeltaLine(self.delta))
         view = ResultsCard(session, page.jobs)
         self.results = ReleasedPart(
             page,
@@ -307,23 +301,12 @@ class StatisticsPane(WayPane):
             (tr(LOOK[0]), tr(LOOK[1])),
             tr("The figures cannot be shown."),
             kind="statistics",
-            card=False,
         )
         self.below = (self.results, view)
         self.model.changed.connect(self.changed)
         self.model.refused.connect(self.say)
 
-    def _made_further(self) -> dict[str, QCheckBox]:
-        made = {
-            statistic: named(QCheckBox(tr(title)), f"statistics_{statistic}", tr(title), tr(help_text))
-            for statistic, (title, help_text) in FURTHER.items()
-        }
-        for statistic, further in made.items():
-            further.toggled.connect(lambda _on, statistic=statistic: self.chose(statistic))
-        return made
-
     def request(self) -> Request:
-        """Return what is ticked, of the groups that are chosen."""
         groups = self._groups()
         counted = (Statistic(statistic=self._of_groups(), by=groups),) if groups and self._count.isChecked() else ()
         further = (one for name, box in self._further.items() if box.isChecked() for one in self.model.further(name))
@@ -334,37 +317,30 @@ class StatisticsPane(WayPane):
         return TABLE if len(self._groups()) > 1 else COUNT
 
     def hindrance(self) -> tuple[str, str]:
-        """Return that there is no protected column."""
         if self.session.plan.protected:
             return "", ""
         return tr("The plan protects no column, and only of protected ones are there figures: protect one."), "protect"
 
     def nothing_asked(self) -> str:
-        """Return that nothing is ticked."""
         return "" if self.request().figures else tr("Nothing is ticked: tick a figure of a column.")
 
     def foreseen(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Checked:
-        """Return what to expect of every figure."""
         return checked(plan, rows, chosen, cancel)
 
     def title(self, chosen: Chosen) -> str:
-        """Return of how many columns."""
-        figures = chosen.request.figures  # type: ignore[union-attr]
+        figures = chosen.request.figures
         columns = {name for one in figures for name in (*one.columns, *(one.by or ()))}
         return tr("statistics of {columns}", columns=count(len(columns), "column"))
 
     def start_over(self) -> None:
-        """Take everything from another table and its plan."""
         for box in self._by:
             box.clear()
-        self._tick(self._count, on=True)
-        for part in self._further.values():
-            self._tick(part, on=False)
+        for name, part in self._ticks.items():
+            put_in(part, name == "count")
         self.model.start_over()
         super().start_over()
 
     def follow(self) -> None:
-        """Show what follows from table and plan, but for what a person has chosen here."""
         self.model.follow()
         names = [(column.name, column.name) for column in self.session.plan.protected]
         for column in self.session.plan.protected:
@@ -374,12 +350,10 @@ class StatisticsPane(WayPane):
             box.offer([(tr(nothing), None), *names], box.currentData())
         self._show_groups()
         steps = steps_of(self.session)
-        self._steps.setText(tr(STEPS, steps=steps) if steps else "")
-        self._steps.setVisible(bool(steps))
+        say(self._steps, tr(STEPS, steps=steps) if steps else "")
         super().follow()
 
     def show_foreseen(self, found: Foreseen | None) -> None:
-        """Show what to expect of every figure."""
         checked = None if found is None else found.facts
         self.model.show_checked(checked)
         self.table.make_room()
@@ -396,11 +370,9 @@ class StatisticsPane(WayPane):
         say(self._sizes, checked.sizes if checked is not None else "")
 
     def fields(self) -> tuple[QWidget, ...]:
-        """Return the ticks, the groups and δ."""
         return self.table, *self._by, self.delta
 
     def enable(self, on: bool) -> None:
-        """Let the settings be changed, or not while a release goes on."""
         super().enable(on)
         self._show_groups()
         self._count.setEnabled(on and bool(self._groups()))
@@ -418,25 +390,18 @@ class StatisticsPane(WayPane):
         super().chose(key)
 
     def state(self) -> dict[str, Any]:
-        """Return the groups, too, and whether their rows are counted."""
         groups = tuple(box.currentData() for box in self._by)
-        ticked = {name: box.isChecked() for name, box in {"count": self._count, **self._further}.items()}
+        ticked = {name: box.isChecked() for name, box in self._ticks.items()}
         return {**super().state(), "groups": groups, **ticked}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Show groups of which the columns are still protected."""
         super().restore(state)
         for box, name in zip(self._by, state["groups"], strict=True):
-            box.setCurrentIndex(max(box.findData(name), 0) if name is not None else 0)
-        for name, part in {"count": self._count, **self._further}.items():
-            self._tick(part, on=state[name])
+            put_in(box, name)
+        for name, part in self._ticks.items():
+            put_in(part, state[name])
         self._show_groups()
-
-    @staticmethod
-    def _tick(box: QCheckBox, *, on: bool) -> None:
-        box.blockSignals(True)
-        box.setChecked(on)
-        box.blockSignals(False)
 
     def _show_groups(self) -> None:
         groups = self._groups()

@@ -46,11 +46,7 @@ ABOUT = tr_later(
 
 
 class ImpossibleEditor(QWidget):
-    """The statements of the plan, to be typed or added.
-
-    Signals:
-        problem: (str) why what is typed is not taken; empty where it is.
-    """
+    """The statements of the plan, to be typed or added; ``problem`` says why what is typed is not taken."""
 
     problem = Signal(str)
 
@@ -63,13 +59,11 @@ class ImpossibleEditor(QWidget):
         self._line.editingFinished.connect(self._take)
         self._more = button(tr("Add…"), "synthetic_impossible_add", tip=tr("Choose two columns and the values"))
         self._more.clicked.connect(self._ask)
-        line = row((self._line, 1), self._more)
-        self.setLayout(line)
+        self.setLayout(row((self._line, 1), self._more))
         self.setFocusProxy(self._line)
         self.follow()
 
     def follow(self) -> None:
-        """Show what the plan declares."""
         self._line.setText("; ".join(self._session.plan.impossible))
         mark_wrong(self._line, wrong=False)
         self._more.setEnabled(len(_open_to_choice(self._session)) > 1)
@@ -127,7 +121,6 @@ class _Two(Entry):
         self._offer(0)
 
     def statement(self) -> str:
-        """Return what is declared, as it is written."""
         return " & ".join(f"{column.currentText()} = {value.currentText().strip()}" for column, value in self._boxes)
 
     def problem(self) -> str:
@@ -171,7 +164,6 @@ HIGH = {SPREAD: 210, PAIRS: 350, ROWS: 260}
 WIDEST_CHOICE = 220
 INVENTED = 0.1
 """A correlation that is stronger than the original's by more than this is reported."""
-ADVICE = tr_later("Raise ε, or choose another method.")
 LOOKS = {
     SPREAD: (
         tr_later("Distribution"),
@@ -198,11 +190,7 @@ class _Pictures(QStackedWidget):
 
 
 class ComparisonCard(Card):
-    """The figure and the pictures of one synthetic table; of a released one its rows, too.
-
-    Signals:
-        compare_asked: a released table is to be shown beside the original.
-    """
+    """The figure and the pictures of one synthetic table; of a released one its rows, the rest when asked for."""
 
     compare_asked = Signal()
 
@@ -217,13 +205,12 @@ class ComparisonCard(Card):
         self.body.addLayout(row(self.title, None, self.badge))
         self.figure = label("", "figure", name=f"{name}_error")
         self.words = label("", "muted", wrap=True, name=f"{name}_words")
-        line = row(self.figure, (self.words, 1))
-        self.body.addLayout(line)
+        self.body.addLayout(row(self.figure, (self.words, 1)))
         self.learned = label("", "muted", wrap=True, name=f"{name}_learned")
         self.invented = label("", "warn", wrap=True, name=f"{name}_invented")
         self._beside = (self.learned, self.invented)
         self.distribution = Distribution(session, f"{name}_spread", "synthetic")
-        self.correlations = Correlations(session, name, tr("Synthetic"), tr(ADVICE))
+        self.correlations = Correlations(session, name, tr("Synthetic"), tr("Raise ε, or choose another method."))
         self._choice = named(ChoiceBox(), f"{name}_column", tr("Column whose distribution is shown"))
         hold_most(self._choice, WIDEST_CHOICE)
         self._choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
@@ -245,9 +232,7 @@ class ComparisonCard(Card):
         self._stated = dict.fromkeys(LOOKS, "")
         # The views first: they stay where they are when the sentences below them come and go.
         self.body.insertLayout(1, row(*self._segments.values(), 4, self._choice, 8, self._facts, None))
-        for part in self._beside:
-            self.body.addWidget(part)
-        self.body.addWidget(self._pictures, 1)
+        self.body.add(*self._beside, (self._pictures, 1))
         self.show_view(SPREAD)
 
     def _press(self, key: str) -> None:
@@ -260,7 +245,6 @@ class ComparisonCard(Card):
         self.compare_asked.emit()
 
     def show_view(self, key: str) -> None:
-        """Show the spread of one column, the correlations of all, or the rows."""
         self._segments[key].setChecked(True)
         self._choice.setVisible(key == SPREAD)
         self._facts.setText(self._stated[key])
@@ -288,14 +272,11 @@ class ComparisonCard(Card):
             self.learned.setText("" if found.learned is None else tr_sentence(found.learned.words))
             self.invented.setText(_invented(found.pairs))
             for part in self._beside:
-                part.setVisible(bool(part.text()) and not self._segments_checked(ROWS))
+                part.setVisible(bool(part.text()) and self._pictures.currentWidget() is not self._views.get(ROWS))
         self._facts.setText(next(self._stated[key] for key, one in self._segments.items() if one.isChecked()))
         if found is not None and self._wanted:
             self.show_view(self._wanted)
         self._wanted = ""
-
-    def _segments_checked(self, key: str) -> bool:
-        return key in self._segments and self._segments[key].isChecked()
 
     def show_released(self, found: ReleasedRows | None) -> None:
         """Show the rows of a released table, or none; nothing beside the original yet."""
@@ -305,7 +286,6 @@ class ComparisonCard(Card):
             self.show_view(ROWS)
 
     def show_rows(self, frame: pl.DataFrame | None, rows: int = 0) -> None:
-        """Show the first rows of a released table of ``rows`` rows, or none."""
         self._model.show_frame(frame)
         self._stated[ROWS] = first_rows(0 if frame is None else frame.height, rows)
 
@@ -316,32 +296,26 @@ class ComparisonCard(Card):
 
 
 def _figure_words(found: Compared) -> str:
-    quality, worst, distance = found.quality, found.worst, _percent(found.quality.worst_distance)
+    quality = found.quality
+    said = {"worst": found.worst, "distance": _percent(quality.worst_distance)}
     if not quality.of_pairs:
         return tr(
             "of the rows, on average, would have to move for the tables to agree: {worst} is farthest off, by "
             "{distance}.",
-            worst=worst,
-            distance=distance,
+            **said,
         )
-    one, two = _percent(quality.one_way), _percent(quality.two_way)
+    said |= {"one": _percent(quality.one_way), "two": _percent(quality.two_way)}
     if quality.pairs == quality.of_pairs:
         return tr(
             "of the rows, on average, would have to move for the tables to agree: {one} for one column, {two} for "
             "two; {worst} is farthest off, by {distance}.",
-            one=one,
-            two=two,
-            worst=worst,
-            distance=distance,
+            **said,
         )
     return tr(
         "of the rows, on average, would have to move for the tables to agree: {one} for one column, {two} for two "
         "({pairs} pairs were counted); {worst} is farthest off, by {distance}.",
-        one=one,
-        two=two,
         pairs=tr_number(quality.pairs, ","),
-        worst=worst,
-        distance=distance,
+        **said,
     )
 
 

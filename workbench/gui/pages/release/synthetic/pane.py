@@ -25,7 +25,7 @@ from workbench.gui.pages.release_tasks import Chosen, Foreseen
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import button, hold, hold_most, into_sight, label
+from workbench.gui.widgets.basic import button, hold, hold_most, into_sight, label, say
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.epsilon_entry import DeltaLine
 from workbench.gui.widgets.formatting import at_most, count, listed
@@ -112,25 +112,20 @@ class SyntheticPane(WayPane):
         self._preview_card.hide()
         view = ComparisonCard(session, page.jobs, "synthetic_released", tr("RELEASED"), rows=True)
         failed = tr("It cannot be shown.")
-        self.results = ReleasedPart(
-            page, view, released_rows, (tr(LOOK[0]), tr(LOOK[1])), failed, kind="synthetic", card=False
-        )
+        self.results = ReleasedPart(page, view, released_rows, (tr(LOOK[0]), tr(LOOK[1])), failed, kind="synthetic")
         view.compare_asked.connect(lambda: self._compare(view))
         self.below = (self._preview_card, self.results, view)
 
     def request(self) -> SynthesisParameters | None:
-        """Return the settings; ``None`` while a field is refused, or no rows are asked for."""
         found = self.form.value()
         return None if found is None else SynthesisParameters(**vars(found))
 
     def start_over(self) -> None:
-        """Take everything from another table and its plan."""
         self.form.write(cuts="")
         self._forget_preview()
         super().start_over()
 
     def follow(self) -> None:
-        """Show what follows from table and plan, but for what a person has chosen here."""
         session = self.session
         chosen = self._chosen("target") if "target" in self._own else session.target
         names = [column.name for column in session.plan.protected]
@@ -151,7 +146,6 @@ class SyntheticPane(WayPane):
         super().follow()
 
     def fields(self) -> tuple[QWidget, ...]:
-        """Return every setting."""
         return self.form, self.delta, self._impossible
 
     def _arrange(self) -> None:
@@ -159,23 +153,16 @@ class SyntheticPane(WayPane):
         title = label(tr("impossible"))
         title.setBuddy(self._impossible)
         self.form.append(title, self._impossible)
-        self.body.addWidget(self.form)
-        for part in (self._help, self._problem):
-            self.body.addWidget(part)
+        self.body.add(self.form, self._help, self._problem)
         self._steps = label("", "muted", wrap=True, name="synthetic_steps")
-        self.body.addWidget(self._steps)
-        self.body.addWidget(DeltaLine(self.delta))
-        self.body.addStretch(1)
+        self.body.add(self._steps, DeltaLine(self.delta), None)
 
     def show_foreseen(self, found: Foreseen | None) -> None:
         """Show how many parts a range is cut into while nobody has said so."""
         if found is not None:
             cuts = found.facts.cuts
-            self._say_of_cuts(tr("auto: {cuts}", cuts=cuts) if cuts else tr("auto"))
-
-    def _say_of_cuts(self, words: str) -> None:
-        assert isinstance(self._cuts, QLineEdit)
-        self._cuts.setPlaceholderText(words)
+            assert isinstance(self._cuts, QLineEdit)
+            self._cuts.setPlaceholderText(tr("auto: {cuts}", cuts=cuts) if cuts else tr("auto"))
 
     def _chosen(self, key: str) -> Any:
         return self.form.state()[key]
@@ -188,18 +175,15 @@ class SyntheticPane(WayPane):
         super().chose(key)
 
     def state(self) -> dict[str, Any]:
-        """Return all settings."""
         return {**super().state(), **self.form.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Show the settings."""
         super().restore(state)
         self.form.restore(state)
         self._follow_target()
         self._say_steps()
 
     def hindrance(self) -> tuple[str, str]:
-        """Return that a column is published as it is, or none is protected."""
         plan = self.session.plan
         kept = [column.name for column in plan.columns if column.action == "keep"]
         if kept:
@@ -213,16 +197,14 @@ class SyntheticPane(WayPane):
         return ("", "") if plan.protected else (tr("No column is left to synthesise: protect at least one."), "protect")
 
     def foreseen(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Checked:
-        """Return what would be counted."""
         return checked(plan, rows, chosen, cancel)
 
     def unrounded(self, chosen: Chosen) -> bool:
         """Return whether cuts are automatic: then noisy rows alone are rounded."""
-        return chosen.request.cuts is None  # type: ignore[union-attr]
+        return chosen.request.cuts is None
 
     def title(self, chosen: Chosen) -> str:
-        """Return how many rows."""
-        return count(chosen.request.rows or 0, "synthetic row")  # type: ignore[union-attr]
+        return count(chosen.request.rows or 0, "synthetic row")
 
     def _follow_target(self) -> None:
         """Take the usual method where none was chosen, and say what it does."""
@@ -245,8 +227,7 @@ class SyntheticPane(WayPane):
     def _say_steps(self) -> None:
         steps = steps_of(self.session)
         stated = PLANNED_STEPS if self._chosen("cuts").strip() else OWN_STEPS
-        self._steps.setText(tr(stated, steps=steps) if steps else "")
-        self._steps.setVisible(bool(steps))
+        say(self._steps, tr(stated, steps=steps) if steps else "")
 
     def _forget_preview(self) -> None:
         """Show no draw of another table or plan, and wait for none."""
@@ -257,7 +238,6 @@ class SyntheticPane(WayPane):
         self._preview_card.hide()
 
     def show_others(self, *, ready: bool) -> None:
-        """Show the preview and the button that draws it."""
         self._again.setEnabled(ready)
         self._again.setText(tr("Another draw") if self._draw else tr("Draw a preview"))
         self._preview_card.setVisible(self._draw > 0)
@@ -269,7 +249,6 @@ class SyntheticPane(WayPane):
         if not figures_first.may_show(self._page, session):
             return
         number, request = self._draw + 1, chosen.request
-        assert isinstance(request, SynthesisParameters)
 
         def apply(found: Compared) -> None:
             if self._drawing is handle:

@@ -24,7 +24,6 @@ from workbench.params import InputError
 from workbench.privacy.entropy import KeyedEntropy
 from workbench.synth.base import COUNTS
 from workbench.synth.columns import coarse_columns
-from workbench.synth.parameters import SynthesisParameters
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,14 +42,7 @@ _KEY = secrets.token_bytes(32)
 
 @dataclass(frozen=True)
 class Checked:
-    """What is counted for synthetic rows, from public facts alone.
-
-    Attributes:
-        tables: tables that are counted with noise.
-        selections: choices of a pair of columns that are paid for.
-        cuts: most parts of the range of a column of numbers; 0 where there is none.
-        needs: time and memory that it is expected to take.
-    """
+    """What is counted for synthetic rows: tables, choices of a pair, and the most parts that a range is cut into."""
 
     tables: int
     selections: int
@@ -59,7 +51,6 @@ class Checked:
 
     @property
     def counted(self) -> str:
-        """What is counted with noise, in words."""
         stated = count(self.tables, "noisy table")
         if not self.selections:
             return stated
@@ -69,12 +60,7 @@ class Checked:
 
 @dataclass(frozen=True, eq=False)
 class ReleasedRows:
-    """A released table as it can be looked at: public.
-
-    Attributes:
-        frame: its first rows as text.
-        rows: how many it has.
-    """
+    """The first rows of a released table as text, and how many it has: public."""
 
     frame: pl.DataFrame
     rows: int
@@ -87,25 +73,14 @@ def needs_words(needs: Needs) -> str:
     return tr("{time} and {size} MB of memory", time=time, size=tr_number(max(needs.bytes / 1e6, 1), ".0f"))
 
 
-def drawn_by(plan: Plan, chosen: Chosen) -> Plan:
-    """Return the plan by which rows are drawn: while cuts are automatic, noisy rows alone are rounded."""
-    assert isinstance(chosen.request, SynthesisParameters)
-    return plan.unrounded() if chosen.request.cuts is None else plan
-
-
 def checked(plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Checked:
-    """Return what the release would count.
-
-    Raises:
-        ParameterError: it does not fit the plan, or ε is too small for it.
-    """
+    """Return what the release would count, from public facts alone."""
     from workbench.synth.needs import needs_of
 
     method, setting = _setting(plan, rows, chosen)
     cancel.check()
     counted = [query.form == COUNTS for query in method.queries(setting)]
     cuts = max((column.cuts for column in setting.columns if column.ordered), default=0)
-    assert isinstance(chosen.request, SynthesisParameters)
     needs = needs_of(method, setting, chosen.request.rows or rows)
     return Checked(sum(counted), len(counted) - sum(counted), cuts, needs)
 
@@ -139,8 +114,7 @@ def drawn_preview(
     from workbench.synth.synthesis import cost_of_synthesis, synthesised
     from workbench.work.noise import Study
 
-    assert isinstance(chosen.request, SynthesisParameters)
-    plan = drawn_by(plan, chosen)
+    plan = plan.unrounded() if chosen.request.cuts is None else plan  # automatic cuts: noisy rows alone are rounded
     check_columns(plan, opened.table)
     table = plan.rows_of(opened.table)
     if not table.rows:
@@ -205,5 +179,4 @@ def released_beside(opened: OpenTable, path: Path, plan: Plan | None, emit: Emit
 def _setting(plan: Plan, rows: int, chosen: Chosen) -> Any:
     from workbench.release.synthetic.synthesis_work import synthesis_setting
 
-    assert isinstance(chosen.request, SynthesisParameters)
     return synthesis_setting(plan, chosen.epsilon, rows, chosen.request, chosen.delta)

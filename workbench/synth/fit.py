@@ -1,13 +1,13 @@
-"""The distribution on a tree that fits noisy tables best.
+"""The distribution on a tree of cliques that fits noisy tables best.
 
 Minimised over all distributions on the tree (McKenna, Sheldon & Miklau 2019, "Graphical-model based estimation and
 inference for differential privacy", ICML):
 
     Σ over measured tables ‖n·(marginal, joined as measured) − noisy counts‖² / (2·variance)  +  smoothness,
 
-by entropic mirror descent on the potentials: their gradient is that of the loss in the marginals. It begins where each
-table alone fits best (:attr:`Term.settled`), as it reaches small counts slowly. Everything is post-processing of
-released counts.
+by entropic mirror descent on the potentials, one array for each measured table: their gradient is that of the loss in
+the marginals. It begins where each table alone fits best (:attr:`Term.settled`), as it reaches small counts slowly.
+Everything is post-processing of released counts.
 
 Where an axis is ordered and not joined, the second differences of neighbouring counts are charged by Huber's function
 (absolute value, rounded off near 0), weighed by the noise: a count that differs by more than its noise explains
@@ -20,13 +20,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.signals.cancel import CancelToken
-from workbench.synth.tree import Doubles, Marginals, Tree
+from workbench.synth.cliques import CliqueMarginals, CliqueTree, Columns, Doubles, spread
 
 SMOOTHNESS = 0.2
 """Weight of the second differences, in parts of the noise's scale."""
@@ -44,15 +43,13 @@ _LEAST_ROWS = 0.1
 _NEVER = 1e-30
 """Share that is taken for that of a cell which cannot occur."""
 
-M = TypeVar("M")
-
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """One noisy table of one or two columns.
+    """One noisy table of one to three columns.
 
     Attributes:
-        columns: which, one or two.
+        columns: which.
         groups: for each of them the measured cell of each of its cells, (k,), or ``None`` where none are joined.
         counts: noisy counts, one axis for each column.
         variance: of the noise of each count.
@@ -65,9 +62,13 @@ class Measured:
     variance: float
     ordered: tuple[int, ...]
 
-    def turned(self) -> Measured:
-        """Return the same table with its two axes exchanged."""
-        return Measured(self.columns[::-1], self.groups[::-1], self.counts.T, self.variance, self.ordered[::-1])
+
+def in_order(measured: Measured) -> Measured:
+    """Return a measured table with its columns, of which it has one or two, in the order of the table; three are so."""
+    if measured.columns == tuple(sorted(measured.columns)):
+        return measured
+    columns, groups, ordered = measured.columns[::-1], measured.groups[::-1], measured.ordered[::-1]
+    return Measured(columns, groups, measured.counts.T, measured.variance, ordered)
 
 
 class Term:
@@ -118,16 +119,19 @@ class Term:
         shares = found + _LEAST_ROWS / found.size
         return np.asarray(shares / shares.sum())
 
-    def towards(self, marginal: Doubles) -> Doubles:
+    def towards(self, marginal: Doubles, known: Sequence[bool]) -> Doubles:
         """Return the potentials that lead a model with this marginal to the settled table.
 
-        Of two columns, to the nearest one with the model's own sums: these may have been measured more exactly.
+        Of two columns, to the nearest one with the model's own sums for those that are ``known`` from other tables:
+        these may have measured them more exactly.
         """
         expected = np.maximum(self.joined(marginal), _NEVER)
         wanted = self.settled
-        for _ in range(_SCALINGS if wanted.ndim == 2 else 0):
-            for axis in (0, 1):
-                wanted = wanted * (expected.sum(axis=axis, keepdims=True) / wanted.sum(axis=axis, keepdims=True))
+        if wanted.ndim == 2:
+            sums = [(expected if known[1 - a] else wanted).sum(axis=a, keepdims=True) for a in (0, 1)]
+            for _ in range(_SCALINGS):
+                for axis in (0, 1):
+                    wanted = wanted * (sums[axis] / wanted.sum(axis=axis, keepdims=True))
         out = np.log(wanted / expected)
         for axis, join in enumerate(self.joins):
             if join is not None:
@@ -175,91 +179,74 @@ def _bends(table: Doubles, corner: float) -> tuple[float, Doubles]:
     return float(value), gradient
 
 
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A fitted model.
+
+    Attributes:
+        potentials: θ of each measured table, from which a larger model may begin.
+    """
+
+    marginals: CliqueMarginals
+    potentials: list[Doubles]
+
+
 def fitted(
-    tree: Tree,
+    tree: CliqueTree,
     measured: Sequence[Measured],
     rows: int,
     cancel: CancelToken,
     rounds: int = ROUNDS,
     on_round: Callable[[int], None] = lambda done: None,
-) -> Marginals:
-    """Return the marginals of the distribution on ``tree`` that fits the measured tables best.
+    *,
+    begin: Sequence[Doubles] = (),
+    barriers: Sequence[tuple[Columns, Doubles]] = (),
+) -> Fit:
+    """Return the distribution on ``tree`` that fits the measured tables best, each of which is within a clique.
 
     Args:
-        tree: the tree; each measured pair is one of its edges.
+        tree: the tree.
         measured: the noisy tables.
         rows: public n, to which every table sums.
         cancel: checked in every round.
         rounds: most rounds of the descent.
         on_round: is called with the number of finished rounds.
-
-    Raises:
-        CancelledError: ``cancel`` was set.
+        begin: the first potentials of the first tables; a table without begins where it is fitted alone.
+        barriers: columns and fixed potentials of their cells, for what cannot occur.
     """
-    edge_of = {edge: place for place, edge in enumerate(tree.edges)}
-    of_nodes, of_edges = [], []
-    for entry in measured:
-        if len(entry.columns) == 1:
-            of_nodes.append(Term(entry, entry.columns[0], [tree.sizes[entry.columns[0]]], rows))
-            continue
-        turned = entry if entry.columns in edge_of else entry.turned()
-        pair = (turned.columns[0], turned.columns[1])
-        of_edges.append(Term(turned, edge_of[pair], [tree.sizes[i] for i in pair], rows))
-    nodes, edges = _beginning(tree, of_nodes, of_edges, rows)
-    d = len(nodes)
+    measured = [in_order(table) for table in measured]
+    terms = [Term(table, tree.home(table.columns), [tree.sizes[i] for i in table.columns], rows) for table in measured]
+    fixed = tree.flat()
+    for columns, barrier in barriers:
+        home = tree.home(columns)
+        fixed[home] += spread(barrier, columns, tree.cliques[home])
 
-    def marginals_of(potentials: list[Doubles]) -> Marginals:
-        return tree.marginals(potentials[:d], potentials[d:])
+    def marginals_of(potentials: Sequence[Doubles]) -> CliqueMarginals:
+        cancel.check()
+        whole = [theta.copy() for theta in fixed]
+        for table, term, theta in zip(measured, terms, potentials, strict=False):
+            whole[term.place] += spread(theta, table.columns, tree.cliques[term.place])
+        return tree.marginals(whole)
 
-    def looked(marginals: Marginals) -> tuple[float, list[Doubles]]:
-        by_node = [np.zeros(size) for size in tree.sizes]
-        by_edge = [np.zeros((tree.sizes[a], tree.sizes[b])) for a, b in tree.edges]
-        total = 0.0
-        for terms, parts, slopes in ((of_nodes, marginals.nodes, by_node), (of_edges, marginals.tables, by_edge)):
-            for term in terms:
-                value, slope = term.loss(parts[term.place])
-                total += value
-                slopes[term.place] += slope
-        return total, [*by_node, *by_edge]
+    def looked(marginals: CliqueMarginals) -> tuple[float, list[Doubles]]:
+        parts = [term.loss(marginals.of(t.columns, term.place)) for t, term in zip(measured, terms, strict=True)]
+        return sum(value for value, _ in parts), [slope for _, slope in parts]
 
-    terms = [*of_nodes, *of_edges]
-    return descended(marginals_of, looked, [*nodes, *edges], terms, rows, cancel, rounds, on_round)[0]
-
-
-def descended(
-    marginals_of: Callable[[list[Doubles]], M],
-    looked: Callable[[M], tuple[float, list[Doubles]]],
-    potentials: list[Doubles],
-    terms: Sequence[Term],
-    rows: int,
-    cancel: CancelToken,
-    rounds: int,
-    on_round: Callable[[int], None],
-) -> tuple[M, list[Doubles]]:
-    """Return the marginals with the least loss, and their potentials, by entropic mirror descent.
-
-    Args:
-        marginals_of: marginals of potentials.
-        looked: loss of marginals, and its slope by each of them.
-        potentials: where it begins.
-        terms: the parts of the loss, for the size of the first step.
-        rows: public n.
-        cancel: checked in every round.
-        rounds: most rounds.
-        on_round: is called with the number of finished rounds.
-
-    Raises:
-        CancelledError: ``cancel`` was set.
-    """
+    potentials, best, moved = [*begin], marginals_of(begin), set[int]()
+    known = {column for table in measured[: len(begin)] for column in table.columns}
+    for table, term in zip(measured[len(begin) :], terms[len(begin) :], strict=True):
+        if moved.intersection(table.columns):
+            best, moved = marginals_of(potentials), set()
+        potentials.append(term.towards(best.of(table.columns, term.place), [c in known for c in table.columns]))
+        moved.update(table.columns)
+        known.update(table.columns)
     best = marginals_of(potentials)
     loss, slopes = looked(best)
     steepest = max((term.weight for term in terms), default=1.0)
     step, still = 1.0 / (steepest * max(rows, 1) ** 2), 0
     for done in range(rounds):
-        cancel.check()
         on_round(done)
         for _ in range(40):
-            cancel.check()
             tried_at = [theta - step * slope for theta, slope in zip(potentials, slopes, strict=True)]
             tried = marginals_of(tried_at)
             found = looked(tried)
@@ -274,25 +261,4 @@ def descended(
         step *= 1.6
         if still >= 3:
             break
-    return best, potentials
-
-
-def _beginning(
-    tree: Tree, of_nodes: Sequence[Term], of_edges: Sequence[Term], rows: int
-) -> tuple[list[Doubles], list[Doubles]]:
-    """Return potentials whose marginals are near the settled tables, so that few rounds are needed."""
-    shares: list[Doubles | None] = [None] * len(tree.sizes)
-    for term in of_nodes:
-        if term.joins[0] is None:
-            shares[term.place] = term.settled
-    for term in of_edges:
-        for axis, column in enumerate(tree.edges[term.place]):
-            if shares[column] is None and term.joins[axis] is None:
-                shares[column] = term.settled.sum(axis=1 - axis)
-    known = [np.full(s, 1 / s) if p is None else p for s, p in zip(tree.sizes, shares, strict=True)]
-    nodes = [np.log(share) for share in known]
-    edges = [np.zeros((tree.sizes[a], tree.sizes[b])) for a, b in tree.edges]
-    for term in of_edges:
-        parent, child = tree.edges[term.place]
-        edges[term.place] += term.towards(np.outer(known[parent], known[child]))
-    return nodes, edges
+    return Fit(best, potentials)
