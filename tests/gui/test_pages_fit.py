@@ -130,7 +130,8 @@ def no_heading_is_cut(window) -> None:
     assert found == []
 
 
-def test_no_page_is_scrolled_sideways_nor_a_heading_cut_at_the_largest_text(people, finish, qtbot) -> None:
+def test_no_page_is_scrolled_sideways_nor_widens_the_window_at_the_largest_text(people, finish, qtbot) -> None:
+    add(people, study("logistic-regression", epsilons=(0.5, 1.0)), "people")  # Curves has four buttons then
     people.theme.set_scale(200)
     people.resize(1280, 800)
     for page in PAGES:
@@ -138,6 +139,7 @@ def test_no_page_is_scrolled_sideways_nor_a_heading_cut_at_the_largest_text(peop
         body = people.findChild(QScrollArea, f"body_{page.name}").horizontalScrollBar()
         qtbot.waitUntil(lambda body=body: body.maximum() == 0)
         qtbot.waitUntil(lambda: no_heading_is_cut(people), timeout=2000)
+        assert people.width() == 1280, page.name
     for way in ("rows", "synthetic", "statistics"):  # nor are settings, whose area has no bar to do it with
         finish(people, f"tab_{way}")
         settings = people.findChild(QScrollArea, "release_area").horizontalScrollBar()
@@ -171,6 +173,16 @@ def test_columns_and_their_facts_are_read_whole(people, press, idle, qtbot) -> N
     columns = people.findChild(QTableView, "question_columns")
     qtbot.waitUntil(lambda: columns.columnWidth(2) >= columns.fontMetrics().horizontalAdvance("category") + 22)
     assert columns.horizontalScrollBar().maximum() == 0
+
+
+def test_a_bound_that_is_not_declared_has_the_room_that_other_columns_do_not_need(people, qtbot) -> None:
+    people.session.edit_column("age", "bounds", lower=None, upper=None)
+    enlarged(people, qtbot)
+    table = people.findChild(QTableView, "attribute_table")
+    bounds = [table.model().index(2, column) for column in (3, 4)]
+    assert [bound.data() for bound in bounds] == ["not declared"] * 2
+    qtbot.waitUntil(lambda: all(table.sizeHintForIndex(i).width() <= table.columnWidth(i.column()) for i in bounds))
+    assert table.horizontalScrollBar().maximum() == 0
 
 
 def test_a_long_name_takes_the_room_that_other_columns_can_spare(window, load, tmp_path, qtbot) -> None:
@@ -247,6 +259,15 @@ def test_a_line_of_every_table_of_the_ledger_is_in_sight(people, finish, qtbot) 
         assert table.viewport().height() >= lines * table.rowHeight(0), name
     time = people.findChild(QTableView, "ledger_releases")
     assert time.columnWidth(0) >= time.sizeHintForColumn(0)
+    caps = people.findChild(QTableView, "ledger_caps")
+    hidden = [(time, 4), (caps, 5), (caps, 6)]
+    assert all(table.isColumnHidden(at) for table, at in hidden), "nothing has a δ"
+    assert caps.columnWidth(0) >= caps.sizeHintForColumn(0)
+    with Ledger.open() as book:
+        book.set_cap(people.session.account.dataset, Decimal(2), Decimal("1e-5"))
+    finish(people, "tab_data")
+    finish(people, "tab_ledger")
+    assert not any(table.isColumnHidden(at) for table, at in hidden)
 
 
 def test_generalise_is_not_scrolled_sideways(people, finish, qtbot) -> None:

@@ -205,7 +205,7 @@ class PageFrame(QWidget):
         self.body.setContentsMargins(0, 0, 0, 0)
         self._note = Elided("", "muted", least=120)
         self._note.setObjectName(f"note_{page.name}")
-        self.foot: Row = row((self._note, 1))
+        self.foot: Row = lines((self._note, 1))
         self._layers = whole = QVBoxLayout(self)
         whole.setContentsMargins(MARGIN, 16, MARGIN, 12)
         whole.setSpacing(GAP)
@@ -245,6 +245,12 @@ class PageFrame(QWidget):
                 part.invalidate()  # Qt itself keeps what it measured of a hidden page
             self._place_header()
             self._place_note()
+
+    def event(self, event: QEvent) -> bool:
+        """Place the note anew where other buttons stand at the foot: they never widen the page."""
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._place_note()
+        return super().event(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         super().resizeEvent(event)

@@ -253,7 +253,10 @@ def row(*parts: Part, spacing: int = 8, margins: tuple[int, int, int, int] = (0,
 
 
 def lines(*parts: Part, spacing: int = 8, margins: tuple[int, int, int, int] = (0, 0, 0, 0)) -> Row:
-    """Return a row that is broken into lines where its parts have no room beside one another."""
+    """Return a row that is broken into lines where its parts have no room beside one another.
+
+    One that begins with a stretch has them on the right, in lines as well.
+    """
     return _filled(_Lines(), parts, spacing, margins)
 
 
@@ -292,9 +295,11 @@ class _Lines(Row):
         spare = inner.height() - sum(heights) - self.spacing() * (len(heights) - 1)
         for at in high:  # a picture below the other parts takes what they leave
             heights[at] += max(spare, 0) // len(high)
-        y = inner.y()
+        first, y = self.itemAt(0), inner.y()
+        to_the_right = first is not None and first.spacerItem() is not None
         for line, height in zip(broken, heights, strict=True):
-            x = inner.x()
+            taken = sum(width for _, width in line) + self.spacing() * (len(line) - 1)
+            x = inner.x() + to_the_right * max(inner.width() - taken, 0)
             for part, width in line:
                 part.setGeometry(QRect(x, y, width, height))
                 x += width + self.spacing()

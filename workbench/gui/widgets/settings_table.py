@@ -387,7 +387,7 @@ class SettingsTable(TableView):
 
     def _share_out(self) -> None:
         widths, narrow, room = self._fitted(stacked=False), self._fitted(stacked=True), self.viewport().width()
-        crowded = sum(widths.values()) > room or (0 in widths and widths[0] < self._widest_words(0))
+        crowded = sum(widths.values()) > room or any(widths[at] < self._widest_shown(at) for at in widths)
         stacked = crowded and room >= sum(narrow.values())
         self.stack_headings(stacked=stacked)
         widths = narrow if stacked else widths
@@ -425,21 +425,19 @@ class SettingsTable(TableView):
             if missing > 0 and callable(self._rows.columns[column].choices):
                 # Long words end in an ellipsis before a figure at the end is cut.
                 widths[column] = max(widths[column] - missing, LONG_WORDS, titles[column])
-        if 0 in widths:
-            self._give_to_names(widths, titles)
+        self._give_to_words(widths, titles)
         return widths
 
-    def _give_to_names(self, widths: dict[int, int], titles: Mapping[int, int]) -> None:
-        """Take what names need to be read whole from what is left over, then from columns that do not need it."""
-        short = max(self._widest_words(0) - widths[0], 0)
-        spare = {0: self.viewport().width() - sum(widths.values())}
-        for column in sorted(widths, reverse=True)[:-1]:
-            spare[column] = widths[column] - max(titles[column], self._widest_shown(column))
-        for column, most in spare.items():
-            given = max(min(short, most), 0)
-            widths[0] += given
-            widths[column] -= given if column else 0
-            short -= given
+    def _give_to_words(self, widths: dict[int, int], titles: Mapping[int, int]) -> None:
+        """Give names, then other words, what they need to be read whole, of what is left over or others do not need."""
+        needed = {at: max(titles[at], self._widest_shown(at)) for at in widths}
+        for at in widths:
+            given = max(min(needed[at] - widths[at], self.viewport().width() - sum(widths.values())), 0)
+            widths[at] += given
+            for giver in sorted(widths, reverse=True):
+                given = max(min(needed[at] - widths[at], widths[giver] - needed[giver]), 0)
+                widths[at] += given
+                widths[giver] -= given
 
     def _widest_figure(self, column: int) -> int:
         """Return the width in which the first figures of a column are whole; of one that is edited, no word counts."""

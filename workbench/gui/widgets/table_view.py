@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QEvent, QItemSelectionRange, QModelIndex, QPoint, QSize, Qt, Signal
@@ -507,6 +507,12 @@ class LinesTable(TableView):
         self._columns = self.lines.columns = tuple(columns)
         self.lines.show_lines(lines)
 
+    def leave_out(self, columns: Collection[int]) -> None:
+        """Show every column but these, whose room the others take."""
+        for at in range(len(self._columns)):
+            self.setColumnHidden(at, at in columns)
+        self.make_room()
+
     @property
     def whole_width(self) -> int:
         """The width at which nothing is shortened or scrolled to and figures have room, in points."""
@@ -545,6 +551,7 @@ class LinesTable(TableView):
         stacked = sum(map(self._needed, every, map(heading_width, titles))) > room
         self.stack_headings(stacked=stacked)
         heads = [heading_width(in_two_lines(title) if stacked else title) for title in titles]
+        heads = [0 if self.isColumnHidden(at) else heads[at] for at in every]
         needed = list(map(self._needed, every, heads))
         usual = [max(min(needed[at], self._columns[at].width), heads[at]) for at in every]
         widths = [max(int(LEAST_SHARE * usual[at]), heads[at]) if at in words else needed[at] for at in every]
@@ -558,7 +565,8 @@ class LinesTable(TableView):
                 widths[at] += min(missing, max(room - sum(widths), 0) // (len(short) - place))
         spread = max(1.0, min(room / max(sum(widths), 1), MOST_SPREAD))
         for at, width in enumerate(widths):
-            self.setColumnWidth(at, int(width * spread))
+            if width:
+                self.setColumnWidth(at, int(width * spread))
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Ask for the headings and as many lines as are to be seen at least: a page that has less is scrolled."""
@@ -568,11 +576,13 @@ class LinesTable(TableView):
 
     def _fitting(self, at: int, heading: int) -> int:
         """Return the width of a column whose figures have room."""
-        column = self._columns[at]
-        return max(self._needed(at, heading), scaled(column.width) if column.right else 0)
+        column, shown = self._columns[at], not self.isColumnHidden(at)
+        return max(self._needed(at, heading), scaled(column.width) if column.right and shown else 0)
 
     def _needed(self, at: int, heading: int) -> int:
-        """Return the width that a heading of some width and every text of a column fit into."""
+        """Return the width that a heading of some width and every text of a column fit into: none if it is left out."""
+        if self.isColumnHidden(at):
+            return 0
         widest = self._widest.get(at)
         if widest is None:  # a table is laid out several times before it is seen
             texts = {self.lines.cell(row, at).text for row in range(self.lines.height())}

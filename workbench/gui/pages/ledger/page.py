@@ -271,6 +271,9 @@ class LedgerPage(PageFrame):
                 for a in view.accounts
             ]
         )
+        delta = any(a.delta_cap is not None for a in view.accounts) or any(line.delta for line in view.releases)
+        for table, columns in ((self._releases, RELEASES), (self._accounts, ACCOUNTS)):
+            table.leave_out([at for at, column in enumerate(columns) if "δ" in column.title and not delta])
         self._caps.show_figures(view.figures, [_dataset(f.dataset, present, names) for f in view.figures])
         self._older.setVisible(bool(view.older))
         self._older_words.setText(tr_sentence(view.older))
