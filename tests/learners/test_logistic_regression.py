@@ -116,9 +116,10 @@ def test_with_a_delta_and_many_rows_it_descends(tables: Callable[[str], Table]) 
     assert accuracies(tables("diabetes"), 1.0, 10, delta=1e-6).mean() > 0.73
     data = made(4_000, 5, 3, 4)
     assert accuracy(data, None, 0) - accuracy(data, 1.0, 0, delta=1e-6) < 0.02
-    few, by_search = fitted(iris(), 1.0, delta=1e-6), fitted(iris(), 10.0, delta=1e-6, weights_from=SEARCH)
-    assert not few.model_.setting.gaussian
-    assert not by_search.model_.setting.gaussian
+    assert not fitted(iris(), 1.0, delta=1e-6).model_.setting.gaussian
+    assert fitted(iris(), 10.0, delta=1e-6).model_.setting.gaussian
+    for asked in ({"weights_from": SEARCH}, {"columns": 2}, {"ridge": 0.5}):  # which a descent does not have
+        assert not fitted(iris(), 10.0, delta=1e-6, **asked).model_.setting.gaussian
 
 
 def test_a_descent_on_very_many_columns_takes_no_square_of_their_number() -> None:

@@ -116,8 +116,13 @@ class Setting(FitSetting[LogisticRegressionParameters]):
     ranges_since = 2
 
     def delta_pays(self, given: Budget) -> bool:
-        """Return whether a δ is used: descent asks for more than a search can, of rows that are many enough."""
-        return self.parameters.weights_from == BY_SIZE and self.rows * float(given.epsilon) >= _DELTA_FROM
+        """Return whether a δ is used: descent asks for more than a search can, of rows that are many enough.
+
+        It uses every column and no ridge, so whoever asks for a search, a number of columns or a ridge gets these.
+        """
+        asked, usual = self.parameters, LogisticRegressionParameters
+        plain = (asked.weights_from, asked.columns, asked.ridge) == (BY_SIZE, usual.columns, usual.ridge)
+        return plain and self.rows * float(given.epsilon) >= _DELTA_FROM
 
     @cached_property
     def _rangeable(self) -> tuple[int, ...]:
