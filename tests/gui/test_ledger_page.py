@@ -61,6 +61,7 @@ def test_an_empty_ledger_says_so(window, visit):
 
 def test_every_release_and_cap_is_listed(ledger):
     (release,) = cells(ledger, "ledger_releases")
+    assert release[1] == "people", "no other dataset has that name"
     assert release[2:] == ["noisy rows", "1.2", "0", "✓ charged", "a.csv"]
     (cap,) = cells(ledger, "ledger_caps")
     assert cap[1:] == ["2", "1.2", "0", "0.8", "–", "–", "1"]

@@ -16,6 +16,7 @@ from workbench.cli.main import main as command
 from workbench.gui.gauges.memory import PhaseBars, exceeds, measured
 from workbench.gui.pages.memory import page as memory_page
 from workbench.gui.pages.train.run_card import memory_words
+from workbench.gui.widgets.table_model import EXACT
 from workbench.params import ParameterError
 from workbench.render.curve import settings_ticks
 from workbench.render.memory_figure import decimals
@@ -60,7 +61,10 @@ def test_every_setting_stands_in_the_table_and_the_chart_has_four_phases(found, 
     places = range(model.columnCount())
     headings = [model.headerData(c, Qt.Orientation.Horizontal).replace("\n", " ") for c in places]
     most = headings.index("Most rows")
-    assert int(model.index(0, most).data().replace(",", "")) > 128
+    cell = model.index(0, most)
+    assert int(cell.data(EXACT)) > 128
+    assert len(cell.data()) < 6, "seven digits would make the table scroll"
+    assert f"{int(cell.data(EXACT)):,}" in cell.data(Qt.ItemDataRole.ToolTipRole)
     assert "Most rows: what fits in" in found._note._whole
     assert "memory is given in pages" in text_of(found, "memory_remarks")
 

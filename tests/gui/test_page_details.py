@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import pytest
 from comparisons import add, study
-from hands import LEFT
-from PySide6.QtCore import QRect, Qt
+from hands import LEFT, go_to
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtWidgets import QApplication, QComboBox, QListWidget, QRadioButton, QWidget
 
+from workbench.gui.pages.data.attribute_table import LOWER
 from workbench.gui.pages.help.page import PADDING
+from workbench.gui.pages.protect.share_model import MECHANISM
+from workbench.gui.widgets.cell_delegates import CHEVRON
+from workbench.gui.widgets.cell_delegates import PADDING as PADDED
 
 TABLE = "height,weight,town\n" + "".join(f"{150 + at % 40},{50 + at % 60},{'ab'[at % 2]}\n" for at in range(80))
 
@@ -174,3 +178,45 @@ def test_the_letters_of_a_curve_are_as_large_as_all_others(own):
         sizes.append(own.window.page.plot.view.mark_box().height())
     assert sizes[0] < sizes[1]
     assert sizes[2] == sizes[0]
+
+
+def test_large_text_cuts_no_mechanism_and_no_open_bound(hands, tmp_path, qtbot):
+    """A mechanism has a second line; of a long name and a fact to be declared, the name is shortened."""
+    path = tmp_path / "long.csv"
+    path.write_text("DiabetesPedigreeFunction,town\n" + "".join(f"{at},{'ab'[at % 2]}\n" for at in range(80)), "utf-8")
+    hands.window.resize(1280, 800)
+    try:
+        hands.window.theme.set_scale(150)
+        hands.drop(path)
+        hands.click("tab_data")
+        hands.idle()
+        table = hands.table("attribute_table")
+        assert table.columnWidth(LOWER) >= table.sizeHintForColumn(LOWER)
+        facts = {"DiabetesPedigreeFunction": {"lower": 0, "upper": 100}, "town": {"domain": ("a", "b")}}
+        facts = {name: {**fact, "missing": "refuse", "guessed": ()} for name, fact in facts.items()}
+        session = hands.window.session
+        session.edit("declare", session.plan.with_columns(facts))
+        go_to(hands.window, "protect")
+        hands.idle()
+        table, at = hands.table("share_table"), [c.name for c in session.plan.columns].index("town")
+        words, metrics = table.model().index(at, MECHANISM).data(), table.fontMetrics()
+        assert words.startswith("k-ary")
+        cut = metrics.horizontalAdvance(words) > table.columnWidth(MECHANISM) - PADDED - CHEVRON
+        assert table.rowHeight(at) >= (2 if cut else 1) * metrics.lineSpacing()
+        assert cut, "else the second line is not tried"
+    finally:
+        hands.window.theme.set_scale(100)
+
+
+def test_help_that_is_asked_for_comes_into_sight_where_text_is_large(own, qtbot):
+    window = own.window
+    window.resize(1280, 800)
+    try:
+        window.theme.set_scale(150)
+        own.click("tab_ways")
+        own.idle()
+        window.menus._show_page_help()
+        top = lambda: window.help_panel.mapTo(window.gauges.viewport(), QPoint()).y()  # noqa: E731 - asked for again
+        qtbot.waitUntil(lambda: 0 <= top() < window.gauges.viewport().height() / 2, timeout=5000)
+    finally:
+        window.theme.set_scale(100)

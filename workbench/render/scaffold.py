@@ -223,7 +223,8 @@ class FigureView(QWidget):
         self._text(painter, QRectF(MARGIN, top, width, self._line(self._title)), content.title, self._title, theme.text)
         top += self._line(self._title)
         if content.subtitle:
-            box = QRectF(MARGIN, top, width, self._line(self._body))
+            # Below the badge it has the whole width.
+            box = QRectF(MARGIN, top, self._size.right() - 2 * MARGIN, self._line(self._body))
             self._text(painter, box, content.subtitle, self._body, theme.muted)
 
     def _paint_axes(self, painter: QPainter) -> None:

@@ -9,6 +9,7 @@ from PySide6.QtCore import Signal
 from workbench.gui.pages.base import Page
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Card, Elided, button, label, panel, row
+from workbench.gui.widgets.explain import bring_into_sight
 
 EVERYWHERE = tr_later(
     "Ctrl+1 to Ctrl+5: the rooms. Ctrl+Page Down: the next tab. Ctrl+Return: the blue button. "
@@ -51,6 +52,7 @@ class HelpPanel(Card):
         self._everywhere.hide()
         self.setAccessibleDescription(self._what.text())
         self.show()
+        bring_into_sight(self)
 
     def show_page(self, page: Page) -> None:
         """Say what ``page`` is for."""
@@ -63,6 +65,7 @@ class HelpPanel(Card):
         self._everywhere.show()
         self.setAccessibleDescription(f"{self._what.text()} {tr(page.keys)} {tr(EVERYWHERE)}")
         self.show()
+        bring_into_sight(self)
 
 
 # -- the tour ---------------------------------------------------------------------------------------------------------
@@ -147,6 +150,7 @@ class TourPanel(Card):
         """Show the first step, and its page where ``lead`` says so."""
         self._show(0, lead=lead)
         self.show()
+        bring_into_sight(self)
 
     def reach(self, page: str) -> None:
         """Go on to the step about ``page`` where the person went there by herself; never back."""

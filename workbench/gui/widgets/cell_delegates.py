@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QStyledItemDelegate, QStyleO
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import again, tr_sentence
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.table_model import Column, EditedModel, Index
+from workbench.gui.widgets.table_model import Column, EditedModel, Index, in_two_lines
 
 CHEVRON = 14
 """Pixels at the right end of a cell that say: here is a list to choose from."""
@@ -53,8 +53,10 @@ class ChoiceDelegate(InkDelegate):
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802 - Qt's name
         super().initStyleOption(option, index)
         if index.flags() & Qt.ItemFlag.ItemIsEditable:
-            room = option.rect.width() - PADDING - CHEVRON
-            option.text = option.fontMetrics.elidedText(option.text, Qt.TextElideMode.ElideRight, room)
+            metrics, room = option.fontMetrics, option.rect.width() - PADDING - CHEVRON + 1  # a width is rounded
+            two = metrics.horizontalAdvance(option.text) > room and option.rect.height() >= 2 * metrics.lineSpacing()
+            lines = (in_two_lines(option.text) if two else option.text).split("\n")
+            option.text = "\u2028".join(metrics.elidedText(line, Qt.TextElideMode.ElideRight, room) for line in lines)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Draw the text, and the chevron where there is something to choose."""

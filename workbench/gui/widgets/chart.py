@@ -194,7 +194,8 @@ class Chart(QWidget):
             level = on.up(value)
             if drawing.grid:
                 on.painter.fillRect(QRectF(box.left(), level, box.width(), 1), on.ink("line"))
-            on.write(QRectF(0, level - 8, box.left() - 6, 16), text, side="right")
+            high = max(16, on.painter.fontMetrics().height())
+            on.write(QRectF(0, level - high / 2, box.left() - 6, high), text, side="right")
         line = QRectF(box.left(), box.bottom() + 3, box.width(), min(self.height() - box.bottom() - 3, 17))
         width = box.width() / max(len(drawing.labels), 1)
         wide = on.painter.fontMetrics().horizontalAdvance

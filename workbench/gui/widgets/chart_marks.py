@@ -340,5 +340,6 @@ class Key:
             on.line(QPointF(left, middle), QPointF(left + 18, middle))
             if self.sign == "level":
                 on.sign("dot", QPointF(left + 9, middle), self.ink)
-        on.write(QRectF(left + room, middle - 9, wide, 18), self.words, "muted" if self.sign else self.ink)
+        high = max(18, on.painter.fontMetrics().height())
+        on.write(QRectF(left + room, middle - high / 2, wide, high), self.words, "muted" if self.sign else self.ink)
         return left + room + wide + 16

@@ -145,7 +145,7 @@ class ExplainPanel(Card):
         self._offer_others(epsilon, whole=not about)
         self.setAccessibleDescription(self._meaning.text.text())
         self.show()
-        _bring_into_sight(self)
+        bring_into_sight(self)
 
     def retranslate(self) -> None:
         if not self.isHidden():
@@ -296,8 +296,8 @@ def question(asked: Asked) -> str:
     return tr("What Does ε = {epsilon} Mean?", epsilon=epsilon)
 
 
-def _bring_into_sight(shown: QWidget) -> None:
-    """Scroll the column of gauges to the panel once it is laid out."""
+def bring_into_sight(shown: QWidget) -> None:
+    """Scroll the column of gauges to the panel once it is laid out, and to its title where it is too high."""
     area = area_around(shown)
     column = shown.parentWidget()
     if area is None or column is None:
@@ -306,6 +306,8 @@ def _bring_into_sight(shown: QWidget) -> None:
     if layout is not None:
         layout.activate()
     area.ensureWidgetVisible(shown, 0, 12)
+    bar = area.verticalScrollBar()
+    bar.setValue(min(bar.value(), shown.y() - 12))
 
 
 def percent(share: float) -> str:

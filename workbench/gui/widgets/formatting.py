@@ -57,6 +57,14 @@ def rounded(value: float, digits: int) -> str:
     return tr_number(short, ",.0f") if short >= 1000 else plain(short)
 
 
+def in_letters(value: float) -> str:
+    """Return a figure of an axis, or a large one, in as few letters as it can be read in: ``3.23M``."""
+    if value >= 1e4:
+        millions = value >= 1e6
+        return f"{tr_number(value / (1e6 if millions else 1e3), '.3g')}{'M' if millions else 'k'}"
+    return tr_number(value, ",.0f") if value >= 10 else tr_number(value, ".2g").replace("e-0", "e-")
+
+
 def half_width(value: float) -> str:
     """Return half of an interval, which reads alike wherever it is shown."""
     return rounded(value, 3)

@@ -23,6 +23,7 @@ from workbench.gui.widgets.formatting import entered
 from workbench.gui.widgets.path_field import PathField
 from workbench.params import ParameterError, Parameters
 from workbench.params.field import METADATA_KEY, BooleanField, ChoiceField, Field, IntegerField, RealField, TextField
+from workbench.render.fonts import scaled
 
 GIVEN_LATER = tr_later("automatic")
 RARELY = tr_later("RARELY CHANGED")
@@ -469,7 +470,13 @@ def explained(form: Form, *above: QWidget) -> QWidget:
     # Its fields have the keys, and it follows them.
     area = scrolled(stack(*above, form, None, margins=(0, 0, 8, 0)), f"{form.objectName()}_area", sideways=True)
     stated = label(tr(ASK), "muted", wrap=True, name=f"{form.objectName()}_help")
-    stated.setFixedHeight(HELP_HEIGHT)
     stated.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-    form.explained.connect(stated.setText)
+
+    def state(text: str) -> None:
+        """Say it in room for as many lines of letters of any size, so that no field moves by the next text."""
+        stated.setFixedHeight(max(HELP_HEIGHT, scaled(HELP_HEIGHT)))
+        stated.setText(text)
+
+    state(stated.text())
+    form.explained.connect(state)
     return panel(stack(area, rule(), stated))

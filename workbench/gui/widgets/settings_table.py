@@ -395,6 +395,7 @@ class SettingsTable(TableView):
             widths[max(widths)] += max(room - sum(widths.values()), 0)
         for column, width in widths.items():
             self.horizontalHeader().resizeSection(column, width)
+        self._fit_rows()
 
     def _follow_figures(self) -> None:
         """Take back from the names what a figure or a word needs that has just been chosen; else widths stay."""
@@ -403,6 +404,18 @@ class SettingsTable(TableView):
             if self.columnWidth(at) < (self._widest_shown(at) if listed else self._widest_figure(at)):
                 self._share_out()
                 return
+        self._fit_rows()
+
+    def _fit_rows(self) -> None:
+        """Give a row two lines where a word of a list that differs from row to row does not fit into one."""
+        metrics, head = self.fontMetrics(), self.verticalHeader()
+        lists = [at for at in self._widths if callable(self._rows.columns[at].choices)]
+        room = {at: self.columnWidth(at) - PADDING - CHEVRON for at in lists}
+        for row in range(min(self._rows.height(), MEASURED) if lists else 0):
+            cut = any(metrics.horizontalAdvance(self._rows.cell(row, at).text) > room[at] for at in lists)
+            height = max(2 * metrics.lineSpacing() + 6 if cut else 0, head.defaultSectionSize())
+            if not self.isRowHidden(row) and self.rowHeight(row) != height:
+                head.resizeSection(row, height)
 
     def _fitted(self, *, stacked: bool) -> dict[int, int]:
         """Return the width of each column, with headings in two lines where they are ``stacked``."""
@@ -429,9 +442,9 @@ class SettingsTable(TableView):
         return widths
 
     def _give_to_words(self, widths: dict[int, int], titles: Mapping[int, int]) -> None:
-        """Give names, then other words, what they need to be read whole, of what is left over or others do not need."""
+        """Give figures, then names and other words, the room to be whole, of what is left or others do not need."""
         needed = {at: max(titles[at], self._widest_shown(at)) for at in widths}
-        for at in widths:
+        for at in sorted(widths, key=lambda at: not self._rows.columns[at].right):
             given = max(min(needed[at] - widths[at], self.viewport().width() - sum(widths.values())), 0)
             widths[at] += given
             for giver in sorted(widths, reverse=True):

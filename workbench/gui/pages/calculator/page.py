@@ -42,7 +42,7 @@ from workbench.gui.widgets.chart import KEY, Below, Chart, Drawing
 from workbench.gui.widgets.chart_marks import Dash, Scale
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.explain import Asked, explain_button
-from workbench.gui.widgets.formatting import NO_BREAK, at_most, plain
+from workbench.gui.widgets.formatting import NO_BREAK, at_most, in_letters, plain
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.signals.cancel import interruptible
 
@@ -191,10 +191,10 @@ class EpsilonChart(_CalculatorChart):
         high = min(max(e for _, e in points), low * TALLEST)
         y, x = Scale(low, max(high, low * 1.1), log=True), Scale(left, max(right, left * (1 + 1e-9)), log=True)
         marks: list[mark.Mark] = []
-        below = [Below(x.low, _short(x.low)), Below(x.high, _short(x.high))]
+        below = [Below(x.low, in_letters(x.low)), Below(x.high, in_letters(x.high))]
         if self._at is not None and left <= self._at <= right * (1 + 1e-6):
             marks.append(mark.upright(self._at))
-            below.append(Below(self._at, _short(self._at), "accent"))
+            below.append(Below(self._at, in_letters(self._at), "accent"))
         for name, line in lines.items():
             finite = [point for point in line if math.isfinite(point[1])]
             style, dash, _ = line_of(name)
@@ -203,7 +203,7 @@ class EpsilonChart(_CalculatorChart):
             marks,
             x=x,
             y=y,
-            left=((y.high, _short(y.high)), (y.value(0.5), "ε"), (y.low, _short(y.low))),
+            left=((y.high, in_letters(y.high)), (y.value(0.5), "ε"), (y.low, in_letters(y.low))),
             below=below,
             title=tr(self._title),
             frame="box",
@@ -241,14 +241,18 @@ class HeatChart(_CalculatorChart):
         present = _nearest(found.batches, self._at[1]), _nearest(found.sigmas, self._at[0])
         shades = [[PALEST + (1 - PALEST) * (v - low) / max(high - low, 1e-9) for v in line] for line in logs]
         return Drawing(
-            (mark.shades(shades), _present(*present), _shades_of(_short(math.exp(low)), f"ε {_short(math.exp(high))}")),
+            (
+                mark.shades(shades),
+                _present(*present),
+                _shades_of(in_letters(math.exp(low)), f"ε {in_letters(math.exp(high))}"),
+            ),
             x=Scale(0, across),
             y=Scale(0, up),
             left=((up, tr_number(found.sigmas[-1], ".2g")), (up / 2, "σ"), (0, tr_number(found.sigmas[0], ".2g"))),
             below=(
-                Below(0, _short(found.batches[0])),
+                Below(0, in_letters(found.batches[0])),
                 Below(across / 2, tr("batch")),
-                Below(across, _short(found.batches[-1])),
+                Below(across, in_letters(found.batches[-1])),
             ),
             title=tr(self._title),
             frame="none",
@@ -281,14 +285,6 @@ def _shades_of(least: str, most: str) -> mark.Mark:
 
 def _nearest(values: Sequence[float], value: float) -> int:
     return min(range(len(values)), key=lambda k: abs(math.log(values[k] / value)))
-
-
-def _short(value: float) -> str:
-    """Return a figure of an axis in as few letters as it can be read in."""
-    if value >= 1e4:
-        millions = value >= 1e6
-        return f"{tr_number(value / (1e6 if millions else 1e3), '.3g')}{'M' if millions else 'k'}"
-    return tr_number(value, ",.0f") if value >= 10 else tr_number(value, ".2g").replace("e-0", "e-")
 
 
 # -- the page ---------------------------------------------------------------------------------------------------------

@@ -410,12 +410,19 @@ def _dataset(dataset: str, present: str, names: Mapping[str, tuple[str, str]]) -
     return Cell(f"{beside}  {dataset[:NAME]}".lstrip(), "text", tip)
 
 
+def _dataset_of_line(dataset: str, names: Mapping[str, tuple[str, str]]) -> Cell:
+    """Return a dataset by its name, beside which its fingerprint begins only where another one is called the same."""
+    cell, title = _dataset(dataset, "", names), names.get(dataset, ("", ""))[0]
+    alone = title and [other for other, _released in names.values()].count(title) == 1
+    return cell._replace(text=title) if alone else cell
+
+
 def _paid(epsilon: Decimal, look_of: str = "text", tip: str = "") -> Cell:
     return Cell(at_most(epsilon), look_of, tip or in_full(epsilon), entered(epsilon))
 
 
 def _release_cells(line: LedgerLine, names: Mapping[str, tuple[str, str]]) -> tuple[Cell, ...]:
-    dataset = _dataset(line.dataset, "", names)
+    dataset = _dataset_of_line(line.dataset, names)
     status = Cell(tr(SIGNS.get(line.status, line.status)), STATUS.get(line.status, "text"), line.status)
     if line.status in ("charged", "settled") and not line.released:
         status = Cell(

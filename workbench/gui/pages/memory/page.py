@@ -46,7 +46,7 @@ from workbench.gui.widgets.basic import (
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.curve_plot import CurvePlot
 from workbench.gui.widgets.dialogs import ask_where_to_save
-from workbench.gui.widgets.formatting import memory, plain
+from workbench.gui.widgets.formatting import in_letters, memory, plain
 from workbench.gui.widgets.parameter_form import Form, explained
 from workbench.gui.widgets.table_model import Cell, Column
 from workbench.gui.widgets.table_view import LinesTable, TableFilter
@@ -193,6 +193,9 @@ COLUMNS = (
     Column(tr_later("Step"), width=62, right=True),
 )
 
+MOST_KNOWN = 10**8
+"""Rows above which the most that fit are not looked for exactly."""
+
 MOST_TIP = tr_later("The most rows at once whose peak still fits into the memory that there is")
 CHARTS = {
     "phases": tr_later("Four phases of the selected setting"),
@@ -328,11 +331,18 @@ def _table_cells(result: StudyResult) -> list[tuple[Cell, ...]]:
             Cell(tr_sentence(line_name(one.line, result.lines)), tip=tr_sentence(one.line.network.title)),
             Cell(tr_number(one.batch, ","), tip=tr("Rows in memory at once"), exact=str(one.batch)),
             peak,
-            Cell("–", "muted") if most is None else Cell(tr_number(most, ","), tip=tr(MOST_TIP), exact=str(most)),
+            Cell("–", "muted") if most is None else _most(most),
             *(_size(one.phases[name], highest) for name in PHASES),
         )
 
     return [cells(one) for one in result.rows]
+
+
+def _most(rows: int) -> Cell:
+    """Return the most rows that fit: in full in the tip, and as a bound where they outgrow every table."""
+    if rows > MOST_KNOWN:
+        return Cell(f"> {in_letters(MOST_KNOWN)}", tip=tr(MOST_TIP), exact=str(rows))
+    return Cell(in_letters(rows), tip=f"{tr_number(rows, ',')}: {tr(MOST_TIP)}", exact=str(rows))
 
 
 def _first_selected(result: StudyResult) -> int:

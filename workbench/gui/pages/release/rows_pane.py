@@ -178,7 +178,7 @@ class _Line:
         elif known is not None and mostly_noise(known, rows):
             done, kind = f"{done}  ⚠", "warn"
             lost = f"{tr('{name} will be mostly noise.', name=column.name)} {tr(WAYS_OUT)}"
-        self._done.set_whole(done, lost)
+        self._done.set_whole(done, lost, wrapped=True)
         self._done.setAccessibleName(done)
         self._done.setAccessibleDescription(lost)
         look(self._done, kind)
