@@ -419,6 +419,7 @@ class ExplainPage(PageFrame):
         self._order[-1].show()
         # Qt makes the scrolled area higher only after the next painting: until then the cards would be squeezed.
         content = self._area.widget()
+        assert content is not None
         content.resize(content.width(), max(content.height(), content.heightForWidth(content.width())))
         if not self._waiting:
             self._in_turn.stop()
