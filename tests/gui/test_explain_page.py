@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QScrollArea, QWidget
 
 from workbench.gui.pages.explain.page import DEFAULTS, KINDS_OF_TRUST, SPOKEN, TrustPicture
@@ -114,3 +114,23 @@ def test_shuffled_reports_are_simulated_at_the_epsilon_of_the_page(explained, id
     words = explained.findChild(QLabel, "shuffle_words").text()
     assert "At the same ε of 1," in words
     assert "drawn collections prove at least" in words
+
+
+@pytest.mark.parametrize("width", [1280, 2560])
+def test_no_card_is_painted_squeezed_while_the_next_ones_are_added(window, press, qtbot, width):
+    window.resize(width, 1440)
+    lacked = []
+
+    class Painted(QObject):
+        def eventFilter(self, content, event):  # noqa: N802 - Qt's name
+            if event.type() == QEvent.Type.Paint:
+                lacked.append(max(content.heightForWidth(content.width()) - content.height(), 0))
+            return False
+
+    press(window, "tab_explain")
+    painted = Painted(window)
+    window.page.findChild(QScrollArea, "explain_area").widget().installEventFilter(painted)
+    qtbot.waitUntil(lambda: not window.page._waiting)
+    qtbot.wait(50)
+    assert len(lacked) > 1
+    assert set(lacked) == {0}

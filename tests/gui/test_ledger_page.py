@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.gui.pages.ledger.cap_card import ASK_FILTER
-from workbench.gui.pages.ledger.timeline import Timeline
+from workbench.gui.pages.ledger.timeline import Timeline, _drawing
 from workbench.gui.session.account_task import read_account
 from workbench.gui.widgets.table_view import LinesTable
 from workbench.params import BudgetRefusedError
@@ -251,6 +251,7 @@ def test_the_picture_shows_what_every_account_has_spent_and_what_was_refused(pag
     lines = page.findChild(Timeline, "ledger_timeline").lines
     assert [(line.total, line.cap, len(line.refused)) for line in lines] == [(1.0, 2.0, 1), (0.5, 2.0, 0)]
     assert "ε = 1 of 2" in page.findChild(Timeline, "ledger_timeline").accessibleDescription()
+    assert _drawing(lines[:1]).left[0] == (2.0, "ε 2")  # the figure stands where the cap's line is
 
 
 def test_a_low_page_shows_the_list_or_the_picture_and_a_high_one_both(page, window, press, qtbot):

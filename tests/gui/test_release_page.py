@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import stat
 from decimal import Decimal
@@ -81,6 +82,10 @@ def test_before_the_release_cost_and_columns_are_told_exactly(ready):
     assert text(ready, "fact_cap_left") == "this release sets it"
     assert text(ready, "release_size").startswith("2,000 rows × 5 columns")
     assert text(ready, "release_outside_text").startswith("Nothing")
+    seen = "Private figures of these rows were shown before (a draw that was not released)."
+    ready.session.account = dataclasses.replace(ready.session.account, seen=seen)
+    ready.session.account_changed.emit()
+    assert text(ready, "release_outside_text") == f"⚠ {seen}"
     assert spent() == []
 
 

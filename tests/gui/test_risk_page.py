@@ -54,7 +54,7 @@ def test_figures_follow_each_tick_at_once(hands):
     assert hands.text("risk_said").startswith("Tick what an outsider may know")
     assert hands.text("risk_what").startswith("Shown here: how many rows are unique")
     tick(hands, "age")
-    assert hands.text("risk_said") == "2 of 9 rows are unique by these columns (22.2 %); the smallest class has 1 row."
+    assert hands.text("risk_said") == "2 of 9 rows are unique by these columns (22.22 %); the smallest class has 1 row."
     tick(hands, "ill", "Sensitive")
     assert figures(hands)["distinct ℓ of ill"] == "1"
     assert figures(hands)["k"] == "1"

@@ -10,7 +10,7 @@ from hands import Hands
 from mishaps import statuses, text_of
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QAbstractScrollArea, QLabel, QPushButton
+from PySide6.QtWidgets import QAbstractScrollArea, QLabel, QPushButton, QWidget
 
 from workbench import learners
 from workbench.deep import networks
@@ -50,6 +50,9 @@ def do(hands: Hands, question: str, action: str) -> None:
 def test_without_a_table_the_page_says_what_to_do(window, press):
     press(window, "tab_ways")
     assert "Open a table" in text_of(window, "ways_nothing_why")
+    assert window.page._note.text() == ""  # it is said once, in the middle of the page
+    nothing = window.page.findChild(QWidget, "ways_nothing")
+    assert nothing.mapTo(window.page, nothing.rect().topLeft()).y() < window.page.height() / 6
     press(window, "ways_nothing_go")
     assert window.page.objectName() == "page_data"
 

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.data.databases.address import PASSWORD_NEEDED, PASSWORDS, POSTGRESQL, SQLITE, Address, address_of
+from workbench.gui.project.open_table import SEVERAL
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
@@ -39,8 +40,6 @@ FIRST_ROWS = 20
 SHOWN_COLUMNS = 30
 SIZE = (940, 660)
 OTHER = "other"
-SEVERAL = "several-tables"
-"""Code of the refusal of a database in which no table is named."""
 
 _EXAMPLE = "mysql+pymysql://user@server/database"
 _FIELDS = (

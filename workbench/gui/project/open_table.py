@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 
 KEY = "open"
+SEVERAL = "several-tables"
+"""Code of the refusal of a database in which no table is named: the person is asked which."""
 _LEFT_OUT = tr_later("left out of the sample’s first plan")
 
 
@@ -94,7 +96,8 @@ def open_table(
     job = Job(tr("Opening"), work, about=name)
 
     def failed(error: BaseException) -> None:
-        _say_not_opened(session, name, error)
+        if not (isinstance(error, WorkbenchError) and error.code == SEVERAL):
+            _say_not_opened(session, name, error)
         session.opening_failed.emit(source, options, error)
 
     return jobs.start(job, key=KEY, on_result=apply, on_failure=failed)

@@ -198,7 +198,8 @@ class Session(QObject):
         page_asked: (name) show that page.
         open_asked: (path) open that table or project.
         database_asked: the person wants to open a table of a database.
-        opening_failed: (source, options, error) the table could not be read; the error has been shown.
+        opening_failed: (source, options, error) the table could not be read; the error has been shown,
+            unless it is that one of several tables is to be chosen.
         explain_asked: (Decimal ε, Decimal δ, about) show what it means; ``about`` names the one attribute that it is
             spent on, or is empty for whole rows.
         help_asked: (topic) show that topic of the help.

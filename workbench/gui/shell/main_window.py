@@ -26,8 +26,8 @@ from workbench.gui.gauges.budget import BudgetGauge
 from workbench.gui.gauges.memory import MemoryGauge
 from workbench.gui.pages.base import Page, PageFrame
 from workbench.gui.project.autosave import Autosave, MissingPanel, RestorePanel
-from workbench.gui.project.database_dialog import SEVERAL, DatabaseDialog
-from workbench.gui.project.open_table import open_table
+from workbench.gui.project.database_dialog import DatabaseDialog
+from workbench.gui.project.open_table import SEVERAL, open_table
 from workbench.gui.project.project import Project
 from workbench.gui.session.account_task import find_paused
 from workbench.gui.session.job_center import JobCenter

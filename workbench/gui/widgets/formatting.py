@@ -21,7 +21,7 @@ NO_BREAK = "\u00a0"
 MAY_BREAK = "\u200b"
 _LONG = re.compile(r"[^\s<>]{40,}")  # no tag of a rich text
 _JOINTS = re.compile(r"[_./\\-]+(?=\w)")
-_SIGNS = re.compile(r"\b(ε|δ|σ|epsilon|delta) (=|≤|≥|<|>) (?=\d)|(±) (?=\d)|([✓✗✕]) (?=\w)")
+_SIGNS = re.compile(r"\b(ε|δ|σ|k|epsilon|delta) (=|≤|≥|<|>) (?=\d)|(±) (?=\d)|([✓✗✕]) (?=\w)")
 _UNITS = re.compile(r"(?<=\d) (?=%|(?:[KMG]B|ms|s|min|h|days?|years?|rows?|columns?)\b)")
 
 

@@ -292,7 +292,7 @@ class PairView(QWidget):
         if names[0] and names[0] == names[1]:
             self.said.setText(tr("Choose two different columns."))
         else:
-            self.said.setText(sentence_of(figures) if figures else self.ask.toolTip())
+            self.said.setText(sentence_of(figures) if figures else f"{self.ask.toolTip()}.")
 
 
 HIDDEN = tr_later("The noise hides it: with these mechanisms, the correlation may be anything from {low} to {high}.")

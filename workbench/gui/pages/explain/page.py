@@ -416,6 +416,11 @@ class ExplainPage(PageFrame):
         """Make the next card below those in sight: all at once would keep the page from its first painting."""
         self._order.append(self._waiting.pop(0)())
         self._lay_out(wide=self._wide)
+        self._order[-1].show()
+        # Qt makes the scrolled area higher only after the next painting: until then the cards would be squeezed.
+        content = self._area.widget()
+        assert content is not None
+        content.resize(content.width(), max(content.height(), content.heightForWidth(content.width())))
         if not self._waiting:
             self._in_turn.stop()
 

@@ -271,7 +271,8 @@ class SettingsPage(ReleasePage):
         done = self._done
         facts = () if pane is None else pane.facts
         self._cost.show_cost(self._foreseen, facts, done=done)
-        self._outside.show_outside(None if self._foreseen is None else self._foreseen.outside)
+        seen = (session.account.seen,) if session.account.seen else ()  # the last question lists it, too
+        self._outside.show_outside(None if self._foreseen is None else (*self._foreseen.outside, *seen))
         stops, hint = self._stops()
         self._say_problem(stops, hint)
         busy = self.running and not running

@@ -588,7 +588,7 @@ def _said(found: Found) -> str:
         "{unique} of {rows} are unique by these columns ({share}); the smallest class has {k}.",
         unique=tr_number(figures["unique"], ","),
         rows=count(figures["rows"], "row"),
-        share=percent(figures["unique_share"]),
+        share=percent(figures["unique_share"], 4),  # as the table of figures below says it
         k=count(figures["k"], "row"),
     )
 

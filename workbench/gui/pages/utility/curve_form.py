@@ -70,7 +70,7 @@ MORE_TIP = tr_later("Train other models on the same rows as well, and draw all o
 MOST_MODELS = 3
 """Models in one picture: the lines of more would look alike."""
 
-LEAST_LETTERS, WIDEST_LIST = {"curve_model": 13, "regime_mechanism": 6, "curve_metric": 9}, 260
+LEAST_LETTERS, WIDEST_LIST = {"curve_model": 13, "regime_mechanism": 6, "curve_metric": 9}, 320
 """Letters that a list of models or mechanisms has room for at least; its width at most."""
 
 

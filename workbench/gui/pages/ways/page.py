@@ -81,8 +81,8 @@ class WaysPage(PageFrame):
         self._make_foot()
         self._nothing = NothingYet(session, "ways_nothing", tr("Nothing to decide yet"), "data", tr("Data →"))
         self.body.addWidget(self._top)
-        panes = row((self._sheet, 3), (self._make_wide_pane(), 2), spacing=12)
-        self.body.addLayout(panes, 1)
+        self._panes = panel(row((self._sheet, 3), (self._make_wide_pane(), 2), spacing=12))
+        self.body.addWidget(self._panes, 1)
         self.body.addWidget(self._nothing, 1)
         self._marks.changed.connect(self._advise)
         self._marks.changed.connect(self.in_sight(self.refresh))
@@ -201,7 +201,7 @@ class WaysPage(PageFrame):
     def refresh(self) -> None:
         session, missing = self.session, self.missing()
         self._top.setVisible(not missing)
-        self._sheet.setVisible(not missing)
+        self._panes.setVisible(not missing)
         self._show_wide_pane()
         self._nothing.setVisible(bool(missing))
         self._nothing.say(missing)
@@ -209,7 +209,7 @@ class WaysPage(PageFrame):
             part.setVisible(not missing)
         self.show_cancel()
         if missing:
-            self.set_note(missing)
+            self.set_note("")
             return
         self._advise()
         drawn = self._drawn[1] if self._drawn is not None and self._drawn[0] == session.plan else None
