@@ -147,7 +147,7 @@ def test_the_cost_of_a_former_form_is_never_offered(trainable, qtbot):
     retype(trainable, qtbot, "train_epsilon", "0.5")
     qtbot.waitUntil(lambda: bool(offered))
     qtbot.waitUntil(page.primary.isEnabled)
-    assert text_of(trainable, "fact_cost") == "ε = 3"
+    assert text_of(trainable, "fact_cost") == "ε = 3, δ = 1e-5"
 
 
 def test_the_cap_is_set_of_the_table_that_was_asked_about(people, when_asked, iris_opens, finish, visit, qtbot):
