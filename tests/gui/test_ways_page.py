@@ -10,7 +10,7 @@ from hands import Hands
 from mishaps import statuses, text_of
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QAbstractScrollArea, QLabel, QPushButton
+from PySide6.QtWidgets import QAbstractScrollArea, QLabel, QPushButton, QWidget
 
 from workbench import learners
 from workbench.deep import networks
@@ -50,6 +50,8 @@ def do(hands: Hands, question: str, action: str) -> None:
 def test_without_a_table_the_page_says_what_to_do(window, press):
     press(window, "tab_ways")
     assert "Open a table" in text_of(window, "ways_nothing_why")
+    nothing = window.findChild(QWidget, "ways_nothing")
+    assert nothing.height() > 0.8 * window.page.height()  # in the middle: nothing else takes room
     press(window, "ways_nothing_go")
     assert window.page.objectName() == "page_data"
 

@@ -150,8 +150,8 @@ class AttributeModel(PlanModel):
     def __init__(self, session: Session) -> None:
         public = tr("from what everybody may know, never from the rows")
         columns = (
-            Column(tr("Attribute"), self._name, tr("The column of the table"), width=134, grows=0.25),
-            Column(tr("Role"), self._role, tr(ROLE_HELP), width=136, choices=(NO_ROLE, *ROLES), edit=self._take_role),
+            Column(tr("Attribute"), self._name, tr("The column of the table"), width=118, grows=0.25),
+            Column(tr("Role"), self._role, tr(ROLE_HELP), width=152, choices=(NO_ROLE, *ROLES), edit=self._take_role),
             Column(tr("Kind"), self._kind, tr("What the values are"), width=108, choices=KINDS, edit=self._take_kind),
             self._bound(tr("Lower bound"), tr("Lower bound or values"), LOWER, tr(LOWER_HELP, public=public)),
             self._bound(tr("Upper bound"), tr("Upper bound"), UPPER, tr("Public upper bound: {public}", public=public)),

@@ -89,7 +89,7 @@ def _drawing(lines: Sequence[Spending]) -> Drawing:
         marks,
         x=across,
         y=Scale(0, 1.08 * most),
-        left=((1.08 * most, f"ε {tr_number(most, '.3g')}"), (0, "0")),
+        left=((most, f"ε {tr_number(most, '.3g')}"), (0, "0")),
         below=(Below(across.low, f"{day(first.date())} {first:%H:%M}"), Below(across.high, end)),
         key=key if len(lines) > 1 else (),
     )
