@@ -374,22 +374,6 @@ def test_a_network_without_pytorch_is_refused_before_it_is_charged(
         assert list(ledger.releases()) == []
 
 
-@pytest.mark.parametrize(
-    ("words", "option"),
-    [
-        ("budget compose f.toml --delta 1e-6 --delta 1e-5", "--delta"),
-        ("forecast --plan plan.toml --rows 9 --rows 8", "--rows"),
-        ("describe sample:iris --delimiter , --delimiter ;", "--delimiter"),
-        (" ".join(sanitize()) + " --ledger other.sqlite", "--ledger"),
-        ("ledger cap sample:iris --epsilon 1 --epsilon 2", "--epsilon"),
-    ],
-)
-def test_an_option_of_one_value_that_is_given_twice_is_refused(folder: Path, run: Run, words: str, option: str) -> None:
-    before = names(folder)
-    assert run(*words.split()).error().startswith(f"{option} takes one value and is given twice (workbench ")
-    assert names(folder) == before
-
-
 @pytest.mark.parametrize("words", [["mechanism", "grr", "--epsilon", "0"], ["sanitise"], ["describe", "sample:nobody"]])
 def test_an_error_without_a_place_of_its_own_names_the_command(run: Run, words: list[str]) -> None:
     known = words[0] != "sanitise"

@@ -231,6 +231,14 @@ HEADER = "sepal_length,sepal_width,petal_length,species"
 ROWS = ["5.0,3.4,1.5,setosa", "6.5,3.0,5.5,virginica", "5.0,3.4,1.5,setosa", "6.0,2.9,4.5,versicolor"]
 FIT = ["fit", "sample:iris", "--target", "petal_width", "--bounds", "plan.toml", "--ledger", "l.sqlite"]
 WORDS = [*FIT, "--model", "median-forest", "--epsilon", "0.5", "--ask", "ask.csv", "-o", "model"]
+
+
+def words_with(option: str, value: str) -> list[str]:
+    """Return the words of the command with another value of an option."""
+    at = WORDS.index(option)
+    return [*WORDS[: at + 1], value, *WORDS[at + 2 :]]
+
+
 MADE_OF = "3 predictions × ε 0.5 = 1.5"
 
 
@@ -323,8 +331,8 @@ def test_what_is_missing_is_said_before_anything_is_charged(median_made: Path, r
     words = [word for word in WORDS if word not in ("--ask", "ask.csv")]
     assert "name a file of public rows with the columns of the table: --ask FILE" in run(*words).error()
     assert "nowhere.csv" in run(*words, "--ask", "nowhere.csv").error()
-    assert "has no --ask" in run(*WORDS, "--model", "naive-bayes").error()
-    assert "--epsilon = 0" in run(*WORDS, "--epsilon", "0").error()
+    assert "has no --ask" in run(*words_with("--model", "naive-bayes")).error()
+    assert "--epsilon = 0" in run(*words_with("--epsilon", "0")).error()
     assert charged() == []
 
 
@@ -333,9 +341,8 @@ def test_the_private_table_itself_is_not_published_as_the_rows_to_predict(median
     asked("table.csv", *rows, header=f"{HEADER},petal_width")
     copy = Path("copy.csv")
     copy.write_bytes(Path("table.csv").read_bytes())
-    words = ["fit", "table.csv", *WORDS[2:]]
     for name in ("table.csv", "copy.csv"):
-        answer = run(*words, "--ask", name)
+        answer = run("fit", "table.csv", *words_with("--ask", name)[2:])
         assert answer.code == 2
         assert "is the private table itself" in answer.err.splitlines()[-1]
     assert charged() == []
@@ -367,7 +374,7 @@ def test_help_says_that_epsilon_is_of_each_prediction(run: Run) -> None:
 def test_without_xgboost_the_command_is_named(median_made: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     found = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name == "xgboost" else found(name))
-    said = run(*WORDS, "--model", "median-xgboost").error()
+    said = run(*words_with("--model", "median-xgboost")).error()
     assert 'pip install "privacy-workbench[boost]"' in said
     assert charged() == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from PySide6.QtGui import QColor, QImage, QPainter, QPdfWriter, QTextCursor
 
 from workbench.params import InputError
 from workbench.release.documents.written_document import check_document_path, study_report
+from workbench.render import document_pdf
 from workbench.render.document import Bullets, Document, FactList, Grid, Paragraph, Picture, Section
 from workbench.render.document_html import page_html
 from workbench.render.document_pdf import RESOLUTION, dated, drawn_pictures, laid_out, paint_page, pdf_bytes
@@ -128,6 +130,12 @@ def test_a_page_with_drawn_figures_loads_nothing_from_elsewhere():
     assert "img-src data:" in text
     assert re.findall(r"src\s*=\s*\"([^,]*),", text) == ["data:image/png;base64"]
     assert drawn_pictures(PUBLIC) == []
+
+
+def test_what_a_child_answers_is_never_unpickled(monkeypatch):
+    monkeypatch.setattr(document_pdf, "answer_of_child", lambda module, request: (0, pickle.dumps([b"image"]), ""))
+    with pytest.raises(ValueError, match="decode"):
+        drawn_pictures(study_report(FIGURE, "a\n1\n"))
 
 
 def test_no_heading_stands_at_the_foot_of_a_page(qapp):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -118,6 +119,22 @@ def test_with_a_delta_and_many_rows_it_descends(tables: Callable[[str], Table]) 
     few, by_search = fitted(iris(), 1.0, delta=1e-6), fitted(iris(), 10.0, delta=1e-6, weights_from=SEARCH)
     assert not few.model_.setting.gaussian
     assert not by_search.model_.setting.gaussian
+
+
+def test_a_descent_on_very_many_columns_takes_no_square_of_their_number() -> None:
+    values, rows = 1_500, np.arange(100) % 2
+    colour = Attribute(name="colour", kind="category", domain=tuple(map(str, range(values))))
+    target = Attribute(name="y", kind="category", domain=("no", "yes"))
+    parameters = LogisticRegressionParameters(epsilon=5.0, delta=1e-6)
+    tracemalloc.start()
+    try:
+        model = LogisticRegression((colour,), target, parameters, Study(np.random.default_rng(1)))
+        LogisticRegressionModel.from_plain(model.fit(rows[:, None].astype(float), rows).to_plain())
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert model.gaussian(len(rows))
+    assert most < 8 * values**2
 
 
 @pytest.mark.parametrize("way", ["by-size", SEARCH, SUMS])

@@ -388,7 +388,7 @@ def test_more_points_single_out_more_people() -> None:
 
 def test_every_attack_of_the_folder_is_listed() -> None:
     folder = attacks.__name__
-    listed = {known.request.partition(":")[0] for known in attacks.ATTACKS}
+    listed = {known.asked().__module__ for known in attacks.ATTACKS}
     for module in pkgutil.iter_modules(attacks.__path__):
         name = f"{folder}.{module.name}"
         if hasattr(importlib.import_module(name), "run"):

@@ -60,13 +60,12 @@ class Command:
     foreground: bool = False
 
 
-class Once(argparse._StoreAction):
+class _Once(argparse._StoreAction):
     """Takes one value: of two, the last would silently count."""
 
     given = False
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
-        """Take the value, or refuse a second one."""
         if self.given and option_string:
             raise ParameterError(f"{option_string} takes one value and is given twice", parser.prog, "give it once")
         self.given = True
@@ -85,6 +84,7 @@ def add_options(
     prefix: str | None = None,
     listed: Mapping[str, str] | None = None,
     required: Sequence[str] = (),
+    once: bool = False,
 ) -> None:
     """Add an option for each of ``names`` (all declared attributes where none is named).
 
@@ -95,6 +95,7 @@ def add_options(
         prefix: what the parsed options are called by; the class's name where none is given.
         listed: what an attribute can be, where its list lies above ``cls``, by its name.
         required: attributes that must be given although they have a default.
+        once: whether an option of one value is refused where it is given twice.
     """
     prefix = cls.__name__ if prefix is None else prefix
     declared = cls.declared()
@@ -112,7 +113,7 @@ def add_options(
             flag_of(cls, name),
             dest=f"{prefix}.{name}",
             metavar=spec.symbol or name.upper(),
-            action="append" if isinstance(spec, TextsField) and spec.repeated else "store",
+            action="append" if isinstance(spec, TextsField) and spec.repeated else _Once if once else "store",
             required=default is dataclasses.MISSING or name in required,
             help=", ".join([spec.help, *filter(None, [(listed or {}).get(name)])]).replace("%", "%%") + unit + stated,
         )

@@ -76,7 +76,7 @@ class KindCommand:
 
     def add_request(self, parser: argparse.ArgumentParser) -> None:
         """Add the options of the request."""
-        add_options(parser, self.kind.asked())
+        add_options(parser, self.kind.asked(), once=True)
 
     def request(self, options: argparse.Namespace) -> Any:
         """Return the request."""

@@ -18,7 +18,7 @@ from typing import Any, NoReturn, TextIO
 
 import workbench
 from workbench.cli.catalogue import commands, help_of, is_command, load
-from workbench.cli.command import READING, Command, Context, Once, add_options, repeat_what_is_in_use
+from workbench.cli.command import READING, Command, Context, add_options, repeat_what_is_in_use
 from workbench.data.csv.options import ReadOptions
 from workbench.data.databases.address import require_no_password
 from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
@@ -40,8 +40,6 @@ class _Parser(argparse.ArgumentParser):
         # The usual one takes -1e3 for an option; what begins like a negative number is a value here.
         self._negative_number_matcher = re.compile(r"-(\d|\.\d|inf|nan)", re.IGNORECASE)
         self.register("action", "parsers", _Subcommands)
-        self.register("action", None, Once)
-        self.register("action", "store", Once)
 
     def error(self, message: str) -> NoReturn:
         raise ParameterError(one_line(message), self.prog, f"see `{self.prog} --help`")

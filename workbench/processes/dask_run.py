@@ -146,8 +146,9 @@ class Run:
             raise WorkbenchError(
                 f"every worker that had the table has died, {MOST_SHARES} times", self._address, CONTINUE
             )
-        # Not hashed: another run's table would have the same name, and be taken away with this one.
-        sending = asyncio.ensure_future(self._client.scatter([self._value], broadcast=True, hash=False))
+        # Not hashed: another run's table would have the same name, and be taken away with this one. To one worker, from
+        # which the others fetch it: a scheduler that copies it to all tries for ever where one dies meanwhile.
+        sending = asyncio.ensure_future(self._client.scatter([self._value], hash=False))
         try:
             (self._shared,) = await asyncio.shield(sending)
         except asyncio.CancelledError:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import importlib
-import pickle
+import json
 import re
 import sys
 from collections.abc import Callable
@@ -71,12 +72,12 @@ def drawn_pictures(document: Document) -> list[bytes]:
     """
     if not document.pictures:
         return []
-    images: list[bytes] = pickle.loads(_by_child(document, pictures=True))
-    return images
+    # Not unpickled: what the child draws may be made of somebody else's file.
+    return [base64.b64decode(image) for image in json.loads(_by_child(document, pictures=True))]
 
 
 def _by_child(document: Document, *, pictures: bool = False) -> bytes:
-    """Return what the child writes: the document, or its figures as a list of PNGs, pickled."""
+    """Return what the child writes: the document, or its figures as a list of PNGs in JSON (base64)."""
     status, data, last = answer_of_child("workbench.render.document_pdf", (document, pictures))
     if status == LATE:
         raise WorkbenchError(f"the document was not printed in {PATIENCE:.0f} seconds", hint="try again")
@@ -97,7 +98,8 @@ def main() -> int:
         return NO_QT
     # Held to the end of the process: Qt crashes where a widget outlives its application.
     application = QApplication([])
-    sys.stdout.buffer.write(pickle.dumps([*map(_png, document.pictures)]) if pictures else printed(document))
+    images = (base64.b64encode(_png(picture)).decode() for picture in document.pictures)
+    sys.stdout.buffer.write(json.dumps([*images]).encode() if pictures else printed(document))
     sys.stdout.buffer.flush()
     application.quit()
     return 0

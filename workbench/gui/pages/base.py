@@ -247,7 +247,7 @@ class PageFrame(QWidget):
             self._place_note()
 
     def event(self, event: QEvent) -> bool:
-        """Place the note anew where other buttons stand at the foot: they never widen the page."""
+        """Place the note anew where the buttons at the foot are others: they never widen the page."""
         if event.type() == QEvent.Type.LayoutRequest:
             self._place_note()
         return super().event(event)

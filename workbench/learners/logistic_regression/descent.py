@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.learners.linear_regression.solve import axes_of, directions
-from workbench.privacy.central.sums import symmetric
+from workbench.privacy.central.sums import heights, symmetric
 
 Doubles = NDArray[np.float64]
 
@@ -40,6 +40,31 @@ _FEW, _MANY, _STEP, _RIDGE = 12, 24, 4.0, 1.0
 _CAUTIOUS, _BOLD = (0.3, 0.0), (0.5, 0.5)
 """Without and with moments: the limit of a gradient, in norms of (1, x) where every column is one spread away; and the
 part of a step that is made once more in the next."""
+
+
+@dataclass(frozen=True, eq=False)
+class Axes:
+    """What rounds see of the columns, from what was released before.
+
+    Attributes:
+        centre: means of the columns (m,).
+        turn: the weights of the columns along each axis (m, m); ``None`` where they are only scaled, so that a table
+            of very many columns needs no square of their number.
+    """
+
+    centre: Doubles
+    turn: Doubles | None
+
+    def rows(self, places: Doubles) -> Doubles:
+        """Return rows (n, m) along the axes; each row by itself."""
+        if self.turn is None:
+            return (places - self.centre) / _USUAL_SPREAD
+        return heights(places, np.vstack([-self.centre @ self.turn, self.turn]))
+
+    def weights(self, along: Doubles) -> Doubles:
+        """Return the weights of the columns (m + 1, k), offsets first, of those along the axes."""
+        slopes = along[1:] / _USUAL_SPREAD if self.turn is None else self.turn @ along[1:]
+        return np.vstack([along[0] - self.centre @ slopes, slopes])
 
 
 @dataclass(frozen=True)
@@ -96,24 +121,23 @@ class Descent:
 
         Args:
             ask: gives the released sums of a query in units of one row, which is given what it depends on: the centre
-                of means and moments; centre, axes and weights of a round.
+                of means and moments; axes, the same in all rounds, and weights of a round.
             deviation: of the noise of each sum of a query.
         """
         n, centre = self.rows, np.zeros(self.width)
         for label in MEANS:
             noise = deviation(label) / n
             centre = centre + ask(label, centre) / n * (_PRIOR_MEAN / (_PRIOR_MEAN + noise * noise))
-        axes = np.eye(self.width) / _USUAL_SPREAD
+        axes = Axes(centre, None)
         if self.turns:
             covariance = symmetric(ask(MOMENTS, centre) / n, self.width)
-            axes = axes_of(*directions(covariance, deviation(MOMENTS) / n))
-        turn = np.vstack([-centre @ axes, axes])
+            axes = Axes(centre, axes_of(*directions(covariance, deviation(MOMENTS) / n)))
         at, total, moved = np.zeros((3, self.width + 1, self.classes))
         late, pace = self.rounds // 2, (_BOLD if self.turns else _CAUTIOUS)[1]
         for number in range(self.rounds):
-            gradient = ask(f"round {number + 1}", (turn, at)).reshape(self.classes, -1).T
+            gradient = ask(f"round {number + 1}", (axes, at)).reshape(self.classes, -1).T
             moved = pace * moved - _STEP / (n + _STEP * _RIDGE) * (gradient + _RIDGE * at)
             at = at + moved
             if number >= late:
                 total += at / (self.rounds - late)
-        return np.vstack([total[0] + turn[0] @ total[1:], axes @ total[1:]])
+        return axes.weights(total)

@@ -346,6 +346,7 @@ class _Rows:
         first = MEANS[0] if setting.descent else SUMS_LABEL
         self._size = grid_of(setting.rows) if setting.searches else setting.size(first)
         self._encoded = setting.encoding.encode(X, self._size)
+        self._along: Doubles | None = None
 
     def answer(self, ask: Ask, label: str, asked: Any) -> list[int]:
         """Ask one query, whose scores or sums one row moves by what is given to ``ask`` at most."""
@@ -375,11 +376,13 @@ class _Rows:
 
     def _descending(self, label: str, asked: Any, limit: int) -> list[int]:
         """Return the sums of a query of a descent, what a row adds within the limit in L2."""
-        size, places = self._setting.size(label), self._encoded / self._size
+        size = self._setting.size(label)
         if label not in (*MEANS, MOMENTS):
-            turn, weights = asked
-            return gradient_sum(heights(places, turn), self._classes, weights, size, limit, l2_norms)
-        centred = np.rint((places - asked) * size).astype(np.int64)
+            axes, weights = asked
+            if self._along is None:  # the axes are those of all rounds
+                self._along = axes.rows(self._encoded / self._size)
+            return gradient_sum(self._along, self._classes, weights, size, limit, l2_norms)
+        centred = np.rint((self._encoded / self._size - asked) * size).astype(np.int64)
         if label == MOMENTS:
             return product_sums(within_limit(centred, product_l2_norms, limit, squared=True))
         return [int(v) for v in within_limit(centred, l2_norms, limit).sum(axis=0)]
