@@ -35,6 +35,7 @@ def test_a_file_with_several_tables_asks_which(window, qtbot, tmp_path: Path) ->
     base.close()
     window.open(str(file))
     qtbot.waitUntil(lambda: window._database_dialog is not None and window._database_dialog.isVisible())
+    assert not window.findChild(QLabel, "banner_text").isVisibleTo(window)  # the dialog asks: nothing went wrong
     _choose(window._database_dialog, "people", qtbot)
     qtbot.waitUntil(lambda: window.session.opened is not None)
     assert window.session.opened.title == "people"

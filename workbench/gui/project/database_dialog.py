@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 from urllib.parse import quote
 
 from PySide6.QtCore import Qt, Signal
@@ -55,6 +55,11 @@ _FIELDS = (
 )
 """Which kind of database a field belongs to, its name, its label, what it shows while it is empty, and its place: the
 row, the column of the label, and the columns of the field."""
+
+
+def asks_for(error: BaseException) -> TypeGuard[WorkbenchError]:
+    """Whether the dialog asks for what an opening failed for: which of several tables, or a password."""
+    return isinstance(error, WorkbenchError) and error.code in (SEVERAL, PASSWORD_NEEDED)
 
 
 class DatabaseDialog(QDialog):

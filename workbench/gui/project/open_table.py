@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.data.databases.address import title_of
+from workbench.gui.project.database_dialog import asks_for
 from workbench.gui.project.file_stamps import require_unchanged, stamp_of
 from workbench.gui.project.join_tables import joins_again
 from workbench.gui.session.account_task import read_account
@@ -94,7 +95,8 @@ def open_table(
     job = Job(tr("Opening"), work, about=name)
 
     def failed(error: BaseException) -> None:
-        _say_not_opened(session, name, error)
+        if not asks_for(error):
+            _say_not_opened(session, name, error)
         session.opening_failed.emit(source, options, error)
 
     return jobs.start(job, key=KEY, on_result=apply, on_failure=failed)

@@ -21,12 +21,11 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QMainWindow, QScrollArea, QStackedWidget, QStatusBar, QWidget
 
-from workbench.data.databases.address import PASSWORD_NEEDED
 from workbench.gui.gauges.budget import BudgetGauge
 from workbench.gui.gauges.memory import MemoryGauge
 from workbench.gui.pages.base import Page, PageFrame
 from workbench.gui.project.autosave import Autosave, MissingPanel, RestorePanel
-from workbench.gui.project.database_dialog import SEVERAL, DatabaseDialog
+from workbench.gui.project.database_dialog import DatabaseDialog, asks_for
 from workbench.gui.project.open_table import open_table
 from workbench.gui.project.project import Project
 from workbench.gui.session.account_task import find_paused
@@ -41,7 +40,6 @@ from workbench.gui.style.theme import ThemeSwitch
 from workbench.gui.widgets.basic import panel, row, scrolled, stack
 from workbench.gui.widgets.explain import ExplainPanel
 from workbench.gui.widgets.stopping import Stop, ask_to_stop, ask_to_stop_all
-from workbench.params import WorkbenchError
 from workbench.render.fonts import font, scaled
 
 NO_TABLES = (
@@ -336,7 +334,7 @@ class MainWindow(QMainWindow):
 
     def _opening_failed(self, source: str, options: object, error: BaseException) -> None:
         """Ask which of several tables is meant, or for a password."""
-        if isinstance(error, WorkbenchError) and error.code in (SEVERAL, PASSWORD_NEEDED):
+        if asks_for(error):
             self._database().show_for(source, error)
 
     def page_names(self) -> list[str]:
