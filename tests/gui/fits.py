@@ -74,6 +74,8 @@ def clipped(widget: QWidget) -> Iterator[str]:
         yield from too_wide(widget, widget.currentText(), room.width())
     elif isinstance(widget, QLineEdit) and not widget.text() and widget.placeholderText():
         yield from too_wide(widget, widget.placeholderText(), widget.width() - 12)
+    elif isinstance(widget, QLineEdit) and widget.property("held"):
+        yield from too_wide(widget, widget.text(), widget.width() - 22)
 
 
 def clipped_label(label: QLabel) -> Iterator[str]:

@@ -311,7 +311,7 @@ def test_the_foot_names_what_is_missing_and_nothing_else(survey):
     note = survey.see("note_data").accessibleName()
     assert "bounds of Age, Income, Satisfaction" in note
     assert "values of Sex, Region and 3 more" in note
-    assert "what a missing value means of Income" in note
+    assert "how to treat missing values of Income" in note
     assert "day or month first" not in note, "no date is released"
     survey.click("tab_questions")
     survey.click_cell("question_columns", "Interview", "Needed")

@@ -249,6 +249,8 @@ def page(window, visit):
 
 def test_the_picture_shows_what_every_account_has_spent_and_what_was_refused(page):
     lines = page.findChild(Timeline, "ledger_timeline").lines
+    drawing = page.findChild(Timeline, "ledger_timeline").drawing()
+    assert [(height, words) for height, words in drawing.left] == [(1.0, "ε 1"), (0, "0")]  # each at its own height
     assert [(line.total, line.cap, len(line.refused)) for line in lines] == [(1.0, 2.0, 1), (0.5, 2.0, 0)]
     assert "ε = 1 of 2" in page.findChild(Timeline, "ledger_timeline").accessibleDescription()
     assert _drawing(lines[:1]).left[0] == (2.0, "ε 2")  # the figure stands where the cap's line is

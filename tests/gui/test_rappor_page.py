@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fits import misfits
 from mishaps import retype, statuses
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
@@ -115,6 +116,8 @@ def test_it_opens_on_a_bounded_setting_and_warns_of_one_that_is_not(ready, qtbot
     assert (fact(ready, "permanent"), fact(ready, "one")) == ("∞", "2.198")
     assert warning.isVisible()
     assert "no bound" in warning.text()
+    retype(ready, qtbot, "rappor_clients", "20,000,000")
+    assert not [line for line in misfits(ready) if "rappor_clients" in line]
     retype(ready, qtbot, "rappor_f", "0.5")
     assert not warning.isVisible()
 

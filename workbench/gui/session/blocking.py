@@ -106,7 +106,7 @@ FACT_WORDS = {
     "lower": tr_later("bounds"),
     "upper": tr_later("bounds"),
     "domain": tr_later("values"),
-    "missing": tr_later("what a missing value means"),
+    "missing": tr_later("how to treat missing values"),
     "date_order": tr_later("day or month first"),
 }
 """What the window calls a fact that is still open."""

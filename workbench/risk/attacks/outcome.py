@@ -203,5 +203,7 @@ class Outcome:
 
 
 def percent(share: float) -> str:
-    """Return a share as a person reads it; one just below 1 is not rounded up to it."""
+    """Return a share as a person reads it: not rounded up to 1, and with two digits where it is small."""
+    if 0 < share < 0.01:
+        return f"{100 * share:.2g} %"
     return f"{min(100 * share, 99.9 if share < 1 else 100.0):.1f} %"

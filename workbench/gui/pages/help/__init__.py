@@ -13,8 +13,8 @@ PAGE = Page(
     make="workbench.gui.pages.help.page:HelpPage",
     topic="window",
     about=tr_later(
-        "Every topic of the help, the same text as `workbench help TOPIC`. Type words to find the topics that contain "
-        "all of them. F1 says beside any page what that page is for, and leads here."
+        "Every topic of the help, the same text as “workbench help TOPIC” prints. Type words to find the topics that "
+        "contain all of them. F1 says beside any page what that page is for, and leads here."
     ),
     keys=tr_later("Up and Down choose a topic while you type."),
 )

@@ -63,7 +63,7 @@ class HelpPage(PageFrame):
         line.addWidget(left)
         line.addWidget(Card(self._text, pad=8), 1)
         self.body.addLayout(line, 1)
-        self.set_note(tr("The same text as `workbench help TOPIC`. Nothing here reads the table."))
+        self.set_note(tr("The same text as “workbench help TOPIC” prints. Nothing here reads the table."))
         self._search.textChanged.connect(self._narrow)
         self._search.installEventFilter(self)
         self._list.currentItemChanged.connect(lambda item, _former: self._show(item))

@@ -49,7 +49,7 @@ RELEASED = ReleaseWords(
     ending="synthetic",
     tip=tr_later("Charge the budget, count, draw, certify and write the file"),
 )
-OWN_STEPS = tr_later("While cuts are automatic values keep their own steps; only noisy rows are rounded ({steps}).")
+OWN_STEPS = tr_later("While cuts are automatic, values keep their own steps; only noisy rows are rounded ({steps}).")
 PLANNED_STEPS = tr_later("Values are rounded as the plan says: {steps}.")
 NO_TARGET = tr_later("none")
 FORECAST_BEST = tr_later("chooses the method that is forecast best, from public numbers alone")
