@@ -180,7 +180,7 @@ def test_without_cuts_of_ones_own_values_keep_the_steps_of_their_column(ready, i
     ready.session.edit_column("income", "round", cells=10)
     idle(ready)
     told = text_of(ready, "synthetic_steps")
-    assert told.startswith("While cuts are automatic values keep their own steps")
+    assert told.startswith("While cuts are automatic, values keep their own steps")
     assert "income in steps of " in told
     rounded = set(ready.session.plan.plan().column("income").grid().labels)
     release()

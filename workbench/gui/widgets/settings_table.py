@@ -148,6 +148,8 @@ LONG_WORDS = 110
 """Pixels that a column of words which differ from row to row keeps in a narrow window."""
 SQUEEZE = 64
 """Pixels that the names give at most to a narrow window."""
+MOST_GIVEN = 16
+"""What a figure may take of the longest word of its row: a letter or two."""
 MEASURED = 64
 """Figures of a column that are measured."""
 
@@ -451,6 +453,12 @@ class SettingsTable(TableView):
                 given = max(min(needed[at] - widths[at], widths[giver] - needed[giver]), 0)
                 widths[at] += given
                 widths[giver] -= given
+            if self._rows.columns[at].right:  # a word that ends in an ellipsis can be read; half a figure misleads
+                words = [one for one in widths if not self._rows.columns[one].right and widths[one] > titles[one]]
+                longest = max(words, key=widths.__getitem__, default=at)
+                given = min(max(needed[at] - widths[at], 0), MOST_GIVEN, widths[longest] - titles[longest])
+                widths[at] += given
+                widths[longest] -= given
 
     def _widest_figure(self, column: int) -> int:
         """Return the width in which the first figures of a column are whole; of one that is edited, no word counts."""
