@@ -44,8 +44,8 @@ def run_tasks_on(
     """Yield ``(task, work(shared, task))`` for every task, in the order in which they end.
 
     As :func:`workbench.processes.executor.run_tasks`, but on the workers of a Dask scheduler. ``shared`` (the table) is
-    sent to each of them once. If a worker dies, its tasks are done again on another one, and results cannot
-    depend on that as long as a task carries its own seed.
+    sent to one of them, and the others fetch it once each. If a worker dies, its tasks are done again on
+    another one, and results cannot depend on that as long as a task carries its own seed.
 
     When the iterator ends in any way (exhausted, closed, cancelled, an error), the tasks are cancelled, and neither
     ``shared`` nor a result is kept on the cluster; a worker first ends the task that it is at.

@@ -80,7 +80,7 @@ class Run:
         client: connected, in asynchronous mode.
         address: of the scheduler.
         work: what is done with the shared value and a task.
-        shared: sent to every worker once.
+        shared: sent to one worker; the others fetch it.
         tasks: the tasks.
         name: the name of a task in an error sentence.
         group: tasks of one group go to one worker while others have groups of their own.

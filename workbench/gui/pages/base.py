@@ -23,7 +23,7 @@ from workbench.render.fonts import scaled
 
 GAP = 12
 NOTE = 200
-"""Points that a note at the foot needs beside the buttons."""
+"""The least width, in points, in which a note at the foot can be read beside the buttons."""
 
 
 @dataclass(frozen=True, kw_only=True)

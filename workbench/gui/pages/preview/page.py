@@ -105,7 +105,7 @@ NOT_COPIED = tr_later("A preview is private and never leaves this page: release 
 
 
 class PreviewTable(RowsTable):
-    """One side. Copying is refused with its reason."""
+    """One side of the comparison. It cannot be copied, and says why."""
 
     copy_refused = Signal()  # somebody asked for a copy
 
