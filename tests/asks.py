@@ -19,7 +19,6 @@ def ask_by(noise: CentralNoise, events: Iterable[Declared], coins: Entropy | Non
 
 
 def study_ask(events: Iterable[Declared], seed: int = 0) -> Ask:
-    """Serve ``events`` with seeded noise."""
     return ask_by(StudyNoise(np.random.default_rng(seed)), events)
 
 
@@ -29,5 +28,4 @@ def released_ask(events: Iterable[Declared]) -> Ask:
 
 
 def exact_ask() -> Ask:
-    """Answer every question exactly."""
     return Exact().ask(None)

@@ -132,7 +132,6 @@ def new_folder(factory: pytest.TempPathFactory, name: str) -> Path:
 
 @pytest.fixture
 def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return an empty folder of this test."""
     return new_folder(tmp_path_factory, re.sub(r"\W", "_", request.node.name)[:30])
 
 

@@ -22,5 +22,4 @@ def release_table(
     *,
     replace: bool = False,
 ) -> Released:
-    """Release ``table`` by ``plan`` into ``target``."""
     return release_prepared(prepare_rows(plan, table, destination(target, replace=replace)), ledger, emit, cancel)

@@ -18,8 +18,6 @@ from workbench.work.work import Made, Work
 
 @dataclass(frozen=True, kw_only=True)
 class Counting(Parameters):
-    """What a person chooses of it."""
-
     column: str = text(help="the column whose values are counted")
     least: int = integer(default=0, at_least=0, upto=1000, help="a smaller count is given as this number")
 

@@ -44,7 +44,6 @@ NAMES = [chosen.estimator.__name__ for chosen in LEARNERS]
 
 
 def expected(name: str) -> dict[str, str]:
-    """The exceptions of one learner."""
     made = next(chosen.task for chosen in LEARNERS if chosen.estimator.__name__ == name)
     own = {EVERY, CLUSTERS if made == CLUSTERING else "", TRANSFORMS if task(made).transforms else ""}
     return {check: reason for check, (who, reason) in EXCEPTIONS.items() if who in own}

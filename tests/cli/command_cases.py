@@ -33,15 +33,12 @@ TABLE = "\n".join(["age,city", *ROWS]) + "\n"
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command said."""
-
     code: int
     out: str
     err: str
 
     @property
     def json(self) -> dict[str, Any]:
-        """The one JSON object on standard output."""
         assert self.out.count("\n") == 1
         answer: dict[str, Any] = json.loads(self.out)
         assert isinstance(answer, dict)
@@ -131,5 +128,4 @@ def sanitize(**changed: str) -> list[str]:
 
 
 def names(folder: Path) -> set[str]:
-    """The names in ``folder``."""
     return {p.name for p in folder.iterdir()}

@@ -134,8 +134,6 @@ def test_what_is_missing_or_unknown_is_bad_usage(run: Run) -> None:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Toy(Parameters):
-    """What a toy attack can be asked."""
-
     tosses: int = integer(default=7, at_least=1, upto=9, help="how often a coin is thrown")
 
 

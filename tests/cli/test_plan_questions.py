@@ -16,7 +16,6 @@ ROWS = "\n".join(f"P{i:03},{20 + i % 50},{'fm'[i % 2]},{1000 + 7 * i},{['no', 'y
 
 @pytest.fixture
 def survey_folder(folder: Path) -> Path:
-    """A folder with a small table."""
     (folder / "t.csv").write_text(f"id,age,sex,income,label\n{ROWS}\n", "utf-8")
     return folder
 

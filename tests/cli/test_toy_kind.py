@@ -152,7 +152,6 @@ KINDS = {
 
 @pytest.fixture
 def reports(folder: Path) -> Path:
-    """What RAPPOR reads besides the table."""
     (folder / "p.csv").write_text("k,h,m,p,q,f\n3,1,1,0.25,0.75,0.5\n", "utf-8")
     (folder / "cities.txt").write_text("Graz\nLinz\nWien\n", "utf-8")
     return folder

@@ -32,7 +32,6 @@ from workbench.signals.events import ignore
 
 @pytest.fixture
 def people(tmp_path: Path) -> Path:
-    """A file of SQLite with one table."""
     file = tmp_path / "people.db"
     with sqlite3.connect(file) as base:
         base.execute("CREATE TABLE people (age INTEGER, income REAL, name TEXT)")
@@ -262,7 +261,6 @@ TEXTS = (
 
 @pytest.fixture(scope="module")
 def base() -> Server:
-    """A PostgreSQL with some tables."""
     made = server()
     made.run(
         "DROP SCHEMA IF EXISTS other CASCADE",

@@ -137,7 +137,6 @@ class Case:
 
 
 def cases(engine: str, count: int, seed: int = 0) -> Iterator[Case]:
-    """Yield cases of an engine."""
     for number in range(count):
         chance = np.random.default_rng([seed, number, *engine.encode()])
         torch.manual_seed(int(chance.integers(2**31)))

@@ -82,8 +82,6 @@ class Kept:
 
 
 class NetworkConformance:
-    """The tests."""
-
     def test_it_has_the_parameters_it_says_and_a_logit_for_each_class(self, known: Network) -> None:
         inputs = inputs_of(known)
         module = known.build(inputs, CLASSES)

@@ -25,7 +25,6 @@ from workbench.deep.table_kernel import TableClippedSum  # noqa: E402
 
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
-    """As in training."""
     with devices.one_thread():
         yield
 

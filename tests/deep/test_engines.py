@@ -23,7 +23,6 @@ RELATIVE = 1e-6
 
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
-    """As in training."""
     with devices.one_thread():
         yield
 

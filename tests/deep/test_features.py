@@ -91,8 +91,6 @@ INPUTS = np.random.default_rng(0).random((ROWS, 4), dtype=np.float32)
 
 
 class Maker:
-    """Makes features, and counts how often."""
-
     def __init__(self) -> None:
         self.made: list[int] = []
 

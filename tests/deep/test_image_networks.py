@@ -65,7 +65,6 @@ def vgg_weights(file: Path) -> Path:
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where features are kept."""
     monkeypatch.setattr("workbench.deep.feature_cache.user_cache", lambda part: tmp_path / "kept")
     return tmp_path / "kept"
 

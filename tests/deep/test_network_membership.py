@@ -58,7 +58,6 @@ def people(seed: int, members: int = MEMBERS) -> People:
 
 
 def card(epochs: int, noise: float, lr: float, optimizer: str, members: int = MEMBERS) -> dict[str, Any]:
-    """What a card says of a training."""
     plan = {"network": "mlp", "delta": 1e-5, "batch": 50, "epochs": epochs, "lr": lr, "clip": 1.0}
     steps = epochs * -(-members // 50)
     return {

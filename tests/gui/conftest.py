@@ -232,8 +232,6 @@ def press(qtbot: QtBot) -> Callable[[QWidget, str], None]:
 
 @pytest.fixture
 def idle(qtbot: QtBot) -> Callable[[MainWindow], None]:
-    """Wait until no job runs."""
-
     def idle(window: MainWindow) -> None:
         qtbot.waitUntil(lambda: not window.jobs.running)
 

@@ -73,11 +73,9 @@ class Standstill:
         self._free.set()
 
     def stop(self) -> None:
-        """Let the jobs stand still again."""
         self._free.clear()
 
     def on_event(self, event: Event) -> None:
-        """Take note of what a job says."""
         if self._until(event):
             self._free.clear()
 

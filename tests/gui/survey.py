@@ -61,7 +61,6 @@ def survey_text(rows: int) -> str:
 
 
 def write_survey(path: Path, rows: int = 200) -> Path:
-    """Write the table."""
     path.write_text(survey_text(rows), "utf-8")
     return path
 

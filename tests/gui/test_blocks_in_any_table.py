@@ -16,7 +16,6 @@ from workbench.gui.widgets.table_view import LinesTable, TableView
 
 @pytest.fixture
 def hands(people, qtbot) -> Hands:
-    """Hands at the people sample."""
     people.activateWindow()
     return Hands(people, qtbot)
 
@@ -30,7 +29,6 @@ def paste(hands: Hands, table: str, name: str, heading: str, text: str) -> None:
 
 
 def add(hands: Hands, table: str, name: str, heading: str) -> None:
-    """Select a row besides those that are."""
     view = hands.table(table)
     place = view.visualRect(hands.index(table, name, heading)).center()
     hands.qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, CTRL, place)

@@ -246,7 +246,6 @@ def editing(window, tmp_path, idle, press):
 
 
 def text(window) -> QPlainTextEdit:
-    """Return the field of lines."""
     field = window.findChild(QPlainTextEdit, "domain_text")
     assert field.isVisible()
     return field

@@ -96,7 +96,6 @@ def lines(window, name: str) -> list[list[str]]:
 
 
 def choose(window, qtbot, name: str, text: str) -> None:
-    """Choose from a list with the keys."""
     box = window.findChild(QComboBox, name)
     box.setFocus()
     qtbot.keyClicks(box, text)

@@ -30,7 +30,6 @@ def towns(window, tmp_path, idle):
 
 
 def select(window, *names):
-    """Select rows of the table of attributes."""
     table, model = window.page.table, window.page.table.attributes
     columns = [c.name for c in window.session.plan.columns]
     table.clearSelection()

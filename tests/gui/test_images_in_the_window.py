@@ -35,7 +35,6 @@ def write_idx(folder: Path, begin: str, rows: int, seed: int) -> Path:
 
 @pytest.fixture
 def digits(tmp_path):
-    """A folder with MNIST's four files, small."""
     write_idx(tmp_path / "digits", "train", ROWS, 1)
     write_idx(tmp_path / "digits", "t10k", TEST_ROWS, 2)
     return tmp_path / "digits"

@@ -27,7 +27,6 @@ def cancels(window) -> list[str]:
 
 
 def listed(window) -> bool:
-    """Whether the strip shows a job."""
     strip = window.findChild(QWidget, "jobs_panel")
     return strip.isVisible() and strip.findChild(QWidget, "job_line") is not None
 

@@ -41,7 +41,6 @@ def look(qapp, tmp_path):
 
 
 def line() -> int:
-    """Return the line this is called on."""
     return sys._getframe(1).f_lineno
 
 

@@ -32,7 +32,6 @@ def page(window, finish):
 
 @pytest.fixture
 def found(page, qtbot, press, idle):
-    """A finished study of one small network."""
     retype(page.window(), qtbot, "memory_batches", "32,64,128")
     press(page, "memory_run")
     idle(page.window())

@@ -52,7 +52,6 @@ FAULTY = Page(name="faulty", title="Faulty", room="tools", help="A page with a b
 
 @pytest.fixture
 def faulty(qtbot) -> Iterator[MainWindow]:
-    """A window with one more page."""
     made = MainWindow((*PAGES, FAULTY))
     made.show()
     qtbot.waitExposed(made)

@@ -56,7 +56,6 @@ def double_click(hands: Hands, name: str) -> None:
 
 
 def problem(hands: Hands) -> str:
-    """Return what the card says is wrong."""
     shown = hands.window.findChild(QLabel, "detail_problem")
     return shown.text() if shown.isVisible() else ""
 

@@ -52,7 +52,6 @@ def type_share(window, qtbot, row: int, text: str) -> None:
 
 
 def click_lock(window, qtbot, row: int) -> None:
-    """Click the lock of a row."""
     table = window.page.table
     table.scrollTo(window.page.shares.index(row, LOCK))
     place = table.visualRect(window.page.shares.index(row, LOCK)).center()
@@ -60,7 +59,6 @@ def click_lock(window, qtbot, row: int) -> None:
 
 
 def text(window, row: int, column: int) -> str:
-    """Return what a cell shows."""
     return window.page.shares.index(row, column).data()
 
 

@@ -43,7 +43,6 @@ def tick(hands: Hands, column: str, heading: str = "Known") -> None:
 
 
 def choose(hands: Hands, name: str, words: str) -> None:
-    """Choose an entry of a list."""
     found = hands.see(name)
     assert isinstance(found, QComboBox)
     found.setCurrentText(words)

@@ -201,7 +201,6 @@ class InTheWindow:
         self.window, self.qtbot, self.press, self.idle = window, qtbot, press, idle
 
     def ends(self, request: Request, folder: Path) -> WorkbenchError | None:
-        """Return why the page refuses it."""
         window, failed = self.window, []
         window.session.opening_failed.connect(lambda source, options, error: failed.append(error))
         open_table(window.session, window.jobs, str(folder / request.source))
@@ -239,7 +238,6 @@ class InTheWindow:
         return self.pressed("train_start")
 
     def agree(self) -> None:
-        """Say yes to a question."""
         box = QApplication.activeModalWidget()
         if isinstance(box, QMessageBox):
             self.press(box, "confirm_yes")
@@ -259,7 +257,6 @@ class InTheWindow:
 
 
 def counted() -> list[str]:
-    """Return what counts against any cap."""
     try:
         with Ledger.read() as book:
             return [r.release_id for r in book.releases() if r.status in COUNTED]

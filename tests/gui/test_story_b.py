@@ -44,7 +44,6 @@ def start(qtbot) -> Iterator[Callable[[], Hands]]:
 
 @pytest.fixture
 def source(tmp_path) -> Path:
-    """A table of ages and towns."""
     path = tmp_path / "people.csv"
     path.write_text("age,town\n" + "\n".join(f"{20 + i % 50},{'ab'[i % 2]}" for i in range(200)) + "\n", "utf-8")
     return path
@@ -70,7 +69,6 @@ def open_and_declare(hands: Hands, source: Path) -> None:
 
 
 def set_cap(hands: Hands, cap: str) -> None:
-    """Set the cap on the Ledger page."""
     hands.finish("tab_ledger")
     hands.type_into("ledger_cap_field", cap)
     asked = hands.answer("yes")

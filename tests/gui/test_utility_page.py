@@ -42,7 +42,6 @@ def utility(window, finish, press):
 
 
 def ran(window, qtbot, press, idle, epsilons="1, 10", repeats="2"):
-    """Type a small study and run it."""
     retype(window, qtbot, "curve_epsilons", epsilons)
     retype(window, qtbot, "curve_repeats", repeats)
     press(window, "curve_run")

@@ -116,7 +116,6 @@ def predict_with_weights(window, press, idle, qtbot, weights: Path, checksum: st
 
 
 def random_weights(file: Path) -> None:
-    """Write random weights of VGG16's convolutions."""
     import torch
     from safetensors.torch import save_file
 

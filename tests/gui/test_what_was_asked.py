@@ -114,7 +114,6 @@ def test_the_file_is_the_one_that_was_looked_at(releasable, when_asked, press, i
 
 @pytest.fixture
 def trainable(window, finish, press, qtbot, tmp_path):
-    """The iris sample on the Train page."""
     finish(window, "sample_iris")
     press(window, "tab_train")
     retype(window, qtbot, "train_folder", tmp_path / "model")

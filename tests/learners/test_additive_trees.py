@@ -20,7 +20,6 @@ from workbench.learners.additive_trees.smooth import steps
 from workbench.learners.boosted_trees import BoostedParameters, BoostedTrees
 from workbench.learners.forest.estimator import FOREST_REGRESSION
 from workbench.params import ParameterError
-from workbench.privacy.accounting.event import ZeroConcentrated
 from workbench.release.card import contradictions
 from workbench.release.certificate import read_card
 from workbench.release.described_release import stated
@@ -104,13 +103,6 @@ def test_sums_that_are_noise_alone_make_no_step_and_clear_ones_do() -> None:
     found = steps(clear, counts, np.full(8, 16.0), 0.0, 8)
     assert found[1] < -0.4
     assert found[6] > 0.4
-
-
-def test_with_a_delta_that_pays_every_query_has_a_share_of_rho() -> None:
-    data = tables.diabetes_progression()
-    events = fitted(data, ADDITIVE_REGRESSION.name, 1.0, delta=1e-6, cycles=12).events()
-    assert all(isinstance(event, ZeroConcentrated) for event in events)
-    assert len({event.label for event in events}) == len(events)
 
 
 @pytest.mark.parametrize("given", [{"parts": 0}, {"cycles": 0}, {"delta": 0.0}, {"delta": 1.0}, {"columns": 0}])
@@ -207,16 +199,3 @@ def test_without_noise_trees_find_steps_one_after_the_other() -> None:
     assert [model.answers[f"tree {tree}: split 1"] for tree in (1, 2)] == [[0], [1]]
     alone = BoostedTrees(attributes, target, BoostedParameters(trees=1), Exact()).fit(X, y)
     assert np.abs(alone.predict(X) - y).mean() > 4
-
-
-def test_empty_rows_contribute_nothing_and_order_does_not_matter() -> None:
-    data = tables.diabetes_progression()
-    gone = np.arange(len(data.y)) % 3 == 0
-    y = np.where(gone, np.nan, data.y)
-    filled = np.where(gone[:, None], [a.bounds()[1] for a in data.attributes], data.X)
-    turned = np.random.default_rng(0).permutation(len(y))
-    answers = []
-    for X, numbers in ((data.X, y), (filled, y), (data.X[turned], y[turned])):
-        trees = BoostedTrees(data.attributes, data.target, BoostedParameters(trees=4, depth=2), Exact())
-        answers.append(trees.fit(X, numbers).model_.answers)
-    assert answers[0] == answers[1] == answers[2]

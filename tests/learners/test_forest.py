@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,18 +16,14 @@ from hypothesis import strategies as st
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 
 from workbench.data.schema import Attribute
-from workbench.learners import learner as called
 from workbench.learners.forest.estimator import (
     ClassModel,
     ForestParameters,
     ForestRegression,
-    NumberModel,
     RandomForest,
 )
 from workbench.learners.forest.trees import UNIT, Columns, Goal, Split, leaf_shares, split_losses
-from workbench.learners.tasks import EMPTY
 from workbench.params import ParameterError
-from workbench.privacy.accounting.event import floor_double
 from workbench.work.noise import Exact, Study
 
 
@@ -194,66 +189,11 @@ def test_categories_and_missing_values_are_used(numeric: bool) -> None:
         assert found.score(X, truth.astype(np.int64)) > 0.97
 
 
-@pytest.mark.parametrize("numeric", [False, True])
-def test_empty_rows_contribute_nothing(numeric: bool) -> None:
-    data = numbers.diabetes_progression() if numeric else classes.iris()
-    kind = ForestRegression if numeric else RandomForest
-    gone = np.arange(len(data.y)) % 3 == 0
-    y = np.where(gone, np.nan if numeric else EMPTY, data.y)
-    answers = []
-    for filler in (data.X, np.where(gone[:, None], [a.bounds()[1] for a in data.attributes], data.X)):
-        forest = kind(data.attributes, data.target, ForestParameters(trees=3, depth=3), Exact()).fit(filler, y)
-        answers.append(forest.model_.answers)
-    assert answers[0] == answers[1]
-    weight = forest.model_.setting.goal.weight
-    assert sum(answers[0]["tree 1: leaves"]) == weight * int((~gone).sum())
-    if not numeric:
-        assert forest.score(data.X, y) == (forest.predict(data.X)[~gone] == data.y[~gone]).mean()
-        with pytest.raises(ParameterError, match="no row has a class"):
-            forest.score(data.X, np.full(len(y), EMPTY))
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 20.0])
-@pytest.mark.parametrize("model", [ClassModel, NumberModel])
-def test_a_model_is_written_and_read_again(model: Any, epsilon: float) -> None:
-    data = classes.iris() if model is ClassModel else numbers.diabetes_progression()
-    forest = fitted(data, epsilon)
-    plain = json.loads(json.dumps(forest.to_plain()))
-    again = model.from_plain(plain)
-    np.testing.assert_array_equal(again.predict(data.X), forest.predict(data.X))
-    assert again.to_plain() == forest.to_plain()
-    # No losses: of each split only which way its nodes take.
-    assert set(plain) == {"learner", "format", "noise", "rows", "parameters", "attributes", "target", "answers"}
-    setting = forest.model_.setting
-    asked = {**dict.fromkeys(setting.ranged, 1), **setting.lengths()}
-    assert {label: len(v) for label, v in plain["answers"].items()} == asked
-    assert called(plain["learner"]).estimator is type(forest)
-    if model is ClassModel:
-        chances = again.predict_proba(data.X)
-        np.testing.assert_array_equal(chances, forest.predict_proba(data.X))
-        np.testing.assert_allclose(chances.sum(axis=1), 1)
-        np.testing.assert_array_equal(forest.classes_, [0, 1, 2])
-        np.testing.assert_array_equal(again.classes_[chances.argmax(axis=1)], again.predict(data.X))
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"learner": "forest-regression"}, "learner = 'forest-regression'"),
-        ({"rows": -1}, "rows = -1"),
-        ({"rows": 10**6}, "answers"),
-        ({"answers": {}}, "answers"),
-        ({"attributes": [3]}, "'attributes'"),
-        ({"noise": "some"}, "noise = 'some'"),
-    ],
-)
-def test_a_damaged_model_is_refused_in_words(change: dict[str, object], said: str) -> None:
+@pytest.mark.parametrize("split", [[5], [-1]])
+def test_a_damaged_model_is_refused_in_words(split: list[int]) -> None:
     plain = fitted(classes.iris(), 1.0).to_plain()
-    with pytest.raises(ParameterError, match=said):
-        ClassModel.from_plain({**plain, **change})
-    for label, answer in (("tree 1: split 1", [5]), ("tree 1: split 1", [-1]), ("tree 1: leaves", [1.5] * 24)):
-        with pytest.raises(ParameterError, match=label):
-            ClassModel.from_plain({**plain, "answers": {**plain["answers"], label: answer}})
+    with pytest.raises(ParameterError, match="tree 1: split 1"):
+        ClassModel.from_plain({**plain, "answers": {**plain["answers"], "tree 1: split 1": split}})
 
 
 # -- Neighbours of a forest in whole numbers: nothing that is asked moves further than it is declared to --------------
@@ -280,17 +220,6 @@ def asked(rows: Sequence[Record], target: Attribute, epsilon: float, seed: int) 
     y = np.array([r[3] for r in rows])
     forest(target, noise, epsilon).fit([r[:3] for r in rows], y)
     return noise.asked
-
-
-@pytest.mark.parametrize("target", [CLASSES, NUMBERS])
-@pytest.mark.parametrize("epsilon", [0.3, 700.0, 20_000.0])
-def test_the_shares_sum_to_epsilon_and_are_those_of_the_noise(target: Attribute, epsilon: float) -> None:
-    noise = Scripted(1)
-    learner = forest(target, noise, epsilon).fit([(1.0, 2.0, 0.0)] * 3, np.array([1, 0, 2]))
-    events = learner.events()
-    assert float(sum(e.epsilon for e in events)) == epsilon
-    assert [floor_double(e.epsilon) for e in events] == [share for *_, share in noise.asked]
-    assert [e.label for e in events] == list(learner.model_.setting.lengths())
 
 
 @given(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from classification_tables import Table, breast_cancer, iris
@@ -13,7 +11,7 @@ from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from workbench.data.schema import Attribute
-from workbench.learners.dbscan import COUNTS, Dbscan, DbscanModel, DbscanParameters, Setting
+from workbench.learners.dbscan import Dbscan, DbscanParameters, Setting
 from workbench.learners.kmeans import FIGURES, KMeans, KMeansParameters, figures, mean_deviation, squared_distances
 from workbench.learners.tasks import EMPTY
 from workbench.params import ParameterError
@@ -181,17 +179,6 @@ def test_the_grid_follows_from_public_facts_alone() -> None:
     for rows, epsilon in ((100, 0.1), (100, 10.0), (100_000, 1.0)):
         sizes[rows, epsilon] = Setting(PLANE, TARGET, DbscanParameters(epsilon=epsilon), rows, True).sizes
     assert sizes[100, 0.1] <= sizes[100, 10.0] <= sizes[100_000, 1.0]
-
-
-def test_the_file_holds_counts_and_is_checked() -> None:
-    X, _ = moons(500)
-    model = Dbscan(PLANE, TARGET, DbscanParameters(epsilon=3.0), study()).fit(X, [0] * 500)
-    plain = json.loads(json.dumps(model.to_plain()))
-    assert set(plain["answers"]) == {COUNTS}
-    np.testing.assert_array_equal(DbscanModel.from_plain(plain).predict(X), model.predict(X))
-    for answers in ({}, {COUNTS: plain["answers"][COUNTS][1:]}, {COUNTS: [0.5] * len(plain["answers"][COUNTS])}):
-        with pytest.raises(ParameterError):
-            DbscanModel.from_plain({**plain, "answers": answers})
 
 
 def test_noise_on_distances_protects_nobody() -> None:

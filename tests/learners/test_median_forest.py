@@ -117,18 +117,6 @@ def test_a_row_emptied_or_replaced_changes_the_block_it_is_in_and_no_other(
 
 
 @pytest.mark.parametrize("chosen", BOTH, ids=lambda entry: entry.name)
-def test_an_empty_row_contributes_nothing(chosen: Learner) -> None:
-    X, y = rows_of(40)
-    y[::3] = np.nan
-    hostile = X.copy()
-    hostile[::3] = (5.0, np.nan, 2.0)
-    one, other = (made(chosen, Exact(), blocks=4).fit(table, y) for table in (X, hostile))
-    np.testing.assert_array_equal(one.predict(X), other.predict(X))
-    nothing = made(chosen, Exact(), blocks=4, cells=101).fit(X, np.full(40, np.nan))
-    assert (nothing.predict(X) == 5.0).all()
-
-
-@pytest.mark.parametrize("chosen", BOTH, ids=lambda entry: entry.name)
 def test_the_answer_to_a_row_depends_on_no_row_beside_it(chosen: Learner) -> None:
     X, y = rows_of(60)
     model = made(chosen, Exact(), blocks=5).fit(X, y)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from classification_tables import breast_cancer, diabetes, iris
 
 from workbench.data.schema import Attribute
-from workbench.learners.standardize import Standardize, StandardizeModel, StandardizeParameters, UniformScales
+from workbench.learners.standardize import Standardize, StandardizeParameters, UniformScales
 from workbench.params import ParameterError
 from workbench.studies.metrics import scaling_metrics
 from workbench.work.noise import Charged, Exact, Study
@@ -88,22 +86,6 @@ def test_no_noise_is_too_large_for_figures_that_can_be_used(epsilon: float, rows
     made = learner.transform([(5.0, 1.0, 0.0)])
     assert np.isfinite(made).all()
     assert np.isfinite(learner.model_.scale_).all()
-
-
-def test_a_model_is_written_and_read_again_and_damage_is_told() -> None:
-    noise = Study(np.random.default_rng(2))
-    rows = [(0.9, 0.1, 0.0), (3.0, np.nan, 2.0)] * 20
-    learner = Standardize(MIXED, CLASS, StandardizeParameters(epsilon=2.0), noise).fit(rows, [0] * 40)
-    assert [e.label for e in learner.events()] == ["x: sums", "gap: presence", "gap: sums"]
-    assert sum(float(e.epsilon) for e in learner.events()) == pytest.approx(2.0)
-    plain = json.loads(json.dumps(learner.to_plain()))
-    again = StandardizeModel.from_plain(plain)
-    np.testing.assert_array_equal(again.transform(rows), learner.transform(rows))
-    assert again.attributes_after == learner.attributes_after
-    assert sum(map(len, plain["answers"].values())) == learner.numbers(40)
-    for change, said in (({"learner": "pca"}, "'pca'"), ({"answers": {"x: sums": [1, 2]}}, "answers")):
-        with pytest.raises(ParameterError, match=said):
-            StandardizeModel.from_plain({**plain, **change})
 
 
 def test_it_needs_a_column_of_numbers_and_says_so_before_the_charge() -> None:

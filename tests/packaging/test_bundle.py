@@ -34,7 +34,6 @@ NAMED = re.compile(r"workbench(\.[a-z_][a-z0-9_]*)+(:\w+)?")
 
 @pytest.fixture(scope="module")
 def hook():
-    """What the hook tells PyInstaller."""
     return runpy.run_path(str(HOOK))
 
 

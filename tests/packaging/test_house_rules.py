@@ -51,7 +51,6 @@ def plant(folder: Path, changes: dict[str, str | None]) -> Tree:
 
 
 def faults(tree: Tree) -> list[str]:
-    """Return what all rules find."""
     return [fault for rule in RULES for fault in rule(tree)]
 
 

@@ -33,7 +33,6 @@ CHANGES = {
 
 
 def person_table(made: random.Random, rows: int) -> Table:
-    """A table of people with running numbers."""
     draw = np.random.default_rng(made.randrange(1 << 32))
     return Table(
         pl.DataFrame(
@@ -51,7 +50,6 @@ def person_table(made: random.Random, rows: int) -> Table:
 
 
 def changed(table: Table, change: str, made: random.Random) -> Table:
-    """Return what becomes of a table."""
     frame, n = table.frame, table.rows
 
     def rows_changed(share: float) -> pl.DataFrame:

@@ -50,7 +50,6 @@ class Sliced(Rows):
         raise AssertionError("the table was read whole")
 
     def parts(self, at_once: int) -> Iterator[pl.DataFrame]:
-        """Yield a few rows at a time."""
         return (self._frame.slice(start, self._size) for start in range(0, self.height, self._size))
 
 
@@ -65,7 +64,6 @@ def tables(rows: list[tuple[str | None, int | None, float]], size: int) -> tuple
 
 
 def queries(rows: int) -> tuple[Query, ...]:
-    """Return queries of each form."""
     alone, by_city, by_both = None, ("city",), ("city", "age")
     figures = [
         Statistic(statistic="count", by=by_city),

@@ -166,7 +166,6 @@ def test_a_cap_that_is_lowered_while_a_release_runs_does_not_stop_it(
 
 
 def rank_correlation(values: np.ndarray) -> float:
-    """Spearman's correlation of values with their positions."""
     ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable")
     return float(np.corrcoef(ranks, np.arange(values.size))[0, 1])
 

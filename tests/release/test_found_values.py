@@ -44,8 +44,6 @@ Outcome = tuple[tuple[str, int], ...]
 
 
 class Given:
-    """Noise that is given."""
-
     releasable = False
 
     def __init__(self, noise: Sequence[int]) -> None:

@@ -111,7 +111,6 @@ def make(path: Path, table: Table) -> None:
 
 
 def entries_of(path: Path) -> list[list[Any]]:
-    """The rows of a ledger."""
     connection = sqlite3.connect(path)
     try:
         return [list(row) for row in connection.execute("SELECT * FROM entry ORDER BY seq")]
@@ -184,7 +183,6 @@ def _change_entry(connection: sqlite3.Connection, place: tuple[Any, ...], value:
 
 
 def copy(source: Path, target: Path) -> None:
-    """Copy a ledger with its key."""
     target.write_bytes(source.read_bytes())
     key_path(target).write_bytes(key_path(source).read_bytes())
 

@@ -261,8 +261,6 @@ def test_the_count_in_hundreds_of_interleavings(acts: list[tuple[str, str]]) -> 
 
 @pytest.mark.slow
 class TestLedgerTwoThousand(LedgerMachine.TestCase):
-    """The machine of the invariants, 2,000 interleavings."""
-
     settings = settings(
         max_examples=2000, stateful_step_count=20, deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )

@@ -208,7 +208,6 @@ def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 
 @pytest.fixture(params=["file", "folder"])
 def thing(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """A file or a folder to lock."""
     path = tmp_path / "thing"
     if request.param == "file":
         path.write_bytes(b"x")

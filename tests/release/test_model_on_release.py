@@ -48,7 +48,6 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(original: Path, tmp_path: Path) -> Path:
-    """A copy that a test may damage."""
     shutil.copytree(original, tmp_path / "here")
     return tmp_path / "here"
 

@@ -48,7 +48,6 @@ INPUTS = (
 
 
 def trained(charge: Charge, *, delta: str = "0", releasable: bool = True) -> Made:
-    """A model of a few made-up rows."""
     charge(loss_of("1.5", delta))
     parameters = STANDARDIZE.parameters.from_plain({"epsilon": 1.5})
     estimator = STANDARDIZE.private(INPUTS[:1], INPUTS[1], parameters, Charged(lambda cost: None))

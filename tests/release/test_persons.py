@@ -67,7 +67,6 @@ class Keys:
         self._left = list(keys)
 
     def words(self, count: int) -> NDArray[np.uint64]:
-        """Return the next of them."""
         given, self._left = self._left[:count], self._left[count:]
         return np.array(given, dtype=np.uint64)
 

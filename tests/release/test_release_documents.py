@@ -33,7 +33,6 @@ def section(document: Document, title: str) -> Section:
 
 
 def words(document: Document) -> str:
-    """Return every text of a document."""
     found = [document.title, document.subtitle, document.foot]
     for part in document.sections:
         found.append(part.title)

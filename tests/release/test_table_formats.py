@@ -252,7 +252,6 @@ def kept_text(folder: Path, source: Path, name: str, writing: str = "") -> list[
 
 
 def parquet(folder: Path, cells: list[object]) -> Path:
-    """Write a table with these cells."""
     source = folder / "source.parquet"
     pl.DataFrame({"age": list(range(len(cells))), "t": cells}).write_parquet(source)
     return source

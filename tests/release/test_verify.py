@@ -44,7 +44,6 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def target(original: Path, tmp_path: Path) -> Path:
-    """A copy that a test may damage."""
     for name in names_in(original.parent):
         shutil.copy(original.parent / name, tmp_path / name)
     return tmp_path / original.name

@@ -51,7 +51,6 @@ def release_of(folder: Path, cells: int) -> Path:
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A release whose mechanisms are quickly built."""
     return release_of(tmp_path_factory.mktemp("small"), SMALL)
 
 

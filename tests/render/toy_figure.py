@@ -16,7 +16,6 @@ class Bar:
 
 
 def view(figure: Bar, theme: Any) -> Any:
-    """Return the widget that shows ``figure``."""
     from PySide6.QtCore import QRectF
     from PySide6.QtGui import QColor
 

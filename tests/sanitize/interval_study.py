@@ -60,7 +60,6 @@ def population(shape: str, cells: int, rows: int) -> np.ndarray:
 
 
 def draws(truth: np.ndarray, chances: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Return the counts of the released cells."""
     return sum((random.multinomial(n, chances[x]) for x, n in enumerate(truth) if n), np.zeros(len(chances[0]), int))
 
 

@@ -50,7 +50,6 @@ def two_columns(shape: str, rows: int, cells: int) -> np.ndarray:
 
 
 def answers_of(chances: np.ndarray, truth: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Draw an answer for each row, (n,)."""
     out = np.empty(len(truth), dtype=np.int64)
     for cell in np.unique(truth):
         here = np.flatnonzero(truth == cell)

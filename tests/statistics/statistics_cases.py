@@ -45,7 +45,6 @@ def people(rows: int, seed: int = 5, empty: float = 0.0) -> Table:
 
 
 def asks(*figures: dict[str, Any]) -> Request:
-    """The request of some figures."""
     return Request(figures=tuple(Statistic(**f) for f in figures))
 
 
