@@ -220,16 +220,6 @@ def test_a_finished_model_that_could_not_be_named_is_published_by_the_next_run_o
     assert names_in(folder) == {"model"}
 
 
-def test_an_existing_folder_is_refused_before_the_charge(folder: Path, ledger: Path) -> None:
-    release(ledger, folder / "model")
-    raise_cap(ledger, "10")
-    before = (folder / "model" / "card.json").read_bytes()
-    with pytest.raises(InputError, match="exists already"):
-        release(ledger, folder / "model")
-    assert (folder / "model" / "card.json").read_bytes() == before
-    assert statuses(ledger) == ["charged"]
-
-
 def release_and_die(ledger: Path, target: Path, owner: str, attribute: str, after: bool, watched: bool) -> None:
     die_at(owner, attribute, 1, after)
     release(ledger, target, watched=(lambda: True) if watched else None)
