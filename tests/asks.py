@@ -1,7 +1,5 @@
 """What answers the questions of tests: noise of a test's own, seeded noise, or none."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A real PostgreSQL for tests, which asks the user ``ana`` for a password and nobody else."""
 
-from __future__ import annotations
-
 import atexit
 import functools
 import shutil

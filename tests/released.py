@@ -1,7 +1,5 @@
 """A release of noisy rows in one call, for tests."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from workbench.data.table import Table

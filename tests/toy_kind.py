@@ -1,7 +1,5 @@
 """A toy kind of release for tests: how many rows have a value in a column, and its one line in the list."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from decimal import Decimal
 

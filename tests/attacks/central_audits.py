@@ -1,7 +1,5 @@
 """Audits of statistics and of synthetic rows: what their files and certificates say of one hostile row."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Sequence
 from decimal import Decimal

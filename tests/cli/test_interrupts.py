@@ -1,13 +1,10 @@
 """Ctrl+C ends every command at once with exit code 4, whatever it is doing, and leaves nothing behind."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from command_cases import written
@@ -37,7 +34,7 @@ module.COMMAND = dataclasses.replace(module.COMMAND, run=stuck, configure=lambda
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     written(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -74,7 +71,7 @@ ALL = [
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_command_that_is_in_one_long_call_is_ended(folder: Path, name: str) -> None:
+def test_a_command_that_is_in_one_long_call_is_ended(folder, name):
     code, out, err, seconds = interrupted(program(name, before=_STUCK.format(name=name, long=LONG)), b"#")
     assert (code, out, err) == (4, "", f"error: {name} was cancelled\n")
     assert seconds < MUCH_LESS
@@ -84,7 +81,7 @@ def test_a_command_that_is_in_one_long_call_is_ended(folder: Path, name: str) ->
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[] if n == "forecast" else [pytest.mark.slow]) for n in COMMANDS]
 )
-def test_an_interrupt_at_any_moment_of_a_start_is_no_traceback(folder: Path, name: str, after: float) -> None:
+def test_an_interrupt_at_any_moment_of_a_start_is_no_traceback(folder, name, after):
     words = {"samples": ["--json"], "gui": ["--help"], "forecast": ["--plan", "plan.toml"]}.get(name, ["--help"])
     code, _, err, seconds = interrupted(program(name, *words), b"!", after)
     assert code in (0, 4), err
@@ -93,7 +90,7 @@ def test_an_interrupt_at_any_moment_of_a_start_is_no_traceback(folder: Path, nam
     assert seconds < MUCH_LESS
 
 
-def test_a_release_that_is_cut_off_costs_nothing_and_leaves_nothing(folder: Path) -> None:
+def test_a_release_that_is_cut_off_costs_nothing_and_leaves_nothing(folder):
     """Its draw is one call that never looks: reserved, its place on the disk secured, not charged."""
     before = (
         "import workbench.release.rows_work as door\n"
@@ -111,7 +108,7 @@ def test_a_release_that_is_cut_off_costs_nothing_and_leaves_nothing(folder: Path
         assert ledger.verify() == []
 
 
-def test_files_that_are_given_their_names_are_waited_for(folder: Path) -> None:
+def test_files_that_are_given_their_names_are_waited_for(folder):
     """The certificate has its name and the table has not: the program ends when both have."""
     before = (
         "from workbench.release.parts import DrawFile\n"

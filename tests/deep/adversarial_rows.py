@@ -1,7 +1,5 @@
 """Networks, weights and rows of which a clipped sum could get a norm wrong, drawn at random."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

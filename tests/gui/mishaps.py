@@ -1,7 +1,5 @@
 """What the tests of mishaps share: what stands in the ledger and on the disk, what was said, slow work."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import threading

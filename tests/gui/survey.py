@@ -1,7 +1,5 @@
 """A survey of 60 mixed columns about people of whom none exists, and what its data dictionary declares."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from functools import cache

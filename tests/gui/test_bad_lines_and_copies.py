@@ -1,7 +1,5 @@
 """A file that is refused shows the place, and loads once it is mended; what is copied says that it is private."""
 
-from __future__ import annotations
-
 import pytest
 from hands import Hands, go_to
 from PySide6.QtCore import QItemSelection, QItemSelectionModel, QMimeData, QPoint, QPointF, Qt, QUrl

@@ -1,7 +1,5 @@
 """Facts beside bounds: missing values, the order of dates, unlisted values, steps, and facts about the whole table."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

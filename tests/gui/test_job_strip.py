@@ -1,7 +1,5 @@
 """A job that begins and ends moves no button, shows one Cancel, and leaves the keyboard where it was."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The fixture that looks for leaks: each kind is planted once and named by the place that planted it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The study of memory in the window: chosen, computed, drawn, saved, and taken to Train."""
 
-from __future__ import annotations
-
 import csv
 import time
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Cells and cards of Data and Protect: what can be chosen is seen, nothing is squeezed, nothing is lost unsaid."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

@@ -4,8 +4,6 @@ A subclass names the learner and small tables of hostile rows. Neighbours are en
 these rows each row is emptied, and what is then asked may move by no more than the sensitivity that was given with it.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import math
@@ -213,13 +211,13 @@ class LearnerConformance:
     """What its file holds besides public facts and answers."""
 
     @pytest.fixture(autouse=True)
-    def _every_delta_is_used(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def _every_delta_is_used(self, monkeypatch):
         """A δ that is given is used, whether or not it pays for so few queries."""
         monkeypatch.setattr(self.chosen.estimator.model_type.setting_type, "delta_weighed_since", 0)
 
     # -- what it asks -------------------------------------------------------------------------------------------------
 
-    def test_emptying_a_row_moves_what_is_asked_by_no_more_than_was_said(self, way: Way, tables: Tables) -> None:
+    def test_emptying_a_row_moves_what_is_asked_by_no_more_than_was_said(self, way, tables):
         epsilon = way.parameters["epsilon"] / (tables.rows if way.known else 1)
         emptied = replaced = 0.0
         for seed in way.seeds:
@@ -250,7 +248,7 @@ class LearnerConformance:
             found[chosen] = noise.heard, noise.paid
         return found
 
-    def test_its_events_have_a_label_each_and_sum_to_its_cost(self, way: Way) -> None:
+    def test_its_events_have_a_label_each_and_sum_to_its_cost(self, way):
         estimator = self.made(Charged(refuse), **way.parameters)
         labels = [event.label for event in estimator.events(20)]
         assert len(set(labels)) == len(labels)
@@ -270,11 +268,11 @@ class LearnerConformance:
         """How many times ε a fit costs."""
         return 1
 
-    def test_a_fit_is_never_seen_above_its_epsilon(self, box: BlackBox) -> None:
+    def test_a_fit_is_never_seen_above_its_epsilon(self, box):
         assert not self.bound(box, 1.0).refutes(box.parameters["epsilon"])
 
     @pytest.mark.slow
-    def test_too_little_noise_is_seen(self, box: BlackBox) -> None:
+    def test_too_little_noise_is_seen(self, box):
         assert self.bound(box, box.times).refutes(box.parameters["epsilon"])
 
     def bound(self, box: BlackBox, times: float) -> LowerBound:
@@ -298,7 +296,7 @@ class LearnerConformance:
 
     # -- when it pays -------------------------------------------------------------------------------------------------
 
-    def test_a_refused_charge_reads_no_row_and_draws_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_refused_charge_reads_no_row_and_draws_nothing(self, monkeypatch):
         def drawn(*_args: object, **_more: object) -> Any:
             raise AssertionError("a bit was drawn")
 
@@ -309,7 +307,7 @@ class LearnerConformance:
             estimator.fit(Unreadable(20, len(self.attributes)), Unreadable(20))
         assert not hasattr(estimator, "model_")
 
-    def test_it_is_charged_once_and_before_a_row_is_read(self) -> None:
+    def test_it_is_charged_once_and_before_a_row_is_read(self):
         charged: list[Cost] = []
         X, y = self.rows(20)
         spoilt = X.copy()
@@ -327,14 +325,14 @@ class LearnerConformance:
         unpaid = self.made(Exact(), epsilon=None)
         assert (unpaid.events(20), unpaid.cost(20)) == ((), None)
 
-    def test_noise_needs_an_epsilon(self) -> None:
+    def test_noise_needs_an_epsilon(self):
         estimator = self.made(Charged(lambda cost: pytest.fail("it was charged")), epsilon=None)
         with pytest.raises(ParameterError, match="epsilon is not given"):
             estimator.fit(*self.rows(20))
 
     # -- what it writes, and its protocol -----------------------------------------------------------------------------
 
-    def test_its_file_gives_the_same_model(self) -> None:
+    def test_its_file_gives_the_same_model(self):
         X, y = self.rows(20)
         for noise in (Study(np.random.default_rng(2)), Exact()):
             estimator = self.made(noise, **({"epsilon": None} if noise.name == "none" else {}))
@@ -384,7 +382,7 @@ class LearnerConformance:
             with pytest.raises((ParameterError, InputError), match=re.escape(named) or None):
                 self.chosen.estimator.from_plain(values)
 
-    def test_scikit_learn_can_copy_and_set_it(self) -> None:
+    def test_scikit_learn_can_copy_and_set_it(self):
         estimator = self.made(Exact())
         copied = clone(estimator)
         assert type(copied) is type(estimator)
@@ -398,7 +396,7 @@ class LearnerConformance:
         assert not hasattr(copied, "classes_")
 
     @pytest.mark.parametrize("epsilon", [None, 2.0])
-    def test_an_empty_row_contributes_nothing_but_its_place(self, epsilon: float | None) -> None:
+    def test_an_empty_row_contributes_nothing_but_its_place(self, epsilon):
         def fitted(rows: Any, y: Any) -> Any:
             noise = Exact() if epsilon is None else Study(np.random.default_rng(5))
             return self.made(noise, epsilon=epsilon).fit(rows, y)
@@ -414,7 +412,7 @@ class LearnerConformance:
             with pytest.raises(ParameterError, match="no row has a class"):
                 nothing.score(X, none)
 
-    def test_the_order_of_rows_does_not_matter_unless_they_are_dealt_by_their_place(self) -> None:
+    def test_the_order_of_rows_does_not_matter_unless_they_are_dealt_by_their_place(self):
         X, y = self.rows(20)
         one, other = (
             self.made(Exact(), epsilon=None).fit(rows, z).to_plain() for rows, z in ((X, y), (X[::-1], y[::-1]))

@@ -1,9 +1,6 @@
 """Forests: accurate with noise, near scikit-learn's without, and nothing published but what is paid for."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import classification_tables as classes
@@ -52,35 +49,35 @@ def mean(data: Any, epsilon: float | None, repeats: int = 20) -> float:
 
 # diffprivlib 0.6.6 on the same splits: .654, .660, .663, .661, .661; each floor is two deviations below what is found.
 @pytest.mark.parametrize(("epsilon", "least"), [(0.1, 0.655), (0.3, 0.7), (1.0, 0.725), (3.0, 0.725), (10.0, 0.73)])
-def test_diabetes(shared_data: Path, epsilon: float, least: float) -> None:
+def test_diabetes(shared_data, epsilon, least):
     assert mean(classes.diabetes(shared_data), epsilon) > least
 
 
 # diffprivlib 0.6.6: .488, .733, .797, .850, .850.
 @pytest.mark.parametrize(("epsilon", "least"), [(0.1, 0.52), (0.3, 0.79), (1.0, 0.93), (3.0, 0.93), (10.0, 0.92)])
-def test_iris(epsilon: float, least: float) -> None:
+def test_iris(epsilon, least):
     assert mean(classes.iris(), epsilon) > least
 
 
 # diffprivlib 0.6.6: .767, .815, .821, .835, .836.
 @pytest.mark.parametrize(("epsilon", "least"), [(0.1, 0.77), (0.3, 0.885), (1.0, 0.915), (3.0, 0.935), (10.0, 0.93)])
-def test_breast_cancer(epsilon: float, least: float) -> None:
+def test_breast_cancer(epsilon, least):
     assert mean(classes.breast_cancer(), epsilon) > least
 
 
 @pytest.mark.parametrize(("epsilon", "least"), [(0.1, -0.15), (0.3, 0.3), (1.0, 0.57), (3.0, 0.64), (10.0, 0.7)])
-def test_boston(shared_data: Path, epsilon: float, least: float) -> None:
+def test_boston(shared_data, epsilon, least):
     assert mean(numbers.boston(shared_data), epsilon) > least
 
 
 @pytest.mark.parametrize(("epsilon", "least"), [(0.1, -0.1), (0.3, 0.09), (1.0, 0.22), (3.0, 0.23), (10.0, 0.25)])
-def test_diabetes_progression(epsilon: float, least: float) -> None:
+def test_diabetes_progression(epsilon, least):
     assert mean(numbers.diabetes_progression(), epsilon) > least
 
 
 @pytest.mark.parametrize("reference", [RandomForestClassifier, ExtraTreesClassifier])
 @pytest.mark.parametrize("name", ["iris", "breast_cancer"])
-def test_without_noise_classes_are_found_as_scikit_learn_finds_them(name: str, reference: Any) -> None:
+def test_without_noise_classes_are_found_as_scikit_learn_finds_them(name, reference):
     data = getattr(classes, name)()
     theirs = []
     for repeat in range(3):
@@ -90,7 +87,7 @@ def test_without_noise_classes_are_found_as_scikit_learn_finds_them(name: str, r
     assert mean(data, None, 3) > np.mean(theirs) - 0.05
 
 
-def test_without_noise_numbers_are_found_as_scikit_learn_finds_them(shared_data: Path) -> None:
+def test_without_noise_numbers_are_found_as_scikit_learn_finds_them(shared_data):
     data = numbers.boston(shared_data)
     theirs = []
     for repeat in range(3):
@@ -100,7 +97,7 @@ def test_without_noise_numbers_are_found_as_scikit_learn_finds_them(shared_data:
     assert mean(data, None, 3) > np.mean(theirs) - 0.05
 
 
-def test_without_noise_a_tree_finds_the_border_and_counts_the_rows() -> None:
+def test_without_noise_a_tree_finds_the_border_and_counts_the_rows():
     generator = np.random.default_rng(3)
     X = np.column_stack([generator.uniform(0, 16, 400), generator.uniform(-1, 1, 400)])
     y = (X[:, 0] > 11).astype(np.int64)
@@ -126,14 +123,14 @@ def test_without_noise_a_tree_finds_the_border_and_counts_the_rows() -> None:
     st.integers(1, 10**6),
     st.floats(0, 1e12),
 )
-def test_whatever_the_noise_is_shares_are_shares(sums: list[list[int]], rows: int, variance: float) -> None:
+def test_whatever_the_noise_is_shares_are_shares(sums, rows, variance):
     found = leaf_shares(np.array(sums, dtype=np.float64), rows, variance, 0.05, 0.25)
     assert found.shape == (4, 3)
     assert (found > 0).all()
     np.testing.assert_allclose(found.sum(axis=1), 1)
 
 
-def test_a_leaf_is_drawn_towards_its_parent_by_its_noise() -> None:
+def test_a_leaf_is_drawn_towards_its_parent_by_its_noise():
     sums = np.array([[300.0, 100.0], [10.0, 0.0], [0.0, 90.0], [30.0, 70.0]])
     exact, noisy, drowned = (leaf_shares(sums, 600, variance, 0.05, 0.25)[:, 0] for variance in (0.0, 400.0, 1e9))
     np.testing.assert_allclose(exact[[0, 2, 3]], [0.75, 0.03, 0.3], atol=0.03)
@@ -142,7 +139,7 @@ def test_a_leaf_is_drawn_towards_its_parent_by_its_noise() -> None:
     np.testing.assert_allclose(drowned, 0.5, atol=0.01)
 
 
-def test_with_more_epsilon_the_forest_grows(shared_data: Path) -> None:
+def test_with_more_epsilon_the_forest_grows(shared_data):
     data = classes.diabetes(shared_data)
     sizes = [len(fitted(data, epsilon).model_.setting.lengths()) for epsilon in (0.1, 0.7, 5.0, 10.0, 50.0)]
     assert sizes == sorted(sizes)
@@ -153,7 +150,7 @@ def test_with_more_epsilon_the_forest_grows(shared_data: Path) -> None:
     assert [float(e.epsilon) for e in given_size.events()] == pytest.approx(([0.25 / 3] * 3 + [0.25]) * 2)
 
 
-def test_the_order_of_the_columns_does_not_matter() -> None:
+def test_the_order_of_the_columns_does_not_matter():
     data = numbers.diabetes_progression()
     turned = data.turned()
 
@@ -169,7 +166,7 @@ def test_the_order_of_the_columns_does_not_matter() -> None:
 
 
 @pytest.mark.parametrize("numeric", [False, True])
-def test_categories_and_missing_values_are_used(numeric: bool) -> None:
+def test_categories_and_missing_values_are_used(numeric):
     generator = np.random.default_rng(8)
     colour, gap = generator.integers(0, 3, 900), generator.uniform(0, 1, 900)
     gap[generator.uniform(size=900) < 0.4] = np.nan
@@ -190,7 +187,7 @@ def test_categories_and_missing_values_are_used(numeric: bool) -> None:
 
 
 @pytest.mark.parametrize("split", [[5], [-1]])
-def test_a_damaged_model_is_refused_in_words(split: list[int]) -> None:
+def test_a_damaged_model_is_refused_in_words(split):
     plain = fitted(classes.iris(), 1.0).to_plain()
     with pytest.raises(ParameterError, match="tree 1: split 1"):
         ClassModel.from_plain({**plain, "answers": {**plain["answers"], "tree 1: split 1": split}})
@@ -228,9 +225,7 @@ def asked(rows: Sequence[Record], target: Attribute, epsilon: float, seed: int) 
     st.sampled_from([2, 4]),
     st.booleans(),
 )
-def test_a_row_moves_the_losses_of_its_node_upwards_and_by_one_unit_at_most(
-    rows: list[tuple[int, int, int]], removed: int, parts: int, numeric: bool
-) -> None:
+def test_a_row_moves_the_losses_of_its_node_upwards_and_by_one_unit_at_most(rows, removed, parts, numeric):
     goal = Goal(NUMBERS if numeric else CLASSES)
     split = Split((5,), parts)
     cells, nodes, kinds = (np.array(column) for column in zip(*rows, strict=True))
@@ -246,7 +241,7 @@ def test_a_row_moves_the_losses_of_its_node_upwards_and_by_one_unit_at_most(
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2)), min_size=1, max_size=12))
-def test_the_loss_of_classes_is_the_number_of_rows_of_other_classes(rows: list[tuple[int, int]]) -> None:
+def test_the_loss_of_classes_is_the_number_of_rows_of_other_classes(rows):
     cells, kinds = (np.array(column) for column in zip(*rows, strict=True))
     found = split_losses(cells[:, None], kinds, np.zeros_like(cells), 1, Split((5,), 2), 0, Goal(CLASSES))[0]
     for border, loss in enumerate(found):
@@ -254,7 +249,7 @@ def test_the_loss_of_classes_is_the_number_of_rows_of_other_classes(rows: list[t
         assert loss == UNIT * sum(len(side) - np.bincount(side, minlength=3).max() for side in sides)
 
 
-def test_the_loss_of_numbers_is_their_distance_and_limited() -> None:
+def test_the_loss_of_numbers_is_their_distance_and_limited():
     goal = Goal(NUMBERS)
     assert goal.losses.min() == 0
     assert goal.losses.max() == UNIT
@@ -265,7 +260,7 @@ def test_the_loss_of_numbers_is_their_distance_and_limited() -> None:
     assert weights[:, 1].tolist() == [0, 0, goal.weight // 2, goal.weight, goal.weight]
 
 
-def test_the_cells_of_a_row_depend_on_nothing_but_itself() -> None:
+def test_the_cells_of_a_row_depend_on_nothing_but_itself():
     columns = Columns(ATTRIBUTES)
     # x, gap, gap is missing, three colours, and the mean of x and gap.
     assert columns.sizes == (16, 4, 2, 2, 2, 2, 64)
@@ -283,7 +278,7 @@ def test_the_cells_of_a_row_depend_on_nothing_but_itself() -> None:
 
 
 @pytest.mark.parametrize("parts", [2, 4, 8])
-def test_rows_are_sent_where_the_losses_said(parts: int) -> None:
+def test_rows_are_sent_where_the_losses_said(parts):
     split = Split((16, 2, 5), parts)
     generator = np.random.default_rng(parts)
     cells = np.column_stack([generator.integers(0, size, 40) for size in split.sizes])
@@ -301,7 +296,7 @@ def test_rows_are_sent_where_the_losses_said(parts: int) -> None:
     assert way == split.starts[-1] == (20 if parts == 2 else 3)
 
 
-def test_one_tree_looks_at_every_column_and_several_differ() -> None:
+def test_one_tree_looks_at_every_column_and_several_differ():
     (alone,) = forest(CLASSES, Scripted(0), 5.0)._setting(3).looked_at()
     assert all(sorted(level) == list(range(7)) for level in alone)
     several = list(forest(CLASSES, Scripted(0), 3000.0)._setting(3).looked_at())

@@ -1,10 +1,7 @@
 """The estimator: what it charges and when, what it refuses, what it writes down."""
 
-from __future__ import annotations
-
 import dataclasses
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -50,7 +47,7 @@ def refuse(_cost: Cost) -> None:
     raise BudgetRefusedError("too dear")
 
 
-def test_each_query_has_an_event_and_noise_for_no_more_than_its_share() -> None:
+def test_each_query_has_an_event_and_noise_for_no_more_than_its_share():
     fitted = learner(study(), epsilon=7.0).fit(*people(400))
     assert [e.label for e in fitted.events()] == [
         "range of age",
@@ -67,13 +64,13 @@ def test_each_query_has_an_event_and_noise_for_no_more_than_its_share() -> None:
         assert Decimal(query.share.loss) <= query.share.amount
 
 
-def test_releases_of_the_same_rows_differ() -> None:
+def test_releases_of_the_same_rows_differ():
     X, y = people(100)
     one, two = (learner(Charged(lambda _cost: None)).fit(X, y).model_.answers for _ in range(2))
     assert one != two
 
 
-def test_missing_values_contribute_only_to_presence() -> None:
+def test_missing_values_contribute_only_to_presence():
     X, y = people(300)
     model = learner(Exact(), epsilon=None).fit(X, y).model_
     density = model.densities_[1]
@@ -87,7 +84,7 @@ def test_missing_values_contribute_only_to_presence() -> None:
     assert model.predict_proba(missing)[0, 1] > model.predict_proba(present_row)[0, 1]
 
 
-def test_values_outside_the_bounds_are_clamped() -> None:
+def test_values_outside_the_bounds_are_clamped():
     X, y = people(200)
     wild = X.copy()
     wild[0, 0], wild[1, 0] = 1e9, -1e9
@@ -98,7 +95,7 @@ def test_values_outside_the_bounds_are_clamped() -> None:
     np.testing.assert_array_equal(one.predict_proba(wild), two.predict_proba(tame))
 
 
-def test_the_smaller_epsilon_is_the_fewer_attributes_are_asked() -> None:
+def test_the_smaller_epsilon_is_the_fewer_attributes_are_asked():
     X, y = people(200)
     used = [len(learner(study(), epsilon=e).fit(X, y).attributes_used) for e in (0.01, 0.5, 3.0)]
     assert used == [1, 2, 4]
@@ -106,7 +103,7 @@ def test_the_smaller_epsilon_is_the_fewer_attributes_are_asked() -> None:
     assert [e.label for e in learner(study(), epsilon=0.01).events(200)] == told
 
 
-def test_mixed_attributes_beat_the_largest_class_in_private() -> None:
+def test_mixed_attributes_beat_the_largest_class_in_private():
     X, y = people(1200, seed=5)
     accuracies = [learner(study(s)).fit(X[:1000], y[:1000]).score(X[1000:], y[1000:]) for s in range(10)]
     plain = learner(Exact(), epsilon=None).fit(X[:1000], y[:1000]).score(X[1000:], y[1000:])
@@ -115,7 +112,7 @@ def test_mixed_attributes_beat_the_largest_class_in_private() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 1e6])
-def test_probabilities_stay_probabilities_at_any_epsilon(epsilon: float) -> None:
+def test_probabilities_stay_probabilities_at_any_epsilon(epsilon):
     X, y = people(60)
     for seed in range(20):
         found = learner(study(seed), epsilon=epsilon).fit(X, y).predict_proba(X)
@@ -123,7 +120,7 @@ def test_probabilities_stay_probabilities_at_any_epsilon(epsilon: float) -> None
         np.testing.assert_allclose(found.sum(axis=1), 1)
 
 
-def test_a_class_without_rows_is_never_preferred() -> None:
+def test_a_class_without_rows_is_never_preferred():
     X, _ = people(60)
     fitted = learner(Exact(), epsilon=None).fit(X, np.zeros(60, dtype=int))
     assert set(fitted.predict(X)) == {0}
@@ -140,7 +137,7 @@ def test_a_class_without_rows_is_never_preferred() -> None:
         (1, 3, np.nan, "row 2, column smoker"),
     ],
 )
-def test_a_wrong_cell_is_named_by_row_and_column(row: int, column: int, value: float, said: str) -> None:
+def test_a_wrong_cell_is_named_by_row_and_column(row, column, value, said):
     X, y = people(20)
     X[row, column] = value
     with pytest.raises(InputError) as caught:
@@ -149,7 +146,7 @@ def test_a_wrong_cell_is_named_by_row_and_column(row: int, column: int, value: f
 
 
 @pytest.mark.parametrize("code", [2, -2, 0.5, np.nan])
-def test_a_wrong_class_code_is_named_by_row(code: float) -> None:
+def test_a_wrong_class_code_is_named_by_row(code):
     X, y = people(20)
     wrong = y.astype(float)
     wrong[4] = code
@@ -168,7 +165,7 @@ def test_a_wrong_class_code_is_named_by_row(code: float) -> None:
         (np.zeros((1, 4)), ["no"]),
     ],
 )
-def test_tables_of_the_wrong_shape_or_type_are_refused(X: Any, y: Any) -> None:
+def test_tables_of_the_wrong_shape_or_type_are_refused(X, y):
     with pytest.raises(InputError):
         learner(study()).fit(X, y)
 
@@ -185,9 +182,7 @@ def test_tables_of_the_wrong_shape_or_type_are_refused(X: Any, y: Any) -> None:
         ((Attribute(name="x", kind="category"),), TARGET, "domain is not declared"),
     ],
 )
-def test_undeclared_facts_are_refused_before_anything_is_charged(
-    attributes: tuple[Attribute, ...], target: Attribute, said: str
-) -> None:
+def test_undeclared_facts_are_refused_before_anything_is_charged(attributes, target, said):
     with pytest.raises(ParameterError, match=said):
         NaiveBayes(attributes, target, NaiveBayesParameters(epsilon=1), Charged(refuse)).fit(
             np.zeros((5, len(attributes))), np.zeros(5, dtype=int)
@@ -201,7 +196,7 @@ PLAIN = NaiveBayesParameters()
 
 
 @pytest.fixture
-def bayes(golden_entries: list[dict[str, Any]]) -> dict[str, tuple[float, float]]:
+def bayes(golden_entries):
     """The golden values of naive Bayes with their tolerances."""
     return {e["name"]: (e["value"], e["tolerance"]) for e in golden_entries if e["name"].startswith("bayes_")}
 
@@ -210,7 +205,7 @@ def category(name: str, *domain: str) -> Attribute:
     return Attribute(name=name, kind="category", domain=domain)
 
 
-def test_diabetes_reference_accuracy_and_f1(shared_data: Path) -> None:
+def test_diabetes_reference_accuracy_and_f1(shared_data):
     rows = np.loadtxt(shared_data / "diabetes.csv", delimiter=",", skiprows=1)
     X, y = rows[:, :8], rows[:, 8].astype(np.int64)
     for column in (1, 2, 3, 4, 5):  # a zero there is a missing value, and the median is of the values that are there
@@ -229,7 +224,7 @@ def test_diabetes_reference_accuracy_and_f1(shared_data: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [iris, breast_cancer])
-def test_probabilities_equal_gaussian_naive_bayes(make) -> None:
+def test_probabilities_equal_gaussian_naive_bayes(make):
     data = make()
     reference = GaussianNB(var_smoothing=0).fit(data.X, data.y)
     ours = NaiveBayes(data.attributes, data.target, PLAIN, Exact()).fit(data.X, data.y)
@@ -244,7 +239,7 @@ def test_probabilities_equal_gaussian_naive_bayes(make) -> None:
     )
 
 
-def test_probabilities_equal_categorical_naive_bayes() -> None:
+def test_probabilities_equal_categorical_naive_bayes():
     generator = np.random.default_rng(3)
     y = generator.integers(0, 3, 200)
     X = np.column_stack([(y + generator.integers(0, 2, 200)) % 4, generator.integers(0, 3, 200)]).astype(float)
@@ -254,7 +249,7 @@ def test_probabilities_equal_categorical_naive_bayes() -> None:
     np.testing.assert_allclose(ours.predict_proba(X), reference.predict_proba(X.astype(int)), rtol=1e-12)
 
 
-def test_mixed_attributes_multiply_their_densities() -> None:
+def test_mixed_attributes_multiply_their_densities():
     generator = np.random.default_rng(4)
     y = generator.integers(0, 2, 300)
     numbers, codes = generator.normal(y, 1.0), (y + (generator.random(300) < 0.3)) % 2
@@ -271,7 +266,7 @@ def test_mixed_attributes_multiply_their_densities() -> None:
     )
 
 
-def test_golden_missed_payment(shared_data: Path, bayes: dict[str, tuple[float, float]]) -> None:
+def test_golden_missed_payment(shared_data, bayes):
     domains = {"Age": ("Young", "Medium", "Old"), "Income": ("Low", "Medium", "High"), "Gender": ("Male", "Female")}
     lines = (shared_data / "missed_payment.csv").read_text().splitlines()[1:]
     cells = [line.split(",") for line in lines]
@@ -290,9 +285,7 @@ def test_golden_missed_payment(shared_data: Path, bayes: dict[str, tuple[float, 
     assert model.predict_proba(person)[0, 1] == pytest.approx(value, abs=tolerance)
 
 
-def test_golden_sex_classification_with_sample_variances(
-    shared_data: Path, bayes: dict[str, tuple[float, float]]
-) -> None:
+def test_golden_sex_classification_with_sample_variances(shared_data, bayes):
     rows = [line.split(",") for line in (shared_data / "sex_classification.csv").read_text().splitlines()[1:]]
     X = np.array([[float(v) for v in row[1:]] for row in rows])
     y = np.array([("masc", "fem").index(row[0]) for row in rows])
@@ -317,7 +310,7 @@ def test_golden_sex_classification_with_sample_variances(
     assert model.predict(person[None]) == [1]
 
 
-def test_an_unseen_category_without_smoothing_falls_back_to_the_class_sizes() -> None:
+def test_an_unseen_category_without_smoothing_falls_back_to_the_class_sizes():
     attributes = [category("a", "x", "y", "z")]
     model = NaiveBayes(attributes, category("y", "n", "p"), NaiveBayesParameters(smoothing=0), Exact()).fit(
         [[0], [1], [0], [1]], [0, 1, 0, 0]

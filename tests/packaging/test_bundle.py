@@ -1,7 +1,5 @@
 """What is handed out: nothing that is imported by name is forgotten, and what desktops read is well formed."""
 
-from __future__ import annotations
-
 import ast
 import configparser
 import importlib

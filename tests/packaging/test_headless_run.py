@@ -1,7 +1,5 @@
 """The main job without the window: what it calls, where its results go, when it stops."""
 
-from __future__ import annotations
-
 import socket
 import sys
 import tomllib

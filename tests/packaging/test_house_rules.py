@@ -1,7 +1,5 @@
 """The rules of the house: this checkout keeps them, and each of them finds a planted fault."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path, PurePosixPath

@@ -1,7 +1,5 @@
 """Tables, what becomes of them, and tables that have nothing to do with each other."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

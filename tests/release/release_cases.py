@@ -1,7 +1,5 @@
 """Tables, plans and processes for the tests of the release door; importable by processes that tests start."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import multiprocessing

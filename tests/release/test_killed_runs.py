@@ -33,7 +33,7 @@ WHOLE = {"people.csv", "people.csv.certificate.json"}
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def source(tmp_path_factory):
     folder = tmp_path_factory.mktemp("source")
     table_of(ROWS).frame.write_csv(folder / "people.csv")
     (folder / "plan.toml").write_text(plan_of(0.5).to_toml(), "utf-8")
@@ -136,27 +136,21 @@ def program(words: list[str]) -> Started:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="fork servers and SIGKILL are POSIX")
 @pytest.mark.slow
-def test_runs_killed_at_thirty_random_moments_leave_nothing_unpaid_and_nothing_half(
-    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_runs_killed_at_thirty_random_moments_leave_nothing_unpaid_and_nothing_half(source, tmp_path, capsys):
     outcomes = kill_at_random_moments(source, tmp_path, 30, fork)
     capsys.readouterr()
     assert "nothing" in outcomes  # the moments did spread over the run
     assert {"void", "charged", "waits"} & set(outcomes)
 
 
-def test_programs_killed_at_random_moments_leave_nothing_unpaid_and_nothing_half(
-    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_programs_killed_at_random_moments_leave_nothing_unpaid_and_nothing_half(source, tmp_path, capsys):
     outcomes = kill_at_random_moments(source, tmp_path, 5, program)
     capsys.readouterr()
     assert len(outcomes) >= 5
 
 
 @pytest.mark.slow
-def test_programs_killed_at_a_hundred_random_moments_leave_nothing_unpaid_and_nothing_half(
-    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_programs_killed_at_a_hundred_random_moments_leave_nothing_unpaid_and_nothing_half(source, tmp_path, capsys):
     outcomes = kill_at_random_moments(source, tmp_path, 100, program)
     capsys.readouterr()
     # The short time between reservation and charge has its own test, which waits for it.
@@ -166,9 +160,7 @@ def test_programs_killed_at_a_hundred_random_moments_leave_nothing_unpaid_and_no
 
 @pytest.mark.skipif(sys.platform == "win32", reason="fork servers and SIGKILL are POSIX")
 @pytest.mark.parametrize(("status", "becomes"), [("reserved", {"void"}), ("charged", {"charged", "waits"})])
-def test_a_run_killed_as_soon_as_it_is_reserved_or_charged(
-    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], status: str, becomes: set[str]
-) -> None:
+def test_a_run_killed_as_soon_as_it_is_reserved_or_charged(source, tmp_path, capsys, status, becomes):
     folder, ledger = tmp_path / "out", tmp_path / "ledger.sqlite"
     folder.mkdir()
     words = words_for(source, folder / "people.csv", ledger)
@@ -193,9 +185,7 @@ def test_a_run_killed_as_soon_as_it_is_reserved_or_charged(
     capsys.readouterr()
 
 
-def test_a_killed_first_run_is_made_good_by_the_next(
-    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_killed_first_run_is_made_good_by_the_next(source, tmp_path, capsys):
     """Killed while it works; the next run removes what it left, or publishes the draw where it was finished."""
     folder, ledger = tmp_path / "out", tmp_path / "ledger.sqlite"
     folder.mkdir()

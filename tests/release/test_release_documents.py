@@ -1,7 +1,5 @@
 """The document of a release says what its verified JSON says, and nothing else."""
 
-from __future__ import annotations
-
 import json
 import math
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """What the ledger says of a training that does not come to its end."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl
@@ -38,7 +36,7 @@ def statuses(ledger: Ledger) -> list[str]:
     return [release.status for release in ledger.releases()]
 
 
-def test_cancelled_after_a_private_figure_was_shown_it_stays_charged_in_full(tmp_path: Path) -> None:
+def test_cancelled_after_a_private_figure_was_shown_it_stays_charged_in_full(tmp_path):
     token = CancelToken()
 
     def stop_when_watched(event: Event) -> None:
@@ -53,7 +51,7 @@ def test_cancelled_after_a_private_figure_was_shown_it_stays_charged_in_full(tmp
     assert {p.name for p in tmp_path.iterdir()} == {"ledger.sqlite", "ledger.sqlite.key"}
 
 
-def test_cancelled_before_its_first_step_it_costs_nothing(tmp_path: Path) -> None:
+def test_cancelled_before_its_first_step_it_costs_nothing(tmp_path):
     token = CancelToken()
     token.cancel()
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
@@ -63,9 +61,7 @@ def test_cancelled_before_its_first_step_it_costs_nothing(tmp_path: Path) -> Non
     assert not (tmp_path / "net").exists()
 
 
-def test_a_fault_after_a_private_figure_was_shown_keeps_a_charge(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fault_after_a_private_figure_was_shown_keeps_a_charge(tmp_path, monkeypatch):
     whole = PrivateStep.step
     steps: list[int] = []
 
@@ -83,7 +79,7 @@ def test_a_fault_after_a_private_figure_was_shown_keeps_a_charge(
     assert not (tmp_path / "net").exists()
 
 
-def test_the_charge_is_in_the_ledger_before_the_first_step(tmp_path: Path) -> None:
+def test_the_charge_is_in_the_ledger_before_the_first_step(tmp_path):
     seen: list[list[str]] = []
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
 
@@ -97,7 +93,7 @@ def test_the_charge_is_in_the_ledger_before_the_first_step(tmp_path: Path) -> No
         assert done.accuracy is not None
 
 
-def test_a_fault_after_figures_were_shown_costs_the_whole_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_after_figures_were_shown_costs_the_whole_run(tmp_path, monkeypatch):
     """Who watches a run can bring about a fault of it, and so choose its end by what was seen."""
     steps = iter(range(10**6))
     whole = PrivateStep.step

@@ -1,7 +1,5 @@
 """A kind of figure of the tests: one number, drawn as a bar."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

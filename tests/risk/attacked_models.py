@@ -1,7 +1,5 @@
 """Models for attacks, without a release: what a card would say of them, and learners that remember or forget."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

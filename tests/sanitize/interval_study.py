@@ -1,7 +1,5 @@
 """Simulated intervals: how many hold the truth, and how wide they are beside what the mechanism's variance implies."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Simulated releases of known rows: how often the intervals of quantiles and correlations hold the truth."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

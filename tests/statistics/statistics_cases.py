@@ -1,7 +1,5 @@
 """Tables, plans and requests for the tests of statistics."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
