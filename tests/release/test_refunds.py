@@ -82,8 +82,11 @@ def test_who_hears_a_run_and_lets_it_fail_pays_for_all_of_it(tmp_path, error):
         assert only(ledger) == ("charged", WHOLE.epsilon)
 
 
-@pytest.mark.parametrize(("error", "costs"), [(MemoryError, 5), (RuntimeError, None)])
-def test_of_a_quiet_run_a_lack_of_memory_alone_costs_less(tmp_path, error, costs, monkeypatch):
+@pytest.mark.parametrize(
+    ("error", "quiet", "costs"),
+    [(MemoryError, True, 5), (RuntimeError, True, None), (MemoryError, False, None), (RuntimeError, False, None)],
+)
+def test_of_a_quiet_run_a_lack_of_memory_alone_costs_less(tmp_path, error, quiet, costs, monkeypatch):
     """Any other fault may depend on the rows. Steps count as the ledger counts them: 4, then 8 more, were claimed."""
     steps = iter(range(10**6))
     whole = PrivateStep.step
@@ -96,8 +99,9 @@ def test_of_a_quiet_run_a_lack_of_memory_alone_costs_less(tmp_path, error, costs
     monkeypatch.setattr(PrivateStep, "step", breaks)
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         with pytest.raises((error, WorkbenchError)):
-            release(ledger, tmp_path / "net", quiet=True)
+            release(ledger, tmp_path / "net", quiet=quiet)
         status, epsilon = only(ledger)
+    assert not (tmp_path / "net").exists()
     if costs is None:
         assert (status, epsilon) == ("charged", WHOLE.epsilon)
     else:
