@@ -182,37 +182,6 @@ def test_an_interrupt_between_the_rename_and_its_return_stays_charged(folder, le
     assert verify_release(target) == []
 
 
-def test_a_cancel_is_heard_at_every_step_and_is_free_until_values_are_written(folder, ledger):
-    steps: list[str] = []
-
-    def note(event: Event) -> None:
-        steps.extend(filter(None, [label(event)]))
-
-    with Ledger.open(ledger) as opened:
-        release_table(plan_of(), table_of(30), folder / "a.csv", opened, note)
-    raise_cap(ledger, "100")
-    assert steps.pop() == "certified", "the word after the last look at a stop"
-    assert len(steps) >= 5
-    ends = []
-    for number, step in enumerate(steps):
-        cancel = CancelToken()
-        seen: list[str] = []
-
-        def stop(event: Event, number: int = number, cancel: CancelToken = cancel, seen: list[str] = seen) -> None:
-            seen.extend(filter(None, [label(event)]))
-            if label(event) and len(seen) == number + 1:
-                cancel.cancel()
-
-        with Ledger.open(ledger) as opened, pytest.raises(CancelledError) as cancelled:
-            release_table(plan_of(), table_of(30), folder / "b.csv", opened, stop, cancel)
-        assert seen[-1].split()[0] in " ".join([step, *steps[number:]])
-        assert names_in(folder) == {"a.csv", "a.csv.certificate.json"}
-        ends.append("charged" if step == "written" else "void")
-        assert ("stays charged" in str(cancelled.value)) is (ends[-1] == "charged")
-    assert statuses(ledger) == ["charged", *ends]
-    assert ends.count("charged") == 1
-
-
 def test_a_copied_part_is_paid_for_whenever_the_release_is_cancelled(folder, ledger):
     """The attack: copy the part while it is written, then cancel and get the charge back."""
     cancel = CancelToken()
