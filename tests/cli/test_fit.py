@@ -64,23 +64,6 @@ def test_a_card_says_what_is_charged_and_verifies(tmp_path, bounds, capsys):
     assert "model.json was changed" in capsys.readouterr().out
 
 
-def test_a_second_model_is_refused_by_the_budget_and_leaves_nothing(tmp_path, bounds, run):
-    assert fit(tmp_path, bounds) == 0
-    before = sorted(p.name for p in tmp_path.iterdir())
-    again = ["--bounds", str(bounds), "-o", str(tmp_path / "second"), "--ledger", str(tmp_path / "l.sqlite")]
-    assert "costs epsilon = 2 but only 0 remain" in run(*FIT, *again).error(3)
-    assert sorted(p.name for p in tmp_path.iterdir()) == before
-
-
-def test_an_existing_folder_is_not_overwritten_nor_charged(tmp_path, bounds, capsys):
-    (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "mine.txt").write_text("keep me")
-    assert fit(tmp_path, bounds) == 2
-    assert "exists already" in capsys.readouterr().err
-    with Ledger.open(tmp_path / "l.sqlite") as ledger:
-        assert ledger.releases() == []
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
