@@ -2,12 +2,7 @@
 
 import datetime
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +15,6 @@ from workbench.release.certificate import checksum
 from workbench.sanitize.calibrated import MEANS_ARE_OF_CLAMPED
 
 WORDS = ("estimate", "out.csv")
-PATIENCE = 120.0
 
 
 def forged(folder: Path, change: Callable[[dict[str, Any]], None], *, signed: bool) -> None:
@@ -113,43 +107,6 @@ def test_purpose_decides_what_auto_chooses_and_forecast_says_both_errors(release
     assert (age["mechanism"], age["biased"]) == ("duchi", False)
     (released / "plan.toml").write_text(PLAN.replace("upper = 120", 'upper = 120\npurpose = "fun"'), "utf-8")
     assert "purpose" in run("forecast", "--plan", "plan.toml").error()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
-@pytest.mark.parametrize("where", ["in a loop that looks at the token", "in one long call"])
-def test_an_interrupt_ends_it_with_exit_code_4(released, where):
-    """The work is made endless at one place, so that the signal falls into it on any machine."""
-    endless = (
-        "    while True: cancel.check(); time.sleep(0.001)\n"
-        if where.startswith("in a loop")
-        else "    time.sleep(3600)\n"
-    )
-    planted = (
-        "import sys, time\n"
-        "from workbench.sanitize.estimates import numbers, column\n"
-        "def endless(channel, counts, cancel):\n"
-        "    print('begun', file=sys.stderr, flush=True)\n" + endless + "column.maximum_likelihood = endless\n"
-        "from workbench.cli import main\n"
-        f"sys.exit(main({list(WORDS)!r}))"
-    )
-    process = subprocess.Popen(
-        [sys.executable, "-c", planted],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-    )
-    assert process.stderr is not None
-    try:
-        deadline = time.monotonic() + PATIENCE
-        while "begun" not in process.stderr.readline() and time.monotonic() < deadline:
-            pass
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=PATIENCE)
-    finally:
-        process.kill()
-    assert (process.returncode, out) == (4, "")
-    assert err == "error: estimate was cancelled\n"
 
 
 def test_a_mean_of_dates_with_missing_values_is_estimated_and_told_as_a_day(tmp_path, monkeypatch, run):

@@ -2,18 +2,14 @@
 
 import errno
 import os
-import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command_cases import PLAN, ROWS, TABLE, names, sanitize
+from command_cases import PLAN, TABLE, names, sanitize
 
-from workbench.cli import main
 from workbench.paths import user_data, user_log
 from workbench.release import path as export
 from workbench.release import rows_work
@@ -112,44 +108,6 @@ def test_a_full_disk_has_exit_code_2_and_leaves_nothing(folder, run, monkeypatch
 
 
 # -- signals and streams, in processes of their own -------------------------------------------------------------------
-
-
-def slow_release(folder: Path) -> list[str]:
-    """The words of a release that takes some seconds."""
-    (folder / "long.csv").write_text("age,city\n" + "\n".join(ROWS * 20_000) + "\n")
-    return sanitize(data="long.csv")
-
-
-def interrupted(
-    words: list[str], number: int, when: Callable[[], bool], program: list[str] = PROGRAM
-) -> tuple[int, str, str]:
-    process = subprocess.Popen([*program, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + PATIENCE
-    while not when() and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.002)
-    process.send_signal(number)
-    out, err = process.communicate(timeout=300)
-    return process.returncode, out, err
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_in_mid_release_has_exit_code_4_and_costs_nothing(folder, number):
-    words = slow_release(folder)
-    before = names(folder)
-    for _ in range(5):
-        (folder / "ledger.sqlite").unlink(missing_ok=True)
-        code, out, err = interrupted(words, number, lambda: any(folder.glob("*.part")))
-        if code == 4:
-            break
-        for name in names(folder) - before:  # it was done before the signal came
-            (folder / name).unlink()
-    assert (code, out) == (4, "")
-    assert err == "error: sanitize was cancelled\n"
-    assert names(folder) == {*before, "ledger.sqlite", "ledger.sqlite.key"}
-    with Ledger.open(folder / "ledger.sqlite") as ledger:
-        assert [r.status for r in ledger.releases()] == ["void"]
-    assert main(["ledger", "verify", "--ledger", "ledger.sqlite"]) == 0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")

@@ -40,8 +40,10 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def interrupted(script: str, mark: bytes, after: float = 0.0) -> tuple[int, str, str, float]:
-    """Run ``script``, send SIGINT so long ``after`` it has written ``mark``; return code, output and the seconds."""
+def interrupted(
+    script: str, mark: bytes, after: float = 0.0, number: int = signal.SIGINT
+) -> tuple[int, str, str, float]:
+    """Run ``script``, send the signal so long ``after`` it has written ``mark``; return code, output, seconds."""
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stderr is not None
     seen = b""
@@ -52,7 +54,7 @@ def interrupted(script: str, mark: bytes, after: float = 0.0) -> tuple[int, str,
         seen += byte
     time.sleep(after)
     began = time.monotonic()
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=2 * LONG)
     return process.returncode, out.decode(), err.decode(), time.monotonic() - began
 
@@ -90,15 +92,20 @@ def test_an_interrupt_at_any_moment_of_a_start_is_no_traceback(folder, name, aft
     assert seconds < MUCH_LESS
 
 
-def test_a_release_that_is_cut_off_costs_nothing_and_leaves_nothing(folder):
-    """Its draw is one call that never looks: reserved, its place on the disk secured, not charged."""
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("looks", [False, True])
+def test_a_release_that_is_cut_off_costs_nothing_and_leaves_nothing(folder, looks, number):
+    """Its draw is one call that never looks, or looks again and again: reserved, its place secured, not charged."""
+    waits = "while True: given[-1].check(); time.sleep(0.001)" if looks else f"time.sleep({LONG})"
     before = (
         "import workbench.release.rows_work as door\n"
-        f"def stuck(*_): os.write(2, b'#'); time.sleep({LONG})\n"
+        "def stuck(*given):\n"
+        "    os.write(2, b'#')\n"
+        f"    {waits}\n"
         "door.draw_prepared = stuck\n"
     )
     words = ["sanitize", "people.csv", "--plan", "plan.toml", "-o", "out.csv", "--ledger", "ledger.sqlite"]
-    code, out, err, seconds = interrupted(program(*words, before=before), b"#")
+    code, out, err, seconds = interrupted(program(*words, before=before), b"#", number=number)
     assert (code, out) == (4, "")
     assert err.endswith("error: sanitize was cancelled\n")
     assert seconds < MUCH_LESS
