@@ -67,20 +67,18 @@ def generated_file(folder: Path, number: int) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    "numbers", [range(20), pytest.param(range(20, 200), marks=pytest.mark.slow)], ids=["some", "the others"]
-)
-def test_every_way_of_reading_a_generated_file_is_one_account(ledger, tmp_path, numbers):
+@pytest.mark.slow
+def test_every_way_of_reading_a_generated_file_is_one_account(ledger, tmp_path):
     """A cap is set on a table read without names, and a release reads it with the plan's names."""
     read = different = 0
-    for number in numbers:
+    for number in range(200):
         tables = ways_of_reading(generated_file(tmp_path, number), ["age", "city"], 2)
         marks = {ledger.identify(table).content: ledger.identify(table) for table in tables}
         assert len({ledger.enter(mark) for mark in marks.values()}) <= 1, number
         read += len(tables)
         different += len(marks) > 1
-    assert read > 2.5 * len(numbers)
-    assert different > 0.25 * len(numbers)
+    assert read > 500
+    assert different > 50
 
 
 def test_every_way_of_reading_an_odd_file_is_one_account(ledger, shared_data):
