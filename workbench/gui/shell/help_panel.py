@@ -39,8 +39,7 @@ class HelpPanel(Card):
         self._topic = ""
         self._more = button(tr("Read more →"), "help_more", "link", tip=tr("Open this topic of the help"))
         self._more.clicked.connect(lambda: self.more_asked.emit(self._topic))
-        for part in (head, self._what, self._how, self._more, self._everywhere):
-            self.body.addWidget(part)
+        self.body.add(head, self._what, self._how, self._more, self._everywhere)
         self.hide()
 
     def show_text(self, title: str, parts: Sequence[tuple[str, str]]) -> None:
@@ -55,7 +54,6 @@ class HelpPanel(Card):
         bring_into_sight(self)
 
     def show_page(self, page: Page) -> None:
-        """Say what ``page`` is for."""
         self._title.set_whole(tr(page.title))
         self._what.setText(tr(page.about) or f"{tr(page.help)}.")
         self._how.setText(tr(page.keys))
@@ -142,8 +140,7 @@ class TourPanel(Card):
         leave = button(tr("Leave"), "tour_leave", tip=tr("Leave the tour; Help → Take the Tour shows it again"))
         leave.clicked.connect(self.leave)
         foot = panel(row(leave, None, self._next))
-        for part in (head, self._text, foot):
-            self.body.addWidget(part)
+        self.body.add(head, self._text, foot)
         self.hide()
 
     def start(self, *, lead: bool = True) -> None:
@@ -160,7 +157,6 @@ class TourPanel(Card):
             self._show(at, lead=False)
 
     def leave(self) -> None:
-        """End the tour."""
         if not self.isHidden():
             self.hide()
             self.ended.emit()

@@ -243,7 +243,6 @@ class Banner(QWidget):
         return LINES * self._text.fontMetrics().lineSpacing() + 6
 
     def show_text(self, level: str, text: str) -> None:
-        """Show ``text`` at ``level`` (error, warning or info)."""
         look(self._frame, f"banner-{level}")
         look(self._sign, {"error": "danger", "warning": "warn"}.get(level, "accent"))
         self._sign.setText(SIGNS[level])
@@ -254,7 +253,6 @@ class Banner(QWidget):
         self._cut()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Show as much of the sentence as there is room for."""
         super().resizeEvent(event)
         self._cut()
 

@@ -78,7 +78,6 @@ class ThemeSwitch(QObject):
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._follow)
 
     def set_mode(self, mode: str) -> None:
-        """Show the colours of ``mode`` at once."""
         self.mode = mode
         self._apply()
 

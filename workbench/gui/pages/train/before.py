@@ -237,7 +237,6 @@ class ExpectedLine(QWidget):
         self._stated.setVisible(bool(text))
 
     def simulate(self) -> None:
-        """Begin a simulation, as the button does, unless one goes on."""
         if self._handle is None and self._ask.isEnabled():
             self._pressed()
 
@@ -383,7 +382,6 @@ class PausedCard(Card):
         self.hide()
 
     def show_run(self, run: PausedTraining | None, *, running: bool) -> None:
-        """Offer ``run``, unless another one is going on."""
         self.run = run
         self.setVisible(run is not None and not running)
         if run is not None:

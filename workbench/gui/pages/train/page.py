@@ -68,9 +68,7 @@ class TrainPage(RunPage):
         self._images = label("", "muted", name="train_images")
         self.header.addWidget(self._images)
         tip = tr("Compare the memory of many batches and networks by phase; nothing is read or charged")
-        self._memory_study = button(tr("Memory of networks →"), "train_way_memory", "link", tip=tip)
-        self._memory_study.clicked.connect(lambda: session.go("memory"))
-        self.header.addWidget(self._memory_study)
+        self.header.addWidget(self.leading_to("memory", tr("Memory of networks →"), "train_way_memory", tip))
         column = stack(self.paused, self.before, (self.going, 1), (self.study, 1), spacing=12)
         column.addStretch(0)  # what no run and no curve takes, where a column to predict is still to be chosen
         self._column = column
