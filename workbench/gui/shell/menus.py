@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from PySide6.QtCore import QPoint, Qt
@@ -200,20 +200,19 @@ class Menus:
         self._add(menu, "text_smaller", tr("&Smaller Text"), lambda: self._scale(self._size() - STEP), "Ctrl+-")
         self._add(menu, "text_normal", tr("&Normal Text"), lambda: self._scale(100))
         menu.addSeparator()
-        themes = menu.addMenu(tr("&Colours"))
+        themes, languages = menu.addMenu(tr("&Colours")), menu.addMenu(tr("&Language"))
+        self._offer(themes, "theme", MODES, self._window.theme.mode, self._choose_theme)
+        known = {SYSTEM: tr_later("System"), **LANGUAGES}
+        self._offer(languages, "language", known, self._window.settings.language, self._choose_language)
+
+    def _offer(
+        self, menu: QMenu, name: str, titles: Mapping[str, str], chosen: str, choose: Callable[[str], object]
+    ) -> None:
         group = QActionGroup(self._window)
-        for mode, title in MODES.items():
-            action = self._add(themes, f"theme_{mode}", tr(title), partial(self._choose_theme, mode))
+        for key, title in titles.items():
+            action = group.addAction(self._add(menu, f"{name}_{key}", tr(title), partial(choose, key)))
             action.setCheckable(True)
-            action.setChecked(mode == self._window.theme.mode)
-            group.addAction(action)
-        languages = menu.addMenu(tr("&Language"))
-        chosen, group = self._window.settings.language, QActionGroup(self._window)
-        for code, title in ((SYSTEM, tr_later("System")), *LANGUAGES.items()):
-            action = self._add(languages, f"language_{code}", tr(title), partial(self._choose_language, code))
-            action.setCheckable(True)
-            action.setChecked(code == chosen)
-            group.addAction(action)
+            action.setChecked(key == chosen)
 
     def _help(self) -> None:
         menu = self._window.menuBar().addMenu(tr("&Help"))

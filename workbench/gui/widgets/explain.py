@@ -11,7 +11,7 @@ from PySide6.QtGui import QAction, QContextMenuEvent
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QPushButton, QWidget
 
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import as_sentence, tr, tr_n, tr_number, tr_sentence
+from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import Card, Elided, Facts, area_around, button, label, panel, row, stack
 from workbench.gui.widgets.chart import Below, Chart, Drawing
@@ -173,37 +173,31 @@ class ExplainPanel(Card):
         self._also.setVisible(bool(self._amounts))
 
 
+SURE = {
+    (False, True): tr_later(
+        "Someone who was 10 % sure of a fact about one person could become at most {high} sure, and never less than "
+        "{low}."
+    ),
+    (False, False): tr_later(
+        "Someone who was 10 % sure of a fact about one person could become at most {high} sure, or down to almost 0 %."
+    ),
+    (True, True): tr_later(
+        "Someone who was 10 % sure of a fact about one person's {about} could become at most {high} sure from the "
+        "released {about} alone, and never less than {low}."
+    ),
+    (True, False): tr_later(
+        "Someone who was 10 % sure of a fact about one person's {about} could become at most {high} sure from the "
+        "released {about} alone, or down to almost 0 %."
+    ),
+}
+"""By whether an attribute is named, and whether a belief keeps more than :data:`NOTHING`."""
+
+
 def in_words(epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> str:
     """Return what an ε means for someone who is 10 % sure, in one sentence."""
     belief = posterior(float(epsilon), 0.1)
-    figures = {"high": percent(belief.high), "low": percent(belief.low)}
-    low = belief.low >= NOTHING
-    if about and low:
-        said = tr(
-            "Someone who was 10 % sure of a fact about one person's {about} could become at most {high} sure from the "
-            "released {about} alone, and never less than {low}.",
-            about=about,
-            **figures,
-        )
-    elif about:
-        said = tr(
-            "Someone who was 10 % sure of a fact about one person's {about} could become at most {high} sure from the "
-            "released {about} alone, or down to almost 0 %.",
-            about=about,
-            **figures,
-        )
-    elif low:
-        said = tr(
-            "Someone who was 10 % sure of a fact about one person could become at most {high} sure, and never less "
-            "than {low}.",
-            **figures,
-        )
-    else:
-        said = tr(
-            "Someone who was 10 % sure of a fact about one person could become at most {high} sure, or down to almost "
-            "0 %.",
-            **figures,
-        )
+    figures = {"high": percent(belief.high), "low": percent(belief.low), "about": about}
+    said = tr(SURE[bool(about), belief.low >= NOTHING], **figures)
     return f"{said} {as_sentence(tr_sentence(DELTA_NOTE))}" if delta else said
 
 
