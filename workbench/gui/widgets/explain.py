@@ -95,8 +95,8 @@ class Meaning(QWidget):
         self.text.setText(said)
         for prior in PRIORS:
             high = percent(posterior(float(asked.epsilon), prior).high)
-            said = tr("from {prior}", prior=percent(prior)), tr("to at most {high}", high=high)
-            self._facts.show_line(f"prior_{prior}", *said)
+            before, after = tr("from {prior}", prior=percent(prior)), tr("to at most {high}", high=high)
+            self._facts.show_line(f"prior_{prior}", before, after)
         self._curve.show_epsilon(float(asked.epsilon))
 
 
