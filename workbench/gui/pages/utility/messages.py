@@ -7,6 +7,8 @@ import itertools
 import math
 from decimal import Decimal
 
+from PySide6.QtGui import QKeySequence
+
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import capital, localised, tr, tr_later, tr_number, tr_sentence
 from workbench.gui.style.stylesheet import ROW
@@ -262,6 +264,8 @@ class ResultsTable(LinesTable):
         super().__init__(session, "curve_table", tr("Figures of the curve"), COLUMNS)
         self.setToolTip(tr("A click on a heading sorts; Ctrl+C copies what is selected"))
         self.verticalHeader().setDefaultSectionSize(ROW - 2)  # nearly all of the usual twelve lines are in sight
+        own = next(action for action in self.actions() if action.objectName() == "curve_table_copy")
+        own.setShortcut(QKeySequence())  # the page has this key, for the picture as well
         self._shown: list[tuple[str, str]] = []
 
     def show_figure(self, figure: CurveFigure | None) -> None:
