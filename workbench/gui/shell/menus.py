@@ -226,9 +226,8 @@ class Menus:
         self._add(menu, "about", tr("&About This Program"), self._show_about)
         self._add(menu, "about_qt", tr("About &Qt"), QApplication.aboutQt)
         session = self._window.session
-        self._window.help_panel.more_asked.connect(session.ask_for_help)
         session.explain_asked.connect(self._window.help_panel.hide)
-        self._window.messages.more_asked.connect(lambda text: self._show_text(tr("Message"), (("", text),)))
+        self._window.messages.banner.more_asked.connect(lambda text: self._show_text(tr("Message"), (("", text),)))
         session.explain_asked.connect(self._show_gauges)
 
     def _add(
