@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QLabel,
     QLineEdit,
-    QMessageBox,
     QScrollArea,
     QTableView,
     QWidget,
@@ -25,6 +24,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from workbench.gui.shell.main_window import MainWindow
+from workbench.gui.widgets.dialogs import Question
 
 LEFT, NO_KEY = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
@@ -327,8 +327,8 @@ class Hands:
         told: list[str] = []
 
         def respond(box: QWidget) -> None:
-            assert isinstance(box, QMessageBox)
-            told.append(f"{box.text()}\n{box.informativeText()}".replace("\u00a0", " "))
+            assert isinstance(box, Question)
+            told.append(f"{box.text()}\n{box.words()}".replace("\u00a0", " "))
             if by_keys:
                 self.tab_to(f"confirm_{name}")
                 self.key(Qt.Key.Key_Space)
@@ -369,7 +369,7 @@ def when_asked(respond: Callable[[Any], object]) -> None:
 
     def look() -> None:
         box = QApplication.activeModalWidget()
-        if asked.isActive() and isinstance(box, QMessageBox) and box.isVisible():
+        if asked.isActive() and isinstance(box, Question) and box.isVisible():
             asked.stop()  # what answers it may ask the next one
             if respond(box) is False:
                 asked.start()

@@ -58,7 +58,7 @@ def question(qtbot, tmp_path):
                 problem = box.findChild(QLabel, "found_problem").text()
                 said.append((problem, yes.isEnabled()))
             told = box.findChild(QLabel, "found_told")
-            said.append((box.informativeText(), told.text() if told is not None else ""))
+            said.append((box.words(), told.text() if told is not None else ""))
             qtbot.mouseClick(box.findChild(QPushButton, then), Qt.MouseButton.LeftButton)
 
         when_asked(act)

@@ -16,12 +16,13 @@ import pytest
 from hands import show
 from mishaps import needs_torch, retype
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from workbench.cli import main
 from workbench.data.read import ReadOptions
 from workbench.gui.project.open_table import open_table
 from workbench.gui.session.draft import DraftPlan
+from workbench.gui.widgets.dialogs import Question
 from workbench.params import WorkbenchError
 from workbench.params.codec import write_toml
 from workbench.privacy.accounting.event import Cost, PureDp
@@ -239,7 +240,7 @@ class InTheWindow:
 
     def agree(self) -> None:
         box = QApplication.activeModalWidget()
-        if isinstance(box, QMessageBox):
+        if isinstance(box, Question):
             self.press(box, "confirm_yes")
 
     def pressed(self, name: str) -> WorkbenchError | None:

@@ -359,7 +359,6 @@ class ComparePage(PageFrame):
             self._attack_line(line, epsilon)
 
     def _attack_line(self, line: Line, epsilon: float | None) -> None:
-        """Attack a line; the outcome is a run of the session."""
         session, opened = self.session, self.session.opened
         assert opened is not None
         title, point = tr("Attack on {model}", model=line.model), point_of(line, epsilon)
@@ -384,7 +383,6 @@ class ComparePage(PageFrame):
     # -- the person -----------------------------------------------------------------------------------------------
 
     def _ask_about_point(self) -> None:
-        """Open the panel of the point that was chosen; its run is the line of the table."""
         point, metric = self.plot.point, self._metric()
         if point is None or self.figure is None or metric is None:
             return
