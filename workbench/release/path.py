@@ -13,11 +13,11 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from workbench.data.databases.address import Address, address_of, as_path
 from workbench.data.on_workers import PartsOnWorkers, Workers
@@ -27,6 +27,7 @@ from workbench.params import InputError, ParameterError
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import ApproximateDp, Cost
 from workbench.release.certificate import (
+    CARD,
     JOINED_ROWS,
     account_facts,
     certificate_path,
@@ -42,17 +43,16 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import TABLES
 from workbench.release.parts import PRIVATE, DrawFile, DrawFolder, draw_parts, keep_inputs, require_new
 from workbench.release.recover import (
-    BegunDraw,
     begun,
+    clear_leftovers,
+    publish_draw,
     publish_earlier,
-    publish_model,
-    publish_table,
+    recover,
     request_of,
     require_new_pair,
-    settle_earlier,
     to_go_on,
 )
-from workbench.release.reservation import Reservation, charged, charged_again, standing_charge
+from workbench.release.reservation import Reservation, charged, standing_charge
 from workbench.release.rows_work import rows_work
 from workbench.release.sealed_parts import Sealing
 from workbench.release.statements import CHOSEN, columns_used_statement, with_choice
@@ -61,9 +61,7 @@ from workbench.release.table_output import TableDraw, place_beside, require_new_
 from workbench.sanitize.engine import check_columns
 from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Plan
-from workbench.signals import AtStake, Notice, Progress
-from workbench.signals.cancel import NEVER, CancelToken
-from workbench.signals.events import Emit, Event, ignore
+from workbench.signals import NEVER, AtStake, CancelToken, Emit, Event, Notice, Progress, ignore
 from workbench.work.noise import Charged
 from workbench.work.work import Checked, Made, PartReader, ReadTogether, Work, amount_of, budget_of, take_from_workers
 
@@ -91,6 +89,11 @@ class Destination:
     replace: bool = False
     card: str = ""
     table: Address | None = None
+
+    @classmethod
+    def of_model(cls, folder: Path, *, replace: bool = False) -> Self:
+        """Return where a model is released to; only the folder of a model is ever replaced."""
+        return cls(folder, "folder", replace, CARD)
 
     @property
     def name(self) -> str:
@@ -272,11 +275,10 @@ def prepare_rows(plan: Plan, table: Table, to: Destination, workers: Workers | N
     """Return the release of noisy rows of ``table``, checked as by :func:`prepare`; ``workers`` may draw them."""
     plan = written_like(plan, table, to.format)
     folder, sealing = to.path.parent, None if workers is None else Sealing(to.path)
-
-    def work(rows: Table, parts: PartsOnWorkers | None) -> Work:
-        return rows_work(plan, rows, to.format, folder, parts, sealing)
-
-    return replace(prepare(plan, table, to, work, workers), sealing=sealing)
+    prepared = prepare(
+        plan, table, to, lambda rows, parts: rows_work(plan, rows, to.format, folder, parts, sealing), workers
+    )
+    return replace(prepared, sealing=sealing)
 
 
 def check_values(prepared: Prepared, cancel: CancelToken, ledger: Ledger | None = None, emit: Emit = ignore) -> None:
@@ -302,7 +304,6 @@ def check_values(prepared: Prepared, cancel: CancelToken, ledger: Ledger | None 
 
 
 def _reader_of(prepared: Prepared) -> PartReader | None:
-    """Return what reads rows in parts, before anything is reserved."""
     work = prepared.work
     if prepared.parts is not None:
         return work.reader_for_workers()
@@ -494,10 +495,7 @@ def _draw_and_publish(
         sealing.discard()
     emit(AtStake(Decimal(0)))
     emit(Progress(1, 1, "certified"))  # from here on it is too late to cancel
-    if isinstance(part, DrawFolder):
-        publish_model(ledger, part, release_id)
-    else:
-        publish_table(ledger, part, release_id, data, to.table)
+    publish_draw(ledger, part, release_id, data, to.table)
     return document
 
 
@@ -529,15 +527,16 @@ def release(
         BudgetRefusedError: the cap does not allow it.
         CancelledError: ``cancel`` was set; the message says whether the charge stays.
     """
-    started, to = time.monotonic(), request.to
+    started, to, target = time.monotonic(), request.to, request.to.path
     request.table.require_certain()  # a guess about the file that one row could change would undo every guarantee
     dataset = ledger.account_of(account) if account else ledger.enter_for_release(request.table, request.account)
-    settle_earlier(ledger, to.path, emit, resumed=request.resumed)
+    for sentence in (*recover(ledger, resumed=request.resumed), *clear_leftovers(ledger, target)):
+        emit(Notice("info", sentence))
     if to.card and ledger.figures_shown(
         dataset, before=request.resumed
     ):  # for a file, callers print the certificate's outside_guarantee at the end
         emit(Notice("warning", f"not covered by epsilon: {CHOSEN}"))
-    published = publish_earlier(ledger, to.path, request.digest, dataset, emit, replace=to.replace, table=to.table)
+    published = publish_earlier(ledger, target, request.digest, dataset, emit, replace=to.replace, table=to.table)
     if published is not None:
         return _released(published, ledger, to, started, published_earlier=True)
     replaces = to.require_new()
@@ -545,10 +544,16 @@ def release(
     room = request.room() if callable(request.room) else request.room
     sealing = request.sealing
     rows = b"" if sealing is None else sealing.rows
-    begun = to_go_on(ledger, to.path, request.digest, dataset, rows)
+    begun = to_go_on(ledger, target, request.digest, dataset, rows)
     mark = ledger.marks_of(rows)[0] if begun is None else str(begun.release.body["content"])
-    again = "" if begun is None else _goes_on(begun, emit)
-    with _kept_beside(sealing, begun, mark), to.part(room + _ROOM_OF_A_CERTIFICATE, again) as part:
+    again, drawn = "", None
+    if begun is not None:
+        paid = begun.release
+        stated = f"release {paid.release_id} is paid for and was interrupted: this run goes on with what is drawn"
+        emit(Notice("info", stated))
+        again, drawn = Path(str(paid.body["part"])).name, begun.drawn
+    kept = nullcontext() if sealing is None else sealing.opened(drawn, mark.encode())
+    with kept, to.part(room + _ROOM_OF_A_CERTIFICATE, again) as part:
         details = request.details(part, ledger)
         if sealing is not None:
             details |= {"request": request.digest, "content": mark, **sealing.details()}
@@ -556,23 +561,10 @@ def release(
         reservation = Reservation(ledger, dataset, request.work, details, resumed)
         document = _draw_and_publish(request, ledger, reservation, part, emit, cancel)
     if replaces:
-        emit(charged_again(to.path))
+        emit(Notice("warning", f"{target} was replaced: this is another release, and it was charged again"))
     if request.kept is not None:
         request.kept.remove()
     return _released(document, ledger, to, started)
-
-
-def _goes_on(begun: BegunDraw, emit: Emit) -> str:
-    """Say that a draw goes on, and return the temporary name that the ledger knows its output by."""
-    release_id = begun.release.release_id
-    emit(Notice("info", f"release {release_id} is paid for and was interrupted: this run goes on with what is drawn"))
-    return Path(str(begun.release.body["part"])).name
-
-
-def _kept_beside(sealing: Sealing | None, begun: BegunDraw | None, mark: str) -> AbstractContextManager[None]:
-    """Return the block in which the file of drawn parts is open, where there is one."""
-    found = None if begun is None else begun.drawn
-    return nullcontext() if sealing is None else sealing.opened(found, mark.encode())
 
 
 def _draw_and_charge(
@@ -624,7 +616,6 @@ def _draft(request: ReleaseRequest, made: Made, ledger: Ledger, reservation: Res
 
 
 def _folder_files(made: Made, card: Mapping[str, Any], to: Destination) -> dict[str, bytes]:
-    """Return the contents of a folder by name: its files, its card, and the private figures in a sub-folder."""
     assert isinstance(made.data, Mapping)
     private = {f"{PRIVATE}/{name}": data for name, data in made.private.items()}
     return {**made.data, to.card: encoded(card), **private}

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.params import CheckFailedError, InputError, ParameterError
-from workbench.params.codec import read_json
+from workbench.params import CheckFailedError, InputError, ParameterError, read_json
 from workbench.paths import user_data
 from workbench.release.atomic import sync_folder, write_error, write_new, write_output
 

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from workbench.data.schema import Attribute
 from workbench.learners.encoding import Encoding, grid_of
-from workbench.params import InputError
-from workbench.params.amounts import counted
+from workbench.params import InputError, counted
 
 HELD_OUT = 0.2
 

@@ -22,8 +22,7 @@ from workbench.sanitize.plan import AUTO, Column, Plan
 from workbench.sanitize.questions import MODEL as A_MODEL
 from workbench.sanitize.questions import ROWS as LOOKED_AT
 from workbench.sanitize.recipient import FADED, NORMAL_95, half_length, is_mostly_noise, mostly_noise
-from workbench.signals.cancel import NEVER, CancelToken
-from workbench.signals.events import Emit, ignore
+from workbench.signals import NEVER, CancelToken, Emit, ignore
 from workbench.statistics.forecast import forecast as forecast_of_figures
 from workbench.statistics.queries import queries_of
 from workbench.studies.curve import CurvePlan, CurveResult, run_curve
@@ -357,7 +356,6 @@ def _pairs_note(half: float | None, inputs: _Inputs) -> str:
 
 
 def _looking_answer(name: str, inputs: _Inputs) -> Answer:
-    """Return the answer of a way to those who want to look at rows."""
     if name == SYNTHETIC:
         return Answer(None, YES, "made-up rows")
     if name != ROWS:

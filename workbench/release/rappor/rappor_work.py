@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from workbench.data.table import Table
-from workbench.params import InputError, ParameterError
-from workbench.params.codec import parse_json
+from workbench.params import InputError, ParameterError, parse_json
 from workbench.privacy.accounting.event import PureDp
 from workbench.privacy.rappor.bits import BasicBits, Bits, BloomBits, Kept, PermanentAnswers
 from workbench.privacy.rappor.parameters import RapporParameters, cost, epsilons
@@ -28,8 +27,7 @@ from workbench.release.certificate import require_format
 from workbench.release.kinds import Repeated
 from workbench.release.verify import rerun
 from workbench.sanitize.plan import Plan
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
+from workbench.signals import CancelToken, Emit
 from workbench.work.ask import Ask
 from workbench.work.work import Made, Work
 
@@ -68,17 +66,13 @@ def save_answers(path: Path, answers: PermanentAnswers) -> None:
         "format": _FORMAT,
         "version": _VERSION,
         "column": answers.column,
-        "parameters": _plain(answers.parameters),
+        "parameters": {name: getattr(answers.parameters, name) for name in answers.parameters.declared()},
         "key": answers.key.hex(),
     }
     lines = (
         f"{key.hex()},{kept.value.hex()},{kept.cohort},{kept.answer.hex()}\n" for key, kept in answers.kept.items()
     )
     write_output(path, f"{json.dumps(head)}\n{''.join(lines)}".encode(), private=True)
-
-
-def _plain(parameters: RapporParameters) -> dict[str, float]:
-    return {name: getattr(parameters, name) for name in parameters.declared()}
 
 
 def _head(line: bytes, path: Path, parameters: RapporParameters, column: str) -> PermanentAnswers:
