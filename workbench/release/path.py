@@ -52,7 +52,7 @@ from workbench.release.recover import (
     require_new_pair,
     to_go_on,
 )
-from workbench.release.reservation import Reservation, charged, standing_charge
+from workbench.release.reservation import Reservation, standing_charge
 from workbench.release.rows_work import rows_work
 from workbench.release.sealed_parts import Sealing
 from workbench.release.statements import CHOSEN, columns_used_statement, with_choice
@@ -470,33 +470,101 @@ def _request_for(prepared: Prepared) -> ReleaseRequest:
     )
 
 
-def _draw_and_publish(
-    request: ReleaseRequest,
-    ledger: Ledger,
-    reservation: Reservation,
-    part: DrawFile | DrawFolder,
-    emit: Emit,
-    cancel: CancelToken,
-) -> dict[str, Any]:
-    """Ask the rows, charge, write, certify, and give the output its name; return its certificate or card."""
-    to, sealing = request.to, request.sealing
-    made, draft = _draw_and_charge(request, ledger, reservation, part, emit, cancel)
-    if sealing is not None:
-        sealing.keep()
-    cost, release_id = reservation.made()
-    emit(AtStake(cost.epsilon))
-    with standing_charge(cost, to.path, goes_on=sealing is not None):
-        document = _write(request, made, draft, part, emit, cancel)
-        data = encoded(document)
-        with part.keep_on_success():
-            # The card of a folder is in it; the certificate of a file is in the ledger until it has its name.
-            ledger.certify(release_id, document["checksum"], request.digest, "" if to.card else data.decode())
-    if sealing is not None:
-        sealing.discard()
-    emit(AtStake(Decimal(0)))
-    emit(Progress(1, 1, "certified"))  # from here on it is too late to cancel
-    publish_draw(ledger, part, release_id, data, to.table)
-    return document
+@dataclass(frozen=True, eq=False)
+class _Drawing:
+    """One run of a request, from the reservation to the name of its output."""
+
+    request: ReleaseRequest
+    ledger: Ledger
+    reservation: Reservation
+    part: DrawFile | DrawFolder
+    emit: Emit
+    cancel: CancelToken
+
+    def publish(self) -> dict[str, Any]:
+        """Ask the rows, charge, write, certify, and give the output its name; return its certificate or card."""
+        to, sealing = self.request.to, self.request.sealing
+        made, draft = self._charge()
+        if sealing is not None:
+            sealing.keep()
+        cost, release_id = self.reservation.made()
+        self.emit(AtStake(cost.epsilon))
+        with standing_charge(cost, to.path, goes_on=sealing is not None):
+            document = self._write(made, draft)
+            data = encoded(document)
+            with self.part.keep_on_success():
+                # The card of a folder is in it; the certificate of a file is in the ledger until it has its name.
+                kept = "" if to.card else data.decode()
+                self.ledger.certify(release_id, document["checksum"], self.request.digest, kept)
+        if sealing is not None:
+            sealing.discard()
+        self.emit(AtStake(Decimal(0)))
+        self.emit(Progress(1, 1, "certified"))  # from here on it is too late to cancel
+        publish_draw(self.ledger, self.part, release_id, data, to.table)
+        return document
+
+    def _charge(self) -> tuple[Made, dict[str, Any]]:
+        """Reserve the cost, draw, and make the charge final; return what is to be written and its draft."""
+        kept, watched = self.request.kept, self.request.watched
+        try:
+            made = self.request.draw(self.reservation, self.emit, self.cancel)
+            draft = self._draft(made)
+            if isinstance(self.part, DrawFolder):
+                self.part.reserve(self._folder_files(made, draft))
+            self.reservation.make_final(made.settled)  # from the next line on somebody could read drawn values
+        except BaseException as error:
+            if kept is not None and kept.paused:
+                raise
+            taken = kept is not None and kept.counted > 0  # a checkpoint with noisy parameters may be on the disk
+            seen = watched is not None and watched()
+            self.reservation.abandon(error, self.emit, keep=taken or seen, watched=seen)
+            if kept is not None:
+                kept.remove()
+            raise
+        return made, draft
+
+    def _draft(self, made: Made) -> dict[str, Any]:
+        """Return the certificate or card; only digest and size of a file that is not written yet are missing."""
+        request, (cost, release_id) = self.request, self.reservation.made()
+        release = self.ledger.release(release_id)
+        assert release is not None
+        charged = made.settled or (cost.epsilon, cost.delta)
+        facts = request.facts(made, Cost(*charged, cost.event))
+        if request.table.joined is not None:
+            facts[JOINED_ROWS] = request.table.joined.second.lines  # a blank one is an empty row
+        facts["outside_guarantee"] = with_choice(facts["outside_guarantee"], self.ledger, release.dataset, release_id)
+        if isinstance(made.data, Mapping):
+            facts["files"] = {name: hashlib.sha256(made.data[name]).hexdigest() for name in sorted(made.data)}
+        else:
+            facts["output"] = output_facts(request.to.name, request.to.format, columns=made.columns)
+        if request.account is not None:
+            account = self.ledger.account(release.dataset)
+            facts["account"] = account_facts(request.account, account, cost.epsilon, charged[0], release_id)
+        return sealed(facts, time=release.time, release_id=release_id)
+
+    def _folder_files(self, made: Made, card: Mapping[str, Any]) -> dict[str, bytes]:
+        assert isinstance(made.data, Mapping)
+        private = {f"{PRIVATE}/{name}": data for name, data in made.private.items()}
+        return {**made.data, self.request.to.card: encoded(card), **private}
+
+    def _write(self, made: Made, draft: dict[str, Any]) -> dict[str, Any]:
+        """Write what was made under its temporary name, durably, and return its certificate."""
+        to, part = self.request.to, self.part
+        if isinstance(part, DrawFolder):
+            part.write(self._folder_files(made, draft))
+            return draft
+        assert not isinstance(made.data, Mapping)
+        if isinstance(made.data, bytes):  # the charge is final: a cancel during this one write would save nothing
+            part.write(made.data)
+            part.finish()
+        else:
+            for done, piece in enumerate(made.data, start=1):
+                self.cancel.check()
+                part.write(piece)
+                self.emit(Progress(done, made.count, "written"))
+            part.finish()
+            self.cancel.check()
+        return resealed({**draft, "output": output_facts(to.name, to.format, part.sha256, part.bytes, made.columns)})
 
 
 def release(
@@ -559,7 +627,7 @@ def release(
             details |= {"request": request.digest, "content": mark, **sealing.details()}
         resumed = request.resumed if begun is None else begun.release.release_id
         reservation = Reservation(ledger, dataset, request.work, details, resumed)
-        document = _draw_and_publish(request, ledger, reservation, part, emit, cancel)
+        document = _Drawing(request, ledger, reservation, part, emit, cancel).publish()
     if replaces:
         emit(Notice("warning", f"{target} was replaced: this is another release, and it was charged again"))
     if request.kept is not None:
@@ -567,91 +635,13 @@ def release(
     return _released(document, ledger, to, started)
 
 
-def _draw_and_charge(
-    request: ReleaseRequest,
-    ledger: Ledger,
-    reservation: Reservation,
-    part: DrawFile | DrawFolder,
-    emit: Emit,
-    cancel: CancelToken,
-) -> tuple[Made, dict[str, Any]]:
-    """Reserve the cost, draw, and make the charge final; return what is to be written and its certificate's draft."""
-    kept, watched = request.kept, request.watched
-    try:
-        made = request.draw(reservation, emit, cancel)
-        draft = _draft(request, made, ledger, reservation)
-        if isinstance(part, DrawFolder):
-            part.reserve(_folder_files(made, draft, request.to))
-        reservation.make_final(made.settled)  # from the next line on somebody could read drawn values
-    except BaseException as error:
-        if kept is not None and kept.paused:
-            raise
-        taken = kept is not None and kept.counted > 0  # a checkpoint with noisy parameters may be on the disk
-        seen = watched is not None and watched()
-        reservation.abandon(error, emit, keep=taken or seen, watched=seen)
-        if kept is not None:
-            kept.remove()
-        raise
-    return made, draft
-
-
-def _draft(request: ReleaseRequest, made: Made, ledger: Ledger, reservation: Reservation) -> dict[str, Any]:
-    """Return the certificate or card; only the digest and size of a file that is not written yet are missing."""
-    cost, release_id = reservation.made()
-    release = ledger.release(release_id)
-    assert release is not None
-    charged = made.settled or (cost.epsilon, cost.delta)
-    facts = request.facts(made, Cost(*charged, cost.event))
-    if request.table.joined is not None:
-        facts[JOINED_ROWS] = request.table.joined.second.lines  # a blank one is an empty row
-    facts["outside_guarantee"] = with_choice(facts["outside_guarantee"], ledger, release.dataset, release_id)
-    if isinstance(made.data, Mapping):
-        facts["files"] = {name: hashlib.sha256(made.data[name]).hexdigest() for name in sorted(made.data)}
-    else:
-        facts["output"] = output_facts(request.to.name, request.to.format, columns=made.columns)
-    if request.account is not None:
-        account = ledger.account(release.dataset)
-        facts["account"] = account_facts(request.account, account, cost.epsilon, charged[0], release_id)
-    return sealed(facts, time=release.time, release_id=release_id)
-
-
-def _folder_files(made: Made, card: Mapping[str, Any], to: Destination) -> dict[str, bytes]:
-    assert isinstance(made.data, Mapping)
-    private = {f"{PRIVATE}/{name}": data for name, data in made.private.items()}
-    return {**made.data, to.card: encoded(card), **private}
-
-
-def _write(
-    request: ReleaseRequest,
-    made: Made,
-    draft: dict[str, Any],
-    part: DrawFile | DrawFolder,
-    emit: Emit,
-    cancel: CancelToken,
-) -> dict[str, Any]:
-    """Write what was made under its temporary name, durably, and return its certificate."""
-    if isinstance(part, DrawFolder):
-        part.write(_folder_files(made, draft, request.to))
-        return draft
-    assert not isinstance(made.data, Mapping)
-    if isinstance(made.data, bytes):  # the charge is final: a cancel during this one write would save nothing
-        part.write(made.data)
-        part.finish()
-    else:
-        for done, piece in enumerate(made.data, start=1):
-            cancel.check()
-            part.write(piece)
-            emit(Progress(done, made.count, "written"))
-        part.finish()
-        cancel.check()
-    written = output_facts(request.to.name, request.to.format, part.sha256, part.bytes, made.columns)
-    return resealed({**draft, "output": written})
-
-
 def _released(
     document: dict[str, Any], ledger: Ledger, to: Destination, started: float, *, published_earlier: bool = False
 ) -> Released:
-    release, remaining = charged(ledger, document["release_id"])
+    release = ledger.release(document["release_id"])
+    assert release is not None
+    remaining = ledger.account(release.dataset).remaining
+    assert remaining is not None
     return Released(
         release_id=release.release_id,
         rows=document["rows"],

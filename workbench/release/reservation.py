@@ -140,12 +140,3 @@ def standing_charge(cost: Cost, target: Path, *, goes_on: bool = False) -> Itera
     except WorkbenchError as problem:  # a cluster that is gone, or a disk that is full
         problem.outcome = stated
         raise
-
-
-def charged(ledger: Ledger, release_id: str) -> tuple[Release, Decimal]:
-    """Return what the ledger says of a release that was charged, and the ε left under its cap."""
-    release = ledger.release(release_id)
-    assert release is not None
-    remaining = ledger.account(release.dataset).remaining
-    assert remaining is not None
-    return release, remaining

@@ -454,6 +454,6 @@ def _majority(plan: CurvePlan, data: StudyData) -> float:
     sizes = np.unique(data.y, return_counts=True)[1]
     shares = []
     for repeat in range(plan.repeats):
-        held = held_out_sizes(sizes, _split_seed(plan, repeat))
+        held, _ = held_out_sizes(sizes, _split_seed(plan, repeat))
         shares.append(float(held[(sizes - held).argmax()] / held.sum()))
     return sum(shares) / len(shares)
