@@ -128,7 +128,7 @@ def rappor_work(
         ParameterError: the cost is infinite, or the parameters do not fit the variant.
     """
     charged = cost(parameters, asked.reports).decimal()
-    bits = made_bits(parameters, basic)
+    bits: Bits = BasicBits(parameters, basic) if basic else BloomBits(parameters)
     if answers is not None and asked.client is None:
         raise ParameterError("answers can be kept only for named clients", hint="name their column: --client COL")
 
@@ -192,11 +192,6 @@ def _check(table: Table, asked: Collection, bits: Bits, cancel: CancelToken) -> 
     clients = clients_of(table, asked, bits.parameters)
     if isinstance(bits, BasicBits):
         bits.of(clients.values, np.zeros(len(clients.values), dtype=np.int64))
-
-
-def made_bits(parameters: RapporParameters, basic: Sequence[str]) -> Bits:
-    """Return which bits a value sets: one each of the public values ``basic``, or a Bloom filter's."""
-    return BasicBits(parameters, basic) if basic else BloomBits(parameters)
 
 
 def stated(parameters: RapporParameters, asked: Collection, basic: Sequence[str], *, kept: bool) -> dict[str, Any]:
