@@ -366,13 +366,13 @@ def releasing(
     target.parent.mkdir()
     at_release(target)
     with ExitStack() as turn:
-        its_turn, publish = threading.Event(), export.publish_table
+        its_turn, publish = threading.Event(), export.publish_draw
 
         def wait_and_publish(*given: Any) -> None:
             its_turn.wait()
             publish(*given)
 
-        monkeypatch.setattr(export, "publish_table", wait_and_publish)
+        monkeypatch.setattr(export, "publish_draw", wait_and_publish)
         turn.callback(its_turn.set)
         answer("yes")
         press(people, "release_now")

@@ -70,7 +70,7 @@ def agree():
 def never(*given):
     time.sleep(600)
 
-export.publish_table = never
+export.publish_draw = never
 question = QTimer()
 question.timeout.connect(agree)
 question.start(20)

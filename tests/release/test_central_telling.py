@@ -31,7 +31,7 @@ def test_the_progress_of_a_release_follows_from_public_numbers_alone(tmp_path):
     for turn, table in enumerate((table_of(60), Table(table_of(60).frame.reverse().head(60), "b"))):
         heard: list[Any] = []
         plan = plan_of()
-        work = synthesis_work(plan, exact(1.0), 60, "csv", SynthesisParameters(method="mst"))
+        work = synthesis_work(plan, SynthesisParameters(method="mst"), exact(1.0), exact(0.0), 60, "csv")
         prepared = prepare(plan, table, destination(tmp_path / f"{turn}.csv"), work)
         with Ledger.open(tmp_path / f"{turn}.sqlite") as ledger:
             release_prepared(prepared, ledger, heard.append)

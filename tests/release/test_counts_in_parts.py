@@ -143,7 +143,7 @@ def test_rows_that_are_drawn_in_pieces_are_all_there(kind, monkeypatch):
     monkeypatch.setattr(synthesis_work, "ROWS_AT_ONCE", 7)
     _, parts = tables([("Graz", 5, 1.0), (None, 7, 2.0)] * 10, 3)
     chosen = SynthesisParameters(method="tan", target="city", rows=30)
-    work = synthesis_work.synthesis_work(PLAN, Decimal(4), 20, kind, chosen)
+    work = synthesis_work.synthesis_work(PLAN, chosen, Decimal(4), Decimal(0), 20, kind)
     assert isinstance(work.reader, CountedTables)
     work.reader.read(parts, CancelToken())
     made = work.run(parts, released_ask(list(work.events)), ignore, CancelToken())

@@ -164,7 +164,7 @@ def work(kind: str) -> Any:
             figures=(Statistic(statistic="mean", column="age"), Statistic(statistic="count", column="city"))
         )
         return statistics_work(asked, PLAN, 4.0, ROWS, "csv")
-    return synthesis_work(PLAN, Decimal(4), ROWS, "csv", SynthesisParameters(method="mst", rows=40))
+    return synthesis_work(PLAN, SynthesisParameters(method="mst", rows=40), Decimal(4), Decimal(0), ROWS, "csv")
 
 
 @pytest.mark.parametrize("form", ["text", "parquet", pytest.param("keys", marks=pytest.mark.slow)])

@@ -60,7 +60,7 @@ STAGES = {
     "the certificate": (export, "resealed", CHARGED),
     "its encoding": (export, "encoded", CHARGED),
     "its record": (Ledger, "certify", CHARGED),
-    "the publication": (export, "publish_table", WAITS),
+    "the publication": (export, "publish_draw", WAITS),
     "writing the certificate": (recover, "write_whole", WAITS),
     "the rename": (DrawFile, "publish", WAITS),
     "the rename itself": (os, "replace", WAITS),

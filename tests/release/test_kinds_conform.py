@@ -128,7 +128,7 @@ class Synthetic(KindConformance):
             cells = pl.read_csv(io.BytesIO(data)).select(cell=pl.concat_str("u", "v", "w"))["cell"]
             return [float((cells == a + b + c).sum()) for a in "ab" for b in "ab" for c in "ab"]
 
-        return Case(plan, table, synthesis_work(plan, Decimal(1), 4, "csv", chosen), numbers)
+        return Case(plan, table, synthesis_work(plan, chosen, Decimal(1), Decimal(0), 4, "csv"), numbers)
 
 
 class TestMarginals(Synthetic):

@@ -30,13 +30,12 @@ from workbench.params import BudgetRefusedError, CancelledError, CheckFailedErro
 from workbench.privacy.accounting.event import Charge
 from workbench.release import parts
 from workbench.release import path as release_path
-from workbench.release.card import model_bytes
+from workbench.release.card import card_facts, made, model_bytes
 from workbench.release.certificate import checksum, read_card
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.model import card_facts, made, model_folder
-from workbench.release.path import Released, ReleaseRequest
+from workbench.release.path import Destination, Released, ReleaseRequest
 from workbench.release.recover import recover, request_of
-from workbench.release.statements import model_statement
+from workbench.release.statements import Persons, model_statement
 from workbench.release.verify import verify_in_ledger, verify_release
 from workbench.work.noise import Charged
 from workbench.work.work import Made
@@ -52,7 +51,7 @@ def trained(charge: Charge, *, delta: str = "0", releasable: bool = True) -> Mad
     parameters = STANDARDIZE.parameters.from_plain({"epsilon": 1.5})
     estimator = STANDARDIZE.private(INPUTS[:1], INPUTS[1], parameters, Charged(lambda cost: None))
     estimator.fit([[30.0], [40.0]] * 10, [0, 1] * 10)
-    statement = model_statement(1, replaces_invalid=False)
+    statement = model_statement(Persons(), replaces_invalid=False)
     stated = {
         "rows": 20,
         "model": STANDARDIZE.name,
@@ -79,7 +78,7 @@ def release(
     **named: Any,
 ) -> Released:
     work, digest = "fit mean", request_of("fit mean", of=of)
-    to = model_folder(target, replace=replace)
+    to = Destination.of_model(target, replace=replace)
     wanted = ReleaseRequest(
         table_of(20), to, work, digest, 10_000, lambda charge, emit, cancel: train(charge), card_facts, **named
     )

@@ -37,7 +37,7 @@ def release(
     to = destination(target)
     parameters = SynthesisParameters(**(chosen or {"target": "city"}))
     rows = plan.rows_of(table).rows
-    work = synthesis_work(plan, Decimal(epsilon), rows, to.format, parameters, Decimal(delta))
+    work = synthesis_work(plan, parameters, Decimal(epsilon), Decimal(delta), rows, to.format)
     with Ledger.open(ledger) as opened:
         return release_prepared(prepare(plan, table, to, work), opened, **keys)
 
@@ -88,7 +88,10 @@ def test_rows_and_cuts_are_public_numbers_of_the_request(tmp_path):
 
 def test_the_default_cuts_follow_from_public_numbers():
     plan, chosen = plan_of(), SynthesisParameters(target="city", method="marginals")
-    found = [synthesis_work(plan, Decimal(e), 60, "csv", chosen).request["cuts"]["age"] for e in ("0.01", "1", "10")]
+    found = [
+        synthesis_work(plan, chosen, Decimal(e), Decimal(0), 60, "csv").request["cuts"]["age"]
+        for e in ("0.01", "1", "10")
+    ]
     assert found == [5, 8, 16]
 
 
@@ -209,7 +212,7 @@ def test_the_method_that_is_forecast_best_is_named_by_the_certificate(tmp_path):
     plan = plan_of()
     for rows, target, expected in ((60, "city", "marginals"), (60_000, "city", "tan"), (60_000, None, "mst")):
         chosen = SynthesisParameters(method="auto", target=target)
-        assert synthesis_work(plan, Decimal(1), rows, "csv", chosen).request["method"] == expected
+        assert synthesis_work(plan, chosen, Decimal(1), Decimal(0), rows, "csv").request["method"] == expected
     release(tmp_path / "l.sqlite", tmp_path / "out.csv", chosen={"method": "auto", "target": "city"})
     assert certificate_of(tmp_path / "out.csv")["request"]["method"] == "marginals"
     assert verify_any(tmp_path / "out.csv") == []
@@ -282,5 +285,5 @@ def test_several_rows_of_a_person_multiply_epsilon_and_raise_delta(tmp_path):
 def test_another_delta_is_another_request(tmp_path):
     plan, table, to = plan_of(), table_of(60), destination(tmp_path / "out.csv")
     chosen = SynthesisParameters(target="city")
-    works = [synthesis_work(plan, Decimal(1), 60, "csv", chosen, Decimal(d)) for d in ("0", "1e-6", "1e-7")]
+    works = [synthesis_work(plan, chosen, Decimal(1), Decimal(d), 60, "csv") for d in ("0", "1e-6", "1e-7")]
     assert len({prepare(plan, table, to, work).digest for work in works}) == 3

@@ -58,7 +58,7 @@ from workbench.studies.curve import MOST_REGIMES
 
 if TYPE_CHECKING:
     from workbench.release.model.released_models import ReleasedModel
-    from workbench.studies.grid.runs_file import FinishedRun
+    from workbench.studies.grid.files import FinishedRun
     from workbench.studies.membership import Repeated
     from workbench.studies.metrics import Metric
 
@@ -114,7 +114,7 @@ def attacked(
 
 def sweep(path: Path, emit: Emit, cancel: CancelToken) -> Sequence[FinishedRun]:
     """Return the runs in the CSV of a sweep."""
-    from workbench.studies.grid.runs_file import read_runs
+    from workbench.studies.grid.files import read_runs
 
     runs = read_runs(path)
     if not runs:
