@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.gui.gauges.budget import HIGH, first_words, high_words, offered_words
-from workbench.gui.project.file_stamps import changed_since
+from workbench.gui.project.open_table import changed_since
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.account_view import AccountView, ReleasedStep
 from workbench.gui.session.draft import DraftPlan

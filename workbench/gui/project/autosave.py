@@ -18,9 +18,8 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QWidget
 
-from workbench.gui.project.project import Project
+from workbench.gui.project.project import Project, Saved, SourceMissingError, open_as
 from workbench.gui.project.project_file import SUFFIX, Planned, holds_values, project_of, project_raw
-from workbench.gui.project.project_tasks import Saved, SourceMissingError, open_as
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session

@@ -61,7 +61,6 @@ PAID = tr_later(
     "ε covers what the plan takes of it."
 )
 PERSONS = tr_later("how many rows of each {unit} to keep; then one row of each is read")
-FILES = tr_later("CSV (*.csv)")
 
 
 @dataclass(frozen=True)
@@ -131,7 +130,7 @@ class FindEntry(Entry):
 
     def _arrange(self) -> None:
         chosen = self.output.chooser(
-            lambda: ask_where_to_save(self, tr("Release into"), self.output.text(), tr(FILES)),
+            lambda: ask_where_to_save(self, tr("Release into"), self.output.text(), tr("CSV (*.csv)")),
             tr("Choose the file to release into"),
             name="found_choose",
             text=tr("Choose…"),

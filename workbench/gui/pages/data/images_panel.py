@@ -97,11 +97,9 @@ TITLES = {
     "grey": tr_later("grey"),
     "rows_per_person": tr_later("images per person, at most"),
 }
-WAITS = tr_later("⚠ Not in effect yet: press Read again.")
 CHANGED = tr_later(
     "⚠ The files have changed on the disk since they were opened. What is open here is what was read then."
 )
-COLOURS = tr_later("3, red, green and blue")
 FEW = 12  # names of classes that are shown
 
 
@@ -121,7 +119,7 @@ class ImagesPanel(QWidget):
         self._read = button(tr("Read again"), "images_read", tip=tr("Read the files by what is declared here"))
         self._read.clicked.connect(lambda: self.read_again.emit(self._form.value()))
         self._form.changed.connect(self._edited)
-        self._waits = label(tr(WAITS), "warn", name="images_waits")
+        self._waits = label(tr("⚠ Not in effect yet: press Read again."), "warn", name="images_waits")
         self._shown: ImageOptions | None = None
         self._sheet = ClassSheet(session)
         self._arrange()
@@ -167,7 +165,7 @@ class ImagesPanel(QWidget):
             ("images_file", tr("folder") if opened.folder else tr("file"), opened.title),
             ("images_count", tr("images"), tr_number(images.rows, ",")),
             ("images_size", tr("height × width"), tr("{size} pixels", size=f"{shape.height} × {shape.width}")),
-            ("images_channels", tr("channels"), tr("1, grey") if shape.channels == 1 else tr(COLOURS)),
+            ("images_channels", tr("channels"), tr("1, grey") if shape.channels == 1 else tr("3, red, green and blue")),
             ("images_classes", tr("classes"), f"{len(images.classes)}: {names}"),
         ):
             self._facts.show_line(key, name, value)

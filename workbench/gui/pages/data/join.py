@@ -8,7 +8,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QFormLayout, QWidget
 
 from workbench.data.databases.address import title_of
-from workbench.gui.project.join_tables import Second, count_matched, join_tables, leave_second, look_at_second
+from workbench.gui.project.open_table import Second, count_matched, join_tables, leave_second, look_at_second
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr, tr_later, tr_n
@@ -105,9 +105,7 @@ class JoinQuestion:
             return
         path = ask_for_data(self._page, opened.folder)
         if path:
-            self._handle = look_at_second(
-                session, self._jobs, path, lambda second: self._read(opened, second), session.report
-            )
+            self._handle = look_at_second(session, self._jobs, path, lambda second: self._read(opened, second))
 
     def _read(self, opened: OpenTable, second: Second) -> None:
         # A question that is asked from within the job's end would keep the job in the list until it is answered.

@@ -33,7 +33,6 @@ CONFIRM_TIP = tr_later(
     "value. Look at the names of the columns, at the kinds marked ? and at what a missing value "
     "means, and correct what is wrong. Then confirm the rest; Ctrl+Z takes it back"
 )
-TRAIN = tr_later("Train a network →")
 TRAIN_TIP = tr_later("Choose a network, see what it costs, and train it on these images")
 TAKEN_FACTS = {
     "names of the classes": tr_later("names of the classes"),
@@ -53,7 +52,7 @@ class NextStep(NamedTuple):
 def next_step(session: Session, *, at_dialect: bool) -> NextStep | None:
     """Return what comes next; ``None`` while nothing is open. ``at_dialect``: how the file is read is shown."""
     if session.images is not None:
-        return NextStep(_images_note(session.images), tr(TRAIN), TRAIN_TIP)
+        return NextStep(_images_note(session.images), tr("Train a network →"), TRAIN_TIP)
     return None if session.opened is None else _of_table(session.opened, session.plan, at_dialect=at_dialect)
 
 

@@ -202,7 +202,6 @@ AGAIN = tr_later("Draw once more, as often as you like: it costs no ε, because 
 WITHOUT = tr_later(
     "Made-up rows also show what the noise does. Decide and Columns forecast the errors without any rows."
 )
-MADE_UP = tr_later("Made-up rows, which contain no real data; the ledger notes nothing.")
 WAITING, DRAWING = tr_later("Drawing the preview…"), tr_later("Drawing a preview")
 DETAIL = 236
 WIDEST_CHOICE = 220
@@ -449,7 +448,7 @@ class PreviewPage(PageFrame):
 
     @property
     def _free(self) -> str:
-        return tr(MADE_UP) if self._made_up else tr(FREE)
+        return tr("Made-up rows, which contain no real data; the ledger notes nothing.") if self._made_up else tr(FREE)
 
     def _ask_column(self) -> None:
         name, number = self._column, self.draw

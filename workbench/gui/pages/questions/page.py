@@ -123,8 +123,6 @@ class ColumnModel(PlanModel):
 
 FOLLOWS = tr_later("{columns}, ε up to {most}. Decide compares all ways to release them.")
 WISHES = tr_later("Figures that must be close to the truth, and how close; separate several by semicolons")
-SKIP = tr_later("Use the suggested answer")
-NO_TARGET = tr_later("choose a column")
 SOME, EVERY = tr_later("{needed} of {whole}: the rest are not released"), tr_later("{whole}: all are needed")
 HIGH = 1100  # points of a page that has room for the rows below the questions
 
@@ -167,7 +165,7 @@ class QuestionsPage(PageFrame):
     def _question(self, number: int, words: str) -> QHBoxLayout:
         spoken, skip_it = tr("Skip: {words}", words=words), lambda: self._skip(number)
         name = f"questions_skip_{number}"
-        skip = button(tr("Skip"), name, "link", tip=tr(SKIP), accessible=spoken, press=skip_it)
+        skip = button(tr("Skip"), name, "link", tip=tr("Use the suggested answer"), accessible=spoken, press=skip_it)
         return row(label(tr("{number}   {question}", number=number, question=words), "heading"), None, skip)
 
     def _show_rows(self) -> None:
@@ -259,7 +257,7 @@ class QuestionsPage(PageFrame):
         self.set_note(self._next(asked))
 
     def _show_target(self, asked: Questions) -> None:
-        choices = [*([] if asked.target else [(tr(NO_TARGET), None)]), *((name, name) for name in asked.needed)]
+        choices = [*([] if asked.target else [(tr("choose a column"), None)]), *((name, name) for name in asked.needed)]
         self._target.offer(choices, asked.target)
         mark_wrong(self._target, MODEL in asked.asks and asked.target is None)
 

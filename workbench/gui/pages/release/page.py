@@ -17,8 +17,7 @@ from workbench.gui.pages.release.cards import (
     OutsideCard,
     VersionCard,
 )
-from workbench.gui.pages.release.pane import DerivedPane, WayPane
-from workbench.gui.pages.release.rows_pane import RowsPane
+from workbench.gui.pages.release.pane import DerivedPane, RowsPane, WayPane
 from workbench.gui.pages.release.statistics.pane import StatisticsPane
 from workbench.gui.pages.release.synthetic.pane import SyntheticPane
 from workbench.gui.pages.release_account import (
@@ -47,7 +46,6 @@ from workbench.params import BudgetRefusedError, WorkbenchError
 WIDE, HIGH = 1200, 800
 """Pixels of width from which the fields have a column of their own; of height, from which the columns are listed."""
 
-NO_TABLE = tr_later("Open a table and declare its public facts; then it can be released here.")
 A_MODEL = tr_later(
     "A private model is trained, charged and published in Models, Train. Nothing else of the table is released."
 )
@@ -131,7 +129,7 @@ class SettingsPage(ReleasePage):
 
     def _arrange(self) -> None:
         self._empty = NothingYet(self.session, "release_nothing", tr("No table yet"), "data", tr("Go to Data"))
-        self._empty.say(tr(NO_TABLE))
+        self._empty.say(tr("Open a table and declare its public facts; then it can be released here."))
         self._of_model = NothingYet(self.session, "release_of_model", tr("A model"), "train", tr("Train →"))
         self._of_model.say(tr(A_MODEL))
         self._of_images = OnlyModelsCard(self.session)

@@ -238,9 +238,6 @@ def _worst_pair(found: Quality) -> tuple[int, int]:
 # -- the page ---------------------------------------------------------------------------------------------------------
 
 
-NOTHING = tr_later(
-    "Nothing was released on this computer yet. A release, with its certificate, is listed here for good."
-)
 ROWS = ("", "synthetic", GENERALISED)
 """Kinds of releases that hold rows like those of the original."""
 
@@ -305,7 +302,9 @@ class ReleasedPage(PageFrame):
         self._detail.body.addWidget(scrolled(self._place, "released_detail"))
         self._parts = MasterDetail(Card(self.table, pad=8), self._detail, heights=(2, 3))
         self._nothing = NothingYet(session, "released_nothing", tr("Nothing released yet"), "ways", tr("Release →"))
-        self._nothing.say(tr(NOTHING))
+        self._nothing.say(
+            tr("Nothing was released on this computer yet. A release, with its certificate, is listed here for good.")
+        )
         self.body.add(self._resume, (self._parts, 1), (self._nothing, 1))
         session.account_changed.connect(self.in_sight(self.refresh))
         session.released_changed.connect(self.in_sight(self.refresh))

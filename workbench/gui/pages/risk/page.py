@@ -221,8 +221,6 @@ WHAT = tr_later(
     "Shown here: how many rows are unique or in small classes, how likely an outsider is to find one of these people, "
     "which rows are unique, and which columns make them so."
 )
-READY = tr_later("Who could be found by {names}?")
-LISTED = tr_later("The {most} with the highest scores.")
 NO_GUARANTEE = tr_later("None of these figures is a guarantee. A release with ε has one, whatever an outsider knows.")
 
 
@@ -552,7 +550,7 @@ class RiskPage(PageFrame):
         self.said.setText(self._invitation() if found is None else _said(found))
         more = found is not None and found.figures["unique"] > len(found.rows) > 0
         self.listed.setVisible(more)
-        self.listed.setText(tr(LISTED, most=tr_number(MOST_ROWS, ",")))
+        self.listed.setText(tr("The {most} with the highest scores.", most=tr_number(MOST_ROWS, ",")))
         self.known.show_parts({} if found is None else found.figures)
         self.chart.show_found(found)
         self.figures.lines.show_lines([] if found is None else _figure_lines(found))
@@ -562,7 +560,7 @@ class RiskPage(PageFrame):
 
     def _invitation(self) -> str:
         names = self.known.names(QUASI) if self.session.opened is not None else ()
-        return tr(READY, names=listed(names, 4)) if names else tr(EMPTY)
+        return tr("Who could be found by {names}?", names=listed(names, 4)) if names else tr(EMPTY)
 
     @property
     def job(self) -> JobHandle | None:

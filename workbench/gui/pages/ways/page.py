@@ -51,13 +51,11 @@ if TYPE_CHECKING:
     from workbench.studies.ways_asked import Question
     from workbench.studies.ways_draw import DrawnWays
 
-NO_TABLE = tr_later("Open a table in Data, Columns first.")
 LEGEND = tr_later(
     "± holds in 95 of 100 such releases, for values of a usual shape; your rows are not read for "
     "it. ✓ close enough, ✗ not, – not answered."
 )
 WORKING = tr_later("Working out what recipients will see…")
-ROUGH = tr_later("Working out the marks more exactly…")
 NOTHING_ANSWERED = tr_later("At this ε no question is answered well: raise ε, or ask for less.")
 MORE = tr_later("A figure that recipients will ask for, and how near it must be: {forms}. Return adds it")
 WITH_FIGURES = ("synthetic", "statistics", "rows")  # ways whose answers have a margin; the first is tried first
@@ -171,7 +169,7 @@ class WaysPage(PageFrame):
     def missing(self) -> str:
         session = self.session
         if session.opened is None:
-            return tr(FOR_TABLES) if session.images is not None else tr(NO_TABLE)
+            return tr(FOR_TABLES) if session.images is not None else tr("Open a table in Data, Columns first.")
         if session.plan.ready and not session.plan.protected:
             return tr("The plan protects no column: say in Data which columns recipients need.")
         return first_problem(session)
@@ -301,7 +299,7 @@ class WaysPage(PageFrame):
         if own is not None and poor:
             problem = f"⚠ {tr_sentence(own.problem)}" if own.problem else tr(NOTHING_ANSWERED)
             return tr_sentence(own.warning) or problem
-        return tr(ROUGH) if self._marks.working else ""
+        return tr("Working out the marks more exactly…") if self._marks.working else ""
 
     def _chosen(self) -> Way | None:
         return way_in(self._marks.ways, self.session.way)

@@ -294,9 +294,6 @@ SHORT = {"rows": tr_later("Noisy"), "synthetic": tr_later("Synthetic"), "model":
 
 MARKED = {"yes": " ✓", "no": " ✗"}
 UNKNOWN, NOTHING = "…", "–"
-WITHIN_HELP = tr_later(
-    "How close to the truth an answer must be, in 95 of 100 releases. Type a margin, or leave it empty"
-)
 TRUTH_HELP = tr_later("The true figure in your rows: private, shown only after you agree")
 DELETE = "Del"  # not translated
 SIGN = 8  # pixels that the sign before a heading needs beyond what the font of the heading says
@@ -320,7 +317,7 @@ class DecideModel(EditedModel):
             Column(
                 tr("within"),
                 self._within,
-                tr(WITHIN_HELP),
+                tr("How close to the truth an answer must be, in 95 of 100 releases. Type a margin, or leave it empty"),
                 76,
                 right=True,
                 sorts=False,

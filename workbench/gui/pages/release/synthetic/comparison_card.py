@@ -28,7 +28,7 @@ from workbench.params import ParameterError
 if TYPE_CHECKING:
     import polars as pl
 
-    from workbench.gui.pages.release.synthetic.tasks import ReleasedRows
+    from workbench.gui.pages.release.synthetic.pane import ReleasedRows
     from workbench.studies.spreads_and_pairs import Pairs
     from workbench.studies.synthetic_comparison import Compared
 
