@@ -90,7 +90,6 @@ class RunPage(PageFrame):
         self._ways: list[QPushButton] = []
 
     def set_run(self, verb: str, name: str, tip: str, cancel: QPushButton) -> None:
-        """Make the primary button ``name`` and put ``cancel`` beside it."""
         self._verb = verb
         self.add_cancel(cancel)
         self._run_button = self.set_primary(verb, name, self._press, tip)

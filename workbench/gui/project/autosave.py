@@ -78,7 +78,6 @@ class Slot:
             self._path = path
 
     def clear(self, turn: float) -> None:
-        """Remove the file, in a worker."""
         with self._lock:
             if turn >= self._newest and self._path is not None:
                 self._path.unlink(missing_ok=True)

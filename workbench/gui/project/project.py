@@ -33,12 +33,10 @@ class Saved:
     """What was read from or written into a project's file.
 
     Attributes:
-        opened: the table or the images.
-        planned: what was planned of them.
+        planned: what was planned of the table or the images.
         digest: SHA-256 of the file, by which a change that another program makes is noticed.
     """
 
-    opened: OpenTable | OpenImages
     planned: Planned
     digest: str
 
@@ -91,7 +89,7 @@ def open_as(
     def apply(result: tuple[OpenTable | OpenImages, DraftPlan, Planned, str]) -> None:
         opened, plan, project, digest = result
         session.open(opened, plan, project.network, project.way, project.generalised, project.held_out)
-        done(Saved(opened, replace(project, plan=plan), digest))
+        done(Saved(replace(project, plan=plan), digest))
         differences = _differences(project.plan, plan) if isinstance(opened, OpenTable) else []
         if differences:
             session.notify("warning", " ".join(differences))
@@ -192,7 +190,6 @@ class Project(QObject):
             self._save_into(self.path, then)
 
     def save_as(self, then: Callable[[], object] | None = None) -> None:
-        """Ask for a file and save into it."""
         opened = self._session.open_data
         if opened is None:
             self._session.notify("info", tr("There is nothing to save yet: open a table or images first."))
@@ -205,7 +202,6 @@ class Project(QObject):
             self._save_into(Path(chosen if chosen.endswith(".toml") else chosen + SUFFIX), then)
 
     def ask_and_open(self) -> None:
-        """Ask for a project and open it."""
         chosen = ask_for_file(self._window, "project")
         if chosen:
             self.open(Path(chosen))
@@ -317,7 +313,7 @@ class Project(QObject):
                 self._ask_to_replace(path, then)
                 return
             if self._session.open_data is opened:
-                self._keep(path, Saved(opened, planned, digest))
+                self._keep(path, Saved(planned, digest))
             if then is not None:  # whatever was opened meanwhile: it asks again, where there is work to lose
                 then()
             self._session.notify("info", tr("Saved {path}.", path=path))

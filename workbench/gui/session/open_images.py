@@ -50,7 +50,6 @@ class OpenImages:
 
     @property
     def title(self) -> str:
-        """What a person calls the set."""
         return Path(self.source).name or self.source
 
     @property

@@ -53,7 +53,6 @@ class Offer(QObject):
         self.value: Any = None
 
     def make(self, value: Any) -> None:
-        """Ask for ``value``."""
         self.value = value
         self.made.emit(value)
 
@@ -96,7 +95,6 @@ class OpenTable:
 
     @functools.cached_property
     def profiles(self) -> dict[str, ColumnProfile]:
-        """The profile of each column by its name."""
         return {profile.name: profile for profile in self.profile}
 
     def rows_under(self, plan: DraftPlan) -> int:
@@ -105,7 +103,6 @@ class OpenTable:
 
     @property
     def title(self) -> str:
-        """What a person calls the table."""
         return self.source.removeprefix("sample:") if self.is_sample else title_of(self.source)
 
     @property
@@ -265,11 +262,9 @@ class Session(QObject):
         return "" if self.opened is None else self.opened.folder
 
     def profile_of(self, name: str) -> ColumnProfile | None:
-        """Return what a column of the open table looks like; ``None`` where there is no such column."""
         return self.opened.profiles.get(name) if self.opened else None
 
     def kind_of(self, name: str) -> str:
-        """Return the kind that a column seems to have."""
         profile = self.profile_of(name)
         return profile.kind if profile else "category"
 
@@ -334,7 +329,6 @@ class Session(QObject):
         return self.chosen_way or self._advised or self.questions.way
 
     def choose_way(self, name: str) -> None:
-        """Choose a way to release: ``rows``, ``synthetic``, ``statistics``, ``model`` or the name of a kind."""
         before, self.chosen_way = self.way, name
         if self.way != before:
             self.way_changed.emit()
@@ -404,11 +398,9 @@ class Session(QObject):
 
     @property
     def target(self) -> str | None:
-        """The column to predict."""
         return self.plan.target
 
     def set_target(self, name: str | None) -> None:
-        """Choose the column to predict."""
         self.edit(tr("predict {column}", column=name) if name else tr("predict nothing"), self.plan.with_target(name))
 
     def _show_plan(self, plan: DraftPlan) -> None:
@@ -419,7 +411,6 @@ class Session(QObject):
                 self.questions_changed.emit()
 
     def ask_for_help(self, topic: str) -> None:
-        """Show a topic of the help."""
         self.help_topic = topic
         self.go("help")
         self.help_asked.emit(topic)
@@ -447,7 +438,6 @@ class Session(QObject):
             self.runs_changed.emit()
 
     def add_run(self, run: RunRecord) -> None:
-        """Keep a finished run."""
         self.runs = (*self.runs, run)
         self.runs_changed.emit()
 
@@ -471,7 +461,6 @@ class Session(QObject):
     # -- the person -----------------------------------------------------------------------------------------------
 
     def set_theme(self, theme: Theme) -> None:
-        """Change the colours."""
         if theme != self.theme:
             self.theme = theme
             self.theme_changed.emit()
@@ -497,7 +486,6 @@ class Session(QObject):
         return ""
 
     def go(self, page: str) -> None:
-        """Show another page."""
         self.page_asked.emit(page)
 
     def explain(self, epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> None:

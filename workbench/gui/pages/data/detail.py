@@ -157,7 +157,6 @@ class ReadingFacts(QWidget):
             self._show_cells(column)
 
     def focus_on(self, fact: str) -> None:
-        """Go to the field of a fact that is still open, and show what there is to choose."""
         field = self._fields[fact]
         field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         if isinstance(field, QComboBox):

@@ -65,7 +65,6 @@ class JoinEntry(Entry):
 
     @property
     def persons(self) -> tuple[str, str]:
-        """The column that identifies a person, of each table."""
         return self.person.currentText(), self.on.currentText()
 
     def problem(self) -> str:
@@ -96,7 +95,6 @@ class JoinQuestion:
         self._handle: JobHandle | None = None
 
     def ask(self) -> None:
-        """Join a second table, or leave out the one that is joined."""
         session, opened = self._session, self._session.opened
         if opened is None or (self._handle is not None and self._handle.running):
             return

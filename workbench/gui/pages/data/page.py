@@ -97,7 +97,6 @@ class DataPage(PageFrame):
         self.refresh()
 
     def _make_place(self, name: str) -> None:
-        """Make rows, dialect or list of values when first shown: a table opens without waiting for them."""
         if name in self._places:
             return
         if name == "rows":
@@ -120,8 +119,7 @@ class DataPage(PageFrame):
         else:
             from workbench.gui.pages.data.domain_editor import DomainEditor
 
-            self.values = DomainEditor()
-            self.values.taken.connect(self._take_values)
+            self.values = DomainEditor(self.session)
             self.values.left.connect(lambda: self._show_view("attributes"))
             self._add_place(name, self.values)
 
@@ -154,13 +152,11 @@ class DataPage(PageFrame):
         open_table(self.session, self.jobs, source, options, replace_invalid=replaced)
 
     def _read_replaced(self) -> None:
-        """Read the file once more, with rows that do not fit as empty ones."""
         options = self.dialect.options()
         if options is not None:
             self._read_again(options, replaced=True)
 
     def _opening_failed(self, source: str, options: ReadOptions | None, error: BaseException) -> None:
-        """Show the place in the file that is wrong, and offer to correct how it is read."""
         from workbench.gui.pages.data.dialect import options_by_name
 
         if options_by_name(source):
@@ -242,9 +238,6 @@ class DataPage(PageFrame):
         from workbench.gui.pages.data.join import JoinQuestion
 
         return JoinQuestion(self, self.session, self.jobs)
-
-    def _take_values(self, name: str, values: tuple[str, ...], origin: str) -> None:
-        self.session.edit_column(name, tr("list the values of {name}", name=name), domain=values, bounds_origin=origin)
 
     def _show_table(self) -> None:
         opened = self.session.opened
@@ -351,7 +344,6 @@ class DataPage(PageFrame):
             self.detail.reading.focus_on("missing")
 
     def _confirm(self) -> None:
-        """Take the person's word that what was guessed is right and public."""
         plan = self.session.plan
         stated = guessed_in_words(plan)
         self.session.edit(tr("confirm what was guessed"), plan.confirmed())

@@ -263,7 +263,6 @@ class StartPanel(QWidget):
         return cards
 
     def _card(self, sample: Sample) -> QPushButton:
-        """Return a card that is one button: the name of a sample, and a line about it."""
         about = tr_sentence(sample.help)
         spoken = tr("Sample {name}: {help}", name=sample.name, help=about)
         press = button("", f"sample_{sample.name}", "sample", accessible=spoken)

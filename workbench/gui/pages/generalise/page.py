@@ -476,7 +476,6 @@ class GeneralisePage(RunPage):
 
 
 def _under(heading: str, table: QWidget) -> QWidget:
-    """Return a table under a line that says what it is."""
     return panel(stack(label(tr(heading), "muted"), table, spacing=4))
 
 

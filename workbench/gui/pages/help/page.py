@@ -95,7 +95,6 @@ class HelpPage(PageFrame):
         return super().eventFilter(watched, event)
 
     def take_keys(self) -> None:
-        """Take the keyboard: it is the search field's."""
         self._search.setFocus()
 
     def _narrow(self, typed: str) -> None:

@@ -416,7 +416,6 @@ class LedgerPage(PageFrame):
             self._timeline.show_lines(_spending(view, shown, self._names(view)))
 
     def _names(self, view: LedgerView) -> dict[str, tuple[str, str]]:
-        """Return what each dataset is called, and what it was released as."""
         outputs: dict[str, dict[str, None]] = {}
         for line in view.releases:
             if line.output and line.released:

@@ -355,7 +355,6 @@ class ShareModel(PlanModel):
         )
 
     def choices_at(self, at: int) -> tuple[tuple[str, str], ...]:
-        """Return (words, name in a plan) of every mechanism that can be chosen for an attribute."""
         outlook, column = self.outlook_at(at), self.column_at(at)
         if outlook is None:
             named = [] if column.mechanism == AUTO else [column.mechanism]

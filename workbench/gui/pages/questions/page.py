@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QBoxLayout, QCheckBox, QHBoxLayout, QLineEdit, QWidget
 
 from workbench.data.schema import KINDS
@@ -221,9 +220,8 @@ class QuestionsPage(PageFrame):
         for at, stretch in enumerate((2, 4, 3) if beside else (0, 1, 0)):
             self._parts.setStretch(at, stretch)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        super().resizeEvent(event)
-        self._arrange(beside=event.size().width() >= WIDE)
+    def resized(self) -> None:
+        self._arrange(beside=self.width() >= WIDE)
         self._show_rows()
 
     # -- what is shown ------------------------------------------------------------------------------------------------
@@ -291,15 +289,13 @@ class QuestionsPage(PageFrame):
         first = [f"{tr_sentence(words)} ({count(len(names), 'column')})" for words, names in open_facts(plan).items()]
         return f"{follows} {tr('Still to declare: {facts}.', facts=', '.join(first))}" if first else follows
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        super().showEvent(event)
+    def shown(self) -> None:
         if self.session.opened is not None:
             self.columns.setFocus(Qt.FocusReason.OtherFocusReason)
 
     # -- answers ------------------------------------------------------------------------------------------------------
 
     def _take_in_sight(self, *, ticked: bool) -> None:
-        """Tick or free every column that is not filtered out."""
         self.listed.take([self.listed.name_at(row) for row in self.columns.in_sight()], ticked=ticked)
 
     def _take_recipient(self, name: str) -> None:
@@ -364,7 +360,6 @@ class QuestionsPage(PageFrame):
         self.refresh()
 
     def _go_on(self) -> None:
-        """Take the columns as they are ticked, and go to what blocks a release, else to the decision."""
         self.session.edit(tr("choose the columns"), agreed(self.session.plan))
         asked = self.session.questions
         if MODEL in asked.asks and asked.target is None:

@@ -313,7 +313,6 @@ class OutsideCard(Card):
         self.body.add(label(tr("OUTSIDE THE GUARANTEE"), "caption"), self._text, None)
 
     def show_outside(self, sentences: tuple[str, ...] | None) -> None:
-        """Show the sentences; ``None`` while they are not known."""
         look(self._text, "warn" if sentences else "muted")
         if sentences is None:
             self._text.setText(tr("Listed once the plan is ready."))

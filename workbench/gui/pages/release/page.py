@@ -151,7 +151,6 @@ class SettingsPage(ReleasePage):
         self.body.addWidget(self._refusal)
 
     def _pane_of(self, way: str) -> WayPane | None:
-        """Return the fields of a way, made when it is first chosen; ``None`` of a model."""
         if way == MODEL or self.session.opened is None:
             return None
         if way not in self._panes:
@@ -174,7 +173,6 @@ class SettingsPage(ReleasePage):
         self._follow()
 
     def _follow(self) -> None:
-        """Show the fields of the way that is chosen, as table, plan and questions have them now."""
         pane = self._pane_of(self.session.way)
         other = pane is not self._pane
         if other and self._pane is not None and self._target.isModified():
@@ -418,7 +416,6 @@ class SettingsPage(ReleasePage):
             raise_cap(self, self.session, self.jobs, refused)
 
     def _use_what_remains(self) -> None:
-        """Lower ε, and δ where there is one, to what the caps still allow."""
         if self._cost.allowed is None:
             return
         epsilon, delta = self._cost.allowed

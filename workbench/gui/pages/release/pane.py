@@ -111,7 +111,6 @@ class WayPane(Card):
         return tr_sentence(kind(self.kind).released)
 
     def asked(self, found: Foreseen) -> Asked:
-        """Return what would be released, as it is forecast."""
         known, chosen = kind(self.kind), found.chosen
         formats = None if known.formats == TABLES else known.suffixes()
         work, unrounded = partial(_work_of, self.kind, chosen), self.unrounded(chosen)
@@ -152,7 +151,6 @@ class WayPane(Card):
         return None if request is None or delta is None else Chosen(request, self.session.plan.epsilon, delta)
 
     def use_delta(self, delta: Decimal) -> None:
-        """Set δ, as if a person had written it."""
         self.delta.show_value(delta)
         self.chose("delta")
 
@@ -195,7 +193,6 @@ class WayPane(Card):
 
 
 def _work_of(name: str, chosen: Chosen, plan: Plan, rows: int, file_format: str) -> Work:
-    """Describe the release of a kind; called in a worker."""
     return kind(name).work_of(plan, chosen.request, chosen.epsilon, chosen.delta, rows, file_format)
 
 

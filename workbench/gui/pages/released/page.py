@@ -384,7 +384,6 @@ class ReleasedPage(PageFrame):
         self._place.addStretch(1)
 
     def _original(self) -> str:
-        """Return the account of the open table; empty without one."""
         return "" if self.session.opened is None else self.session.account.dataset
 
     def _choose_newest(self) -> None:

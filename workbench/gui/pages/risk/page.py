@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import fields, make_dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QMarginsF, QSize, Qt, Signal
-from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QLineEdit
 
 from workbench.data.read import SAMPLE_PREFIX
@@ -230,30 +229,26 @@ TITLES_OF_MORE = {
     "recursive": tr_later("recursive (c, ℓ): c"),
     "distance": tr_later("distance for t"),
 }
-MORE: type[Parameters] = make_dataclass(
-    "More",  # not translated
-    [
-        (
-            "population",
-            Any,
-            text(
-                default=None,
-                help=tr_later("a table of the whole population, in place of the sample's share"),
-                empty=tr_later("none"),
-                file="table",
-            ),
-        ),
-        *(
-            (one.name, Any, declared_by(replace(RiskOptions.declared()[one.name], symbol=""), default=one.default))
-            for one in fields(RiskOptions)
-            if one.name in TITLES_OF_MORE
-        ),
-    ],
-    bases=(Parameters,),
-    frozen=True,
-    kw_only=True,
-)
-"""The file of the population, and what else of :class:`RiskOptions` is neither ticked nor typed in the heading."""
+
+
+def _asked(name: str) -> Any:
+    """Return the declaration of one of :class:`RiskOptions` for a form: its title is its symbol."""
+    return declared_by(replace(RiskOptions.declared()[name], symbol=""), default=getattr(RiskOptions, name))
+
+
+@dataclass(frozen=True, kw_only=True)
+class More(Parameters):
+    """The file of the population, and what else of :class:`RiskOptions` is neither ticked nor typed in the heading."""
+
+    population: str | None = text(
+        default=None,
+        help=tr_later("a table of the whole population, in place of the sample's share"),
+        empty=tr_later("none"),
+        file="table",
+    )
+    threshold: float = _asked("threshold")
+    recursive: float = _asked("recursive")
+    distance: str = _asked("distance")
 
 
 class ClassChart(Chart):
@@ -317,7 +312,7 @@ class RiskPage(PageFrame):
         hold(self.fraction, 72)
         self.header.addWidget(label(tr("Sample of the population, %"), "muted"))
         self.header.addWidget(self.fraction)
-        self.more = Form("risk_more", MORE, titles=TITLES_OF_MORE, across=2)
+        self.more = Form("risk_more", More, titles=TITLES_OF_MORE, across=2)
         self._fold = button("", "risk_fold", "link", press=self._turn_fold)
         self.header.addWidget(self._fold)
         self._folded = Card(self.more, pad=12)
@@ -385,8 +380,7 @@ class RiskPage(PageFrame):
         chosen = [segment.isChecked() for segment in self._segments.values()].index(True)
         self._views.setCurrentIndex(0 if self._found is None else 1 + chosen)
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        super().showEvent(event)
+    def shown(self) -> None:
         if self.session.opened is not None:
             self.columns.setFocus(Qt.FocusReason.OtherFocusReason)
 

@@ -6,7 +6,6 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from workbench.gui.gauges.budget import offered_words
@@ -142,11 +141,7 @@ class WaysPage(PageFrame):
         self._wide_pane = panel(stack(meaning, (self._columns, 1), spacing=12))
         return self._wide_pane
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        super().resizeEvent(event)
-        self._show_wide_pane()
-
-    def _show_wide_pane(self) -> None:
+    def resized(self) -> None:
         there = self.width() >= WIDE and self._sheet.isVisibleTo(self)
         self._wide_pane.setVisible(there)
         if there:
@@ -200,7 +195,7 @@ class WaysPage(PageFrame):
         session, missing = self.session, self.missing()
         self._top.setVisible(not missing)
         self._panes.setVisible(not missing)
-        self._show_wide_pane()
+        self.resized()
         self._nothing.setVisible(bool(missing))
         self._nothing.say(missing)
         for part in (self._settings, self._release, self._better):
@@ -407,7 +402,6 @@ class WaysPage(PageFrame):
             self.session.set_epsilon(epsilon)
 
     def _drop(self, at: int) -> None:
-        """Drop the columns of a question: the others share its ε."""
         columns = self._model.questions[at].columns
         plan, names = self.session.plan, [name for name in columns if name != self.session.target] or list(columns)
         if names:
@@ -439,7 +433,6 @@ class WaysPage(PageFrame):
             self.session.choose_way(found.advised)
 
     def _press(self) -> None:
-        """Release what is chosen, after a question; a model is trained in Models."""
         if self.session.way == MODEL:
             self.session.go("train")
         else:

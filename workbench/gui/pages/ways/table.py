@@ -64,11 +64,9 @@ class Marks(QObject):
 
     @property
     def ways(self) -> Ways | None:
-        """The ways at the chosen ε; ``None`` while they are not known."""
         return self.at(self._session.plan.epsilon)
 
     def at(self, epsilon: Decimal) -> Ways | None:
-        """Return the ways at an ε; ``None`` while they are not known, or where the plan has no such ε."""
         return self._kept.get(self._key(epsilon), (None, False))[0]
 
     @property
@@ -528,7 +526,6 @@ class DecideTable(SettingsTable):
         model.widths_changed.connect(self._share_out)
 
     def _add(self, name: str, words: str, do: Callable[[int], object], key: str = "") -> None:
-        """Add an entry of the context menu that does something with the current question."""
         act = lambda: self.currentIndex().isValid() and do(self.currentIndex().row())  # noqa: E731
         self.add_action("", words, act, "", key).setObjectName(name)
 

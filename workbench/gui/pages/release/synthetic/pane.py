@@ -72,14 +72,6 @@ class Checked:
         return f"{stated}, {choices}"
 
 
-@dataclass(frozen=True, eq=False)
-class ReleasedRows:
-    """The first rows of a released table as text, and how many it has: public."""
-
-    frame: pl.DataFrame
-    rows: int
-
-
 def needs_words(needs: Needs) -> str:
     """Return time and memory of a synthesis as a person reads them."""
     s = needs.seconds
@@ -151,10 +143,12 @@ def drawn_preview(
     return compared(columns, table, fine, chosen.request.target, plan, emit, cancel)
 
 
-def released_rows(opened: OpenTable, path: Path, plan: Plan | None, emit: Emit, cancel: CancelToken) -> ReleasedRows:
-    """Return the rows of a released table; runs in a worker, and reads nothing of the original."""
+def released_rows(
+    opened: OpenTable, path: Path, plan: Plan | None, emit: Emit, cancel: CancelToken
+) -> tuple[pl.DataFrame, int]:
+    """Return the first rows of a released table and how many it has; runs in a worker, without the original."""
     released = _certified(path, cancel)[2]
-    return ReleasedRows(released.frame.head(SHOWN_ROWS), released.rows)
+    return released.frame.head(SHOWN_ROWS), released.rows
 
 
 def _certified(path: Path, cancel: CancelToken) -> tuple[dict[str, Any], Plan, Table]:
