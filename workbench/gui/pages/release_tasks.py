@@ -151,8 +151,7 @@ def look_before_release(
     asked: Asked = NOISY_ROWS,
 ) -> JobHandle:
     """Find out whether a release was made before, is refused, or would replace another file; nothing is recorded."""
-    opened, draft, cluster = session.opened, session.plan, session.cluster
-    assert opened is not None
+    opened, draft, cluster = session.open_table, session.plan, session.cluster
 
     def work(emit: Emit, cancel: CancelToken) -> BeforeRelease:
         return _looked(opened, draft, target, asked, _workers_of(cluster, emit, cancel), cancel)

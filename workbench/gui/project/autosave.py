@@ -9,7 +9,6 @@ import re
 import secrets
 import socket
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -148,19 +147,15 @@ def claim() -> Unsaved | None:
     return None
 
 
-def recover_ledger(jobs: JobCenter, show: Callable[[list[str]], None]) -> None:
-    """Settle what killed runs left reserved; ``show`` gets a sentence for each, shown this once."""
+def recovered(emit: Emit, cancel: CancelToken) -> list[str]:
+    """Settle what killed runs left reserved, in a worker; return a sentence for each, to be shown this once."""
+    if not (user_data() / "ledger.sqlite").exists():
+        return []
+    from workbench.release.ledger.ledger import Ledger
+    from workbench.release.recover import recover
 
-    def work(emit: Emit, cancel: CancelToken) -> list[str]:
-        if not (user_data() / "ledger.sqlite").exists():
-            return []
-        from workbench.release.ledger.ledger import Ledger
-        from workbench.release.recover import recover
-
-        with Ledger.open() as book:
-            return recover(book)
-
-    jobs.start(Job(tr("Looking after the ledger"), work), shown=False, on_result=show)
+    with Ledger.open() as book:
+        return recover(book)
 
 
 def _folder(*, make: bool = False) -> Path:
@@ -305,7 +300,8 @@ class RestorePanel(_Offer):
         """Find out, after the first paint, what an earlier window has left, and what became of its releases."""
         job = Job(tr("Looking for unsaved work"), lambda emit, cancel: claim())
         self._jobs.start(job, shown=False, on_result=self._offer)
-        recover_ledger(self._jobs, self._report_charges)
+        after = Job(tr("Looking after the ledger"), recovered)
+        self._jobs.start(after, shown=False, on_result=self._report_charges)
 
     def forget(self) -> None:
         """Remove what was offered and not taken, as the window ends well: an offer is made once."""

@@ -16,8 +16,7 @@ from workbench.gui.session.draft import OPEN, DraftPlan
 from workbench.gui.session.draft_edits import as_suggested
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.open_images import OpenImages, Stamp
-from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.session.session import OpenImages, OpenTable, Session, Stamp
 from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets.formatting import count
 from workbench.jobs import CancelToken, Emit, Job
@@ -159,8 +158,7 @@ def joins_again(
 
 def join_tables(session: Session, jobs: JobCenter, second: Second, persons: tuple[str, str]) -> JobHandle:
     """Join a second table with the open one, and plan its columns; they are still to be declared."""
-    opened, plan = session.opened, session.plan
-    assert opened is not None
+    opened, plan = session.open_table, session.plan
     title = title_of(second.table.source)
 
     def work(emit: Emit, cancel: CancelToken) -> tuple[OpenTable, DraftPlan]:
@@ -178,8 +176,7 @@ def join_tables(session: Session, jobs: JobCenter, second: Second, persons: tupl
 
 def leave_second(session: Session, jobs: JobCenter) -> JobHandle:
     """Go on with the first of two joined tables alone."""
-    opened, plan = session.opened, session.plan
-    assert opened is not None
+    opened, plan = session.open_table, session.plan
     assert opened.table.joined is not None
     first, title = opened.table.joined.first, title_of(opened.second)
 
@@ -198,19 +195,18 @@ def leave_second(session: Session, jobs: JobCenter) -> JobHandle:
     return jobs.start(Job(tr("Leaving a table out"), work, about=title), key=JOIN, on_result=apply)
 
 
-def look_at_second(session: Session, jobs: JobCenter, path: str, show: Callable[[Second], None]) -> JobHandle:
+def look_at_second(jobs: JobCenter, path: str, show: Callable[[Second], None]) -> JobHandle:
     """Read a table that may be joined."""
     title = tr("Reading the second table")
     job = Job(title, lambda emit, cancel: read_second(path, None, cancel), about=title_of(path))
-    return jobs.start(job, key=JOIN, on_result=show, on_failure=session.report)
+    return jobs.start(job, key=JOIN, on_result=show)
 
 
 def count_matched(
     session: Session, jobs: JobCenter, second: Table, persons: tuple[str, str], show: Callable[[int], None]
 ) -> JobHandle:
     """Count the persons who are in both tables; the figure is private."""
-    opened = session.opened
-    assert opened is not None
+    opened = session.open_table
     first = opened.table if opened.table.joined is None else opened.table.joined.first
 
     def work(emit: Emit, cancel: CancelToken) -> int:
@@ -275,7 +271,9 @@ def open_table(
     name = source.removeprefix("sample:") if source.startswith("sample:") else title_of(source)
 
     def work(emit: Emit, cancel: CancelToken) -> tuple[OpenTable, DraftPlan] | OpenImages:
-        if _holds_images(source):
+        from workbench.data.images.read import is_image_set
+
+        if not source.startswith("sample:") and is_image_set(source):
             return load_images(source, declared, emit, cancel)
         made = load(source, options, kept, emit, cancel, replace_invalid=replace_invalid)
         return made if joined is None or kept is None else joined(made[0], kept, emit, cancel)
@@ -307,12 +305,6 @@ def _say_not_opened(session: Session, name: str, error: BaseException) -> None:
         return
     still, why = session.open_data.title, sentence(error)
     session.notify("error", tr("{name} was not opened, {title} still is: {error}", name=name, title=still, error=why))
-
-
-def _holds_images(source: str) -> bool:
-    from workbench.data.images.read import is_image_set
-
-    return not source.startswith("sample:") and is_image_set(source)
 
 
 def load(
@@ -348,7 +340,8 @@ def load(
     suggested = suggestion(columns, table.rows, {c.name: c.role for c in plan.columns})
     lesson = ""
     if kept is not None:
-        plan = _with_facts_of(plan, kept)
+        known = {c.name: c for c in kept.columns}
+        plan = dataclasses.replace(kept, columns=tuple(known.get(c.name, c) for c in plan.columns))
     elif described is not None:
         plan = with_first_plan(plan, described)
         plan = plan.with_(asked=plan.questions.asked)
@@ -396,12 +389,6 @@ def _with_open_ways(plan: DraftPlan, profiles: tuple[ColumnProfile, ...]) -> Dra
         for c in plan.columns
     )
     return dataclasses.replace(plan, columns=columns)
-
-
-def _with_facts_of(plan: DraftPlan, kept: DraftPlan) -> DraftPlan:
-    """Return the draft that was kept, of the columns that there are now."""
-    known = {c.name: c for c in kept.columns}
-    return dataclasses.replace(kept, columns=tuple(known.get(c.name, c) for c in plan.columns))
 
 
 # -- images -----------------------------------------------------------------------------------------------------------

@@ -18,8 +18,7 @@ from workbench.gui.project.project_file import SUFFIX, Planned, project_text, re
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter
-from workbench.gui.session.open_images import OpenImages
-from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.session.session import OpenImages, OpenTable, Session
 from workbench.gui.style.language import tr
 from workbench.gui.widgets.dialogs import PROJECTS, ask_for_file, ask_where_to_save, choose
 from workbench.gui.widgets.formatting import count

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.data.databases.address import address_of
 from workbench.gui.session.draft import FACTS, WHOLE, DraftPlan
-from workbench.gui.session.open_images import OpenImages
-from workbench.gui.session.session import Session
+from workbench.gui.session.session import OpenImages, Session
 from workbench.gui.style.language import tr
 from workbench.gui.widgets.way_bar import ways
 from workbench.params import InputError, ParameterError

@@ -109,8 +109,7 @@ class FindEntry(Entry):
     def __init__(self, session: Session, jobs: JobCenter, wanted: Wanted) -> None:
         super().__init__()
         self._session, self._wanted = session, wanted
-        assert session.opened is not None
-        self._rows = session.opened.rows_under(session.plan)
+        self._rows = session.open_table.rows_under(session.plan)
         least = Decimal(1).scaleb(-len(str(self._rows)) - 2)  # below 1/rows for a few rows of a person, too
         self._fields = {"epsilon": self._field("epsilon", FIRST)}
         if wanted.category:

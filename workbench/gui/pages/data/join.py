@@ -35,10 +35,9 @@ class JoinEntry(Entry):
 
     def __init__(self, session: Session, jobs: JobCenter, second: Table) -> None:
         super().__init__()
-        assert session.opened is not None
         self._session, self._jobs, self._second = session, jobs, second
         self._counting: JobHandle | None = None
-        here, marked = list(session.opened.table.names), session.opened.profile
+        here, marked = list(session.open_table.table.names), session.open_table.profile
         seen = [p.name for p in marked if WHOSE.intersection(suspicion.what for suspicion in p.suspicions)]
         usual = session.plan.unit or next(iter(seen), "")
         self.person = self._box("join_person", tr("Person ID in the open table"), here, usual)
@@ -103,7 +102,7 @@ class JoinQuestion:
             return
         path = ask_for_data(self._page, opened.folder)
         if path:
-            self._handle = look_at_second(session, self._jobs, path, lambda second: self._read(opened, second))
+            self._handle = look_at_second(self._jobs, path, lambda second: self._read(opened, second))
 
     def _read(self, opened: OpenTable, second: Second) -> None:
         # A question that is asked from within the job's end would keep the job in the list until it is answered.

@@ -12,11 +12,10 @@ from workbench.data.databases.address import title_of
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.data import PAGE
 from workbench.gui.pages.data.start import CONFIRM, ONWARD_TIP, StartPanel, guessed_in_words, next_step
-from workbench.gui.project.open_table import open_images, open_table
+from workbench.gui.project.open_table import open_table
 from workbench.gui.session.blocking import refused_columns, why_refused
 from workbench.gui.session.job_center import JobCenter
-from workbench.gui.session.open_images import OpenImages
-from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.session.session import OpenImages, OpenTable, Session
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import Card, Elided, button, panel, reword, row, scrolled, segments, stack
@@ -26,7 +25,6 @@ from workbench.gui.widgets.master_detail import MasterDetail
 
 if TYPE_CHECKING:
     from workbench.data.csv.options import ReadOptions
-    from workbench.data.images.read import ImageOptions
     from workbench.gui.pages.data.find_values import FindValues
     from workbench.gui.pages.data.join import JoinQuestion
 
@@ -141,11 +139,6 @@ class DataPage(PageFrame):
         folder = ask_for_folder(self, FOLDER_OF_IMAGES)
         if folder:
             open_table(self.session, self.jobs, folder)
-
-    def _read_images_again(self, options: ImageOptions) -> None:
-        images = self.session.images
-        if images is not None:
-            open_images(self.session, self.jobs, images.source, options)
 
     def _read_again(self, options: ReadOptions, *, replaced: bool = False) -> None:
         source = self._failed_source or (self.session.opened.source if self.session.opened else "")
@@ -267,7 +260,6 @@ class DataPage(PageFrame):
             from workbench.gui.pages.data.images_panel import ImagesPanel
 
             self.images = ImagesPanel(self.session, self.jobs)
-            self.images.read_again.connect(self._read_images_again)
             self._add_place("images", scrolled(stack(self.images), "images_area", sideways=True))
         self.images.show_images(opened)
 

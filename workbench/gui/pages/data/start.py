@@ -17,8 +17,7 @@ from workbench.gui.session.blocking import open_facts, refused_columns, why_refu
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.draft_edits import GUESSED_FACTS
 from workbench.gui.session.job_center import JobCenter
-from workbench.gui.session.open_images import OpenImages
-from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.session.session import OpenImages, OpenTable, Session
 from workbench.gui.session.settings import RecentFiles
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Card, Elided, button, label, named, panel, row, stack

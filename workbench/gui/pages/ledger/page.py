@@ -21,11 +21,10 @@ from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.ledger import PAGE
 from workbench.gui.pages.ledger.cap_card import CapCard
 from workbench.gui.pages.ledger.tasks import (
-    AccountLine,
-    LedgerLine,
     LedgerView,
     accept_copy,
     export_ledger,
+    how_counted,
     ledger_view,
     verify_chain,
 )
@@ -48,6 +47,7 @@ from workbench.render.fonts import scaled
 
 if TYPE_CHECKING:
     from workbench.release.ledger.figures import ShownFigures
+    from workbench.release.ledger.records import Account, Release
 
 
 # -- what was spent over time -----------------------------------------------------------------------------------------
@@ -328,8 +328,7 @@ class LedgerPage(PageFrame):
         at = max(self._accounts.currentIndex().row(), 0)
         if at >= len(accounts):
             return None
-        cap = accounts[at].cap
-        return Asked(cap if cap is not None else accounts[at].spent)
+        return Asked((accounts[at].standing_cap or accounts[at].spent)[0])
 
     def shown(self) -> None:
         """Read the ledger anew whenever the page is shown: other programs write into it, too."""
@@ -363,38 +362,21 @@ class LedgerPage(PageFrame):
         present, names = self.session.account.dataset, self._names(view)
         self._empty.setVisible(not view.releases)
         self._lay_out()
-        self._releases.lines.show_lines([_release_cells(line, names) for line in view.releases])
-        self._accounts.lines.show_lines(
-            [
-                (
-                    _stated(a, _dataset(a.dataset, present, names)),
-                    Cell(tr("none yet"))
-                    if a.cap is None
-                    else Cell(cap_beside(a.cap, a.remaining), "text", in_full(a.cap), entered(a.cap)),
-                    _paid(a.spent),
-                    _paid(
-                        a.reserved,
-                        "warn" if a.reserved else "muted",
-                        tr("Work that is going on: {exactly}", exactly=in_full(a.reserved)),
-                    ),
-                    Cell("–", "muted")
-                    if a.remaining is None
-                    else Cell(at_least(a.remaining), "text", in_full(a.remaining), entered(a.remaining)),
-                    Cell("–", "muted") if a.delta_cap is None else Cell(entered(a.delta_cap)),
-                    Cell("–", "muted") if a.delta_remaining is None else Cell(entered(a.delta_remaining)),
-                    Cell(str(a.releases)),
-                )
-                for a in view.accounts
-            ]
-        )
-        delta = any(a.delta_cap is not None for a in view.accounts) or any(line.delta for line in view.releases)
+        known = ((line, line.release_id in view.released) for line in view.releases)
+        self._releases.lines.show_lines([_release_cells(line, names, released=has) for line, has in known])
+        cells = [_stated(a, view.groups.get(a.dataset, 0), _dataset(a.dataset, present, names)) for a in view.accounts]
+        accounts = zip(view.accounts, cells, strict=True)
+        lines = [(cell, *_budget_cells(a), Cell(str(view.counted.get(a.dataset, 0)))) for a, cell in accounts]
+        self._accounts.lines.show_lines(lines)
+        delta = any(a.standing_cap is not None and a.standing_cap[1] is not None for a in view.accounts)
+        delta = delta or any(line.delta for line in view.releases)
         for table, columns in ((self._releases, RELEASES), (self._accounts, ACCOUNTS)):
             table.leave_out([at for at, column in enumerate(columns) if "δ" in column.title and not delta])
         self._caps.show_figures(view.figures, [_dataset(f.dataset, present, names) for f in view.figures])
         self._older.setVisible(bool(view.older))
         self._older_words.setText(tr_sentence(view.older))
         self._account.show_accounts(view.accounts, _titles(view, names))
-        counted = sum(a.releases for a in view.accounts)
+        counted = sum(view.counted.values())
         rest = len(view.releases) - counted
         releases = count(counted, "release")
         self.set_note(
@@ -418,10 +400,10 @@ class LedgerPage(PageFrame):
     def _names(self, view: LedgerView) -> dict[str, tuple[str, str]]:
         outputs: dict[str, dict[str, None]] = {}
         for line in view.releases:
-            if line.output and line.released:
-                outputs.setdefault(line.dataset, {})[Path(line.output).name] = None
+            if (output := line.body.get("output")) and line.release_id in view.released:
+                outputs.setdefault(line.dataset, {})[Path(output).name] = None
         opened, present = self.session.open_data, self.session.account.dataset
-        known = {a.dataset: a.called for a in view.accounts}
+        known = {a.dataset: view.called.get(a.dataset, "") for a in view.accounts}
         if opened is not None and present:
             known[present] = self.session.account.name or opened.title
         released = {dataset: tr("released as {files}", files=", ".join(files)) for dataset, files in outputs.items()}
@@ -466,9 +448,9 @@ class LedgerPage(PageFrame):
             accept_copy(self.session, self.jobs, self.refresh)
 
 
-def _spending(view: LedgerView, releases: Sequence[LedgerLine], names: Mapping[str, tuple[str, str]]) -> list[Spending]:
+def _spending(view: LedgerView, releases: Sequence[Release], names: Mapping[str, tuple[str, str]]) -> list[Spending]:
     """Return what each account has spent by ``releases`` (the newest first), for the picture."""
-    caps = {a.dataset: a.cap for a in view.accounts}
+    caps = {a.dataset: a.standing_cap[0] for a in view.accounts if a.standing_cap is not None}
     charges: dict[str, list[tuple[datetime, float]]] = {}
     refused: dict[str, list[datetime]] = {}
     for line in reversed(releases):
@@ -496,20 +478,37 @@ def _titles(view: LedgerView, names: Mapping[str, tuple[str, str]]) -> dict[str,
     return {dataset: f"{title} {dataset[:NAME]}".lstrip() for dataset, (title, _released) in stated.items()}
 
 
-def _stated(account: AccountLine, cell: Cell) -> Cell:
-    stated = []
-    if account.group:
+def _stated(account: Account, group: int, cell: Cell) -> Cell:
+    """Return the cell of a dataset with how its account is counted, and that ``group`` tables share it."""
+    stated, how = [], how_counted(account)
+    if group:
         stated.append(
             tr_n(
                 "{n} table about the same people shares this account.",
                 "{n} tables about the same people share this account.",
-                account.group,
+                group,
             )
         )
-    if account.count:
-        stated.append(tr("Its releases are counted by {how}, not by their sum.", how=account.count))
-    mark = f" · {tr('group of {group}', group=account.group)}" if account.group else ""
+    if how:
+        stated.append(tr("Its releases are counted by {how}, not by their sum.", how=how))
+    mark = f" · {tr('group of {group}', group=group)}" if group else ""
     return cell._replace(text=f"{cell.text}{mark}", tip="\n".join([cell.tip, *stated]))
+
+
+def _budget_cells(account: Account) -> tuple[Cell, ...]:
+    """Return cap of ε, spent, reserved and remaining, then cap and remaining of δ."""
+    (cap, delta_cap), none = account.standing_cap or (None, None), Cell("–", "muted")
+    (spent, _), (reserved, _) = account.spent, account.reserved
+    left, delta_left = account.remaining, account.delta_remaining
+    going_on = tr("Work that is going on: {exactly}", exactly=in_full(reserved))
+    return (
+        Cell(tr("none yet")) if cap is None else Cell(cap_beside(cap, left), "text", in_full(cap), entered(cap)),
+        _paid(spent),
+        _paid(reserved, "warn" if reserved else "muted", going_on),
+        none if left is None else Cell(at_least(left), "text", in_full(left), entered(left)),
+        none if delta_cap is None else Cell(entered(delta_cap)),
+        none if delta_left is None else Cell(entered(delta_left)),
+    )
 
 
 def _called(work: str) -> str:
@@ -536,22 +535,22 @@ def _paid(epsilon: Decimal, look_of: str = "text", tip: str = "") -> Cell:
     return Cell(at_most(epsilon), look_of, tip or in_full(epsilon), entered(epsilon))
 
 
-def _release_cells(line: LedgerLine, names: Mapping[str, tuple[str, str]]) -> tuple[Cell, ...]:
-    dataset = _dataset_of_line(line.dataset, names)
+def _release_cells(line: Release, names: Mapping[str, tuple[str, str]], *, released: bool) -> tuple[Cell, ...]:
+    dataset, output = _dataset_of_line(line.dataset, names), line.body.get("output", "")
     status = Cell(tr(SIGNS.get(line.status, line.status)), STATUS.get(line.status, "text"), line.status)
-    if line.status in ("charged", "settled") and not line.released:
+    if line.status in ("charged", "settled") and not released:
         status = Cell(
             tr("✓ charged, nothing released"),
             "warn",
             tr("No model is known of it: stopped or failed after private figures were shown"),
         )
-    file = Path(line.output).name if line.output else ""
+    file = Path(output).name if output else ""
     return (
         Cell(moment(line.time), tip=line.time),
         dataset,
-        Cell(_called(line.work)),
+        Cell(_called(line.body.get("work", ""))),
         _paid(line.epsilon),
         Cell(entered(line.delta), "text" if line.delta else "muted"),
         status,
-        Cell(file or "–", "text" if file else "muted", line.output),
+        Cell(file or "–", "text" if file else "muted", output),
     )

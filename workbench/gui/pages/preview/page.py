@@ -414,8 +414,7 @@ class PreviewPage(PageFrame):
         return show_if_present
 
     def _ask(self) -> None:
-        due, number, opened = self._stale.intersection(self._seen), self.draw, self.session.opened
-        assert opened is not None
+        due, number, opened = self._stale.intersection(self._seen), self.draw, self.session.open_table
         self._stale -= due
         handles = []
         if SPREAD in due:
@@ -432,9 +431,7 @@ class PreviewPage(PageFrame):
 
     def _look(self, draw: Callable[..., Any]) -> Callable[[Emit, CancelToken], Any]:
         """Return the work that looks at a draw of the plan as it is."""
-        opened = self.session.opened
-        assert opened is not None
-        return look(opened.table, self.session.plan.plan(), draw, made_up=self._made_up)
+        return look(self.session.open_table.table, self.session.plan.plan(), draw, made_up=self._made_up)
 
     def _start(self, what: str, job: Job[Any], show: Callable[[Any], None], *, shown: bool = False) -> JobHandle:
         results = {"on_result": self._present(show), "on_failure": self._present(self._failed)}

@@ -276,9 +276,8 @@ class QuestionsPage(PageFrame):
 
     def _next(self, asked: Questions) -> str:
         """Return what follows from the answers and what comes first, and let the highlighted button lead there."""
-        opened, plan = self.session.opened, self.session.plan
-        assert opened is not None
-        self._to = "data" if blocks(opened, agreed(plan)) else "ways"
+        plan = self.session.plan
+        self._to = "data" if blocks(self.session.open_table, agreed(plan)) else "ways"
         self._onward.setEnabled(bool(asked.needed))
         reword(self._onward, tr("Columns →") if self._to == "data" else tr("Decide →"))
         if not asked.needed:
@@ -341,9 +340,7 @@ class QuestionsPage(PageFrame):
 
     def _skip(self, number: int) -> None:
         """Take what is suggested as the answer to one question, and go on to the next."""
-        opened = self.session.opened
-        assert opened is not None
-        suggested = opened.suggested
+        suggested = self.session.open_table.suggested
         if number == 1:
             self.session.answer(tr("take the suggested recipient"), recipient=suggested.asked.recipient)
             self.columns.setFocus(Qt.FocusReason.OtherFocusReason)

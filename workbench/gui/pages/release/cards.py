@@ -12,7 +12,6 @@ from workbench.gui.pages.release.pane import FactOf
 from workbench.gui.pages.release_account import (
     both_words,
     left_of,
-    left_text,
     replaced_words,
     short_words,
     what_remains,
@@ -299,7 +298,8 @@ class CostCard(Card):
             words = SECOND_NEEDS if done else NEEDS
             self._short.setText(tr(words, cost=both_words(cost, delta), left=left_of(session, delta)))
         if self.allowed is not None:
-            self.use_rest.setText(tr("Use what remains ({left})", left=left_text(*self.allowed)))
+            left = with_delta(f"ε = {at_least(self.allowed[0])}", self.allowed[1])
+            self.use_rest.setText(tr("Use what remains ({left})", left=left))
 
 
 class OutsideCard(Card):

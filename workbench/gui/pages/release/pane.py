@@ -300,9 +300,8 @@ class RowsPane(WayPane):
         self._show_plan(None if found is None else found.facts)
 
     def asked(self, found: Foreseen) -> Asked:
-        opened = self.session.opened
-        assert opened is not None
-        return Asked(worth=worth_words(found.facts, opened.rows_under(self.session.plan)), way="rows")
+        rows = self.session.open_table.rows_under(self.session.plan)
+        return Asked(worth=worth_words(found.facts, rows), way="rows")
 
     def says_little(self, found: Foreseen | None) -> bool:
         """Return whether most of what would be released is noise: another way is better, or more ε."""

@@ -145,9 +145,7 @@ class QualityCard(Card):
             return
         self._ask.setEnabled(False)
         self._say(tr("Comparing…"))
-        opened = self._session.opened
-        assert opened is not None
-        work = partial(scored, opened, self._session.target, self._release)
+        work = partial(scored, self._session.open_table, self._session.target, self._release)
         job = Job(tr("Comparing with the original"), work, about=self._release.name)
         handle = self._jobs.start(job, key="quality", on_result=self._show, on_failure=self._failed)
         handle.ended.connect(lambda: self._ask.setEnabled(True))
@@ -318,7 +316,7 @@ class ReleasedPage(PageFrame):
         self.refresh()
 
     def refresh(self) -> None:
-        read_releases(self.jobs, self._take, self.session.report)
+        read_releases(self.jobs, self._take)
 
     def retranslate(self) -> None:
         self._show()

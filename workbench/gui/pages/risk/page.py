@@ -17,7 +17,6 @@ from workbench.data.schema import QUASI, SENSITIVE
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.risk import PAGE
 from workbench.gui.pages.risk.tasks import MOST_ROWS, Asked, Found, UniqueRow, look, measure, search
-from workbench.gui.session.error_text import sentence
 from workbench.gui.session.generalise_draft import GeneraliseDraft
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
@@ -52,7 +51,7 @@ from workbench.gui.widgets.report_button import Reported, report_button
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import Cell, Column, PlanModel
 from workbench.gui.widgets.table_view import LinesTable
-from workbench.params import Parameters, WorkbenchError, declared_by, text
+from workbench.params import Parameters, declared_by, text
 from workbench.release.ledger.study_note import BEFORE
 from workbench.risk.distances import HIERARCHICAL
 from workbench.risk.measures import RiskOptions
@@ -502,10 +501,7 @@ class RiskPage(PageFrame):
     def _refused(self, error: BaseException) -> None:
         self._asked = None
         self._take(None)
-        if isinstance(error, WorkbenchError):
-            say(self._problem, sentence(error))
-        else:
-            self.session.report(error)
+        say(self._problem, self.session.worded(error))
 
     def refresh(self) -> None:
         opened = self.session.opened is not None

@@ -28,8 +28,7 @@ from workbench.gui.pages.ways.table import (
 )
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
-from workbench.gui.session.open_images import FOR_TABLES
-from workbench.gui.session.session import Session
+from workbench.gui.session.session import FOR_TABLES, Session
 from workbench.gui.style.language import localised, tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, badge, button, label, look, named, panel, reword, row, say, stack

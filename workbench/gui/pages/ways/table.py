@@ -189,8 +189,7 @@ def _of_plan(
     done: Callable[[Any], None],
 ) -> JobHandle:
     """Find something out of the plan and the number of rows; ``done`` has it if only ε is another one by then."""
-    opened, draft = session.opened, session.plan
-    assert opened is not None
+    opened, draft = session.open_table, session.plan
     plan, rows = asked_plan(draft, draft.plan()), opened.rows_under(draft)
 
     def apply(found: Any) -> None:
@@ -223,8 +222,7 @@ def solve_wishes(
 
 def draw_privately(session: Session, jobs: JobCenter, number: int) -> JobHandle:
     """Draw by each way from the rows at the plan's ε, beside the truth: a private study; nothing is released."""
-    opened, draft = session.opened, session.plan
-    assert opened is not None
+    opened, draft = session.open_table, session.plan
     plan = asked_plan(draft, draft.plan())
 
     def work(emit: Emit, cancel: CancelToken) -> DrawnWays:

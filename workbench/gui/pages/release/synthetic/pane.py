@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +16,7 @@ from workbench.gui.pages.release.synthetic.comparison_card import ComparisonCard
 from workbench.gui.pages.release_account import steps_of
 from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseWords
 from workbench.gui.pages.release_tasks import Chosen, Foreseen
-from workbench.gui.session.draft import DraftPlan
-from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.job_center import JobHandle
 from workbench.gui.session.session import OpenTable
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
@@ -89,24 +87,6 @@ def checked(plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Check
     cuts = max((column.cuts for column in setting.columns if column.ordered), default=0)
     needs = needs_of(method, setting, chosen.request.rows or rows)
     return Checked(sum(counted), len(counted) - sum(counted), cuts, needs)
-
-
-def preview(
-    opened: OpenTable,
-    draft: DraftPlan,
-    chosen: Chosen,
-    number: int,
-    jobs: JobCenter,
-    apply: Callable[[Compared], None],
-    on_failure: Callable[[BaseException], None],
-) -> JobHandle:
-    """Draw synthetic rows from a seeded stream and compare them with the original; only the newest request counts."""
-
-    def work(emit: Emit, cancel: CancelToken) -> Compared:
-        return drawn_preview(opened, draft.plan(), chosen, number, emit, cancel)
-
-    job = Job(tr("Drawing a private preview"), work, about=opened.title)
-    return jobs.start(job, key=KEY_PREVIEW, on_result=apply, on_failure=on_failure)
 
 
 def drawn_preview(
@@ -375,12 +355,16 @@ class SyntheticPane(WayPane):
         self._preview_card.setVisible(self._draw > 0)
 
     def _preview(self) -> None:
-        session, chosen = self.session, self.value()
-        if session.opened is None or chosen is None or self._page.running:
+        """Draw synthetic rows from a seeded stream and compare them with the original; only the newest one counts."""
+        session, opened, chosen = self.session, self.session.opened, self.value()
+        if opened is None or chosen is None or self._page.running:
             return
         if not figures_first.may_show(self._page, session):
             return
-        number, request = self._draw + 1, chosen.request
+        number, draft = self._draw + 1, session.plan
+
+        def work(emit: Emit, cancel: CancelToken) -> Compared:
+            return drawn_preview(opened, draft.plan(), chosen, number, emit, cancel)
 
         def apply(found: Compared) -> None:
             if self._drawing is handle:
@@ -390,7 +374,7 @@ class SyntheticPane(WayPane):
                     "draw {number}, {rows} at ε = {epsilon}: {method}",
                     number=number,
                     rows=rows,
-                    method=_method_title(request.method),
+                    method=_method_title(chosen.request.method),
                     epsilon=at_most(chosen.epsilon),
                 )
                 self._preview_card.show_compared(found, stated)
@@ -398,7 +382,8 @@ class SyntheticPane(WayPane):
                 if number == 1:
                     into_sight(self._preview_card)
 
-        handle = preview(session.opened, session.plan, chosen, number, self._page.jobs, apply, session.report)
+        job = Job(tr("Drawing a private preview"), work, about=opened.title)
+        handle = self._page.jobs.start(job, key=KEY_PREVIEW, on_result=apply)
         self._drawing = self._page.follow(figures_first.follow_note(session, self._page.jobs, handle))
 
 
