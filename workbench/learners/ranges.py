@@ -88,9 +88,11 @@ def range_scores(counts: NDArray[np.int64], depth: int, rows: int, known: float)
     k, first, end = windows(depth).T
     below = np.concatenate([[0], np.cumsum(counts)])
     worth = int(rows * _worth(known))
-    return [int(v) for v in below[end] - below[first] + k * worth]
+    scores: list[int] = (below[end] - below[first] + k * worth).tolist()
+    return scores
 
 
+@lru_cache(maxsize=2048)  # a study chooses the same ones again and again
 def within_window(attribute: Attribute, depth: int, chosen: int) -> Attribute:
     """Return the attribute with the window as its bounds, those of whole numbers and dates rounded outwards."""
     lower, upper = attribute.bounds()

@@ -161,7 +161,7 @@ class Ask:
         that one row moves in one direction need no factor 2). With a ρ it is the choice of :meth:`largest`, whose
         parts and sensitivity are the same.
         """
-        flat = [int(v) for losses in parts for v in losses]
+        flat = [v for losses in parts for v in losses]
         if self.private:
             share = self._share(label)
             if share.gaussian:
@@ -169,7 +169,8 @@ class Ask:
             flat = self._noise.integers(flat, sensitivity, share.loss)
         found, start = [], 0
         for losses in parts:
-            found.append(int(np.argmin(flat[start : start + len(losses)])))
+            own = flat[start : start + len(losses)]
+            found.append(own.index(min(own)))
             start += len(losses)
         return found
 

@@ -72,7 +72,7 @@ def exponential_weights(scores: Sequence[int], sensitivity: int, epsilon: float)
 def _require_choice(scores: Sequence[int], sensitivity: int, epsilon: float) -> None:
     if not EPSILON_LEAST <= epsilon < math.inf:
         raise ParameterError(f"epsilon = {epsilon:g} of a choice is below {EPSILON_LEAST:g}", hint="give a larger one")
-    if not scores or sensitivity < 1 or not all(abs(score) < _MOST_SCORE for score in scores):
+    if not scores or sensitivity < 1 or not -_MOST_SCORE < min(scores) <= max(scores) < _MOST_SCORE:
         raise ParameterError("the scores of a choice are not whole numbers of 40 bits")
 
 
