@@ -466,7 +466,8 @@ class PrivateEstimator(Fitted, Generic[Released]):
         return self._events_of(self._setting(rows))
 
     def _events_of(self, setting: Any) -> tuple[QueryEvent, ...]:
-        return (*setting.range_events(), *setting.events())
+        events: tuple[QueryEvent, ...] = setting.asked
+        return events
 
     def cost(self, rows: int) -> Cost | None:
         """Return what a fit on ``rows`` rows costs; ``None`` without noise."""

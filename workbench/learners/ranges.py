@@ -76,7 +76,7 @@ def range_counts(attribute: Attribute, column: NDArray[np.float64], depth: int) 
     return np.bincount(cells, minlength=cell_count(depth))
 
 
-def range_scores(counts: NDArray[np.int64], depth: int, rows: int, known: float) -> list[int]:
+def range_scores(counts: NDArray[np.int64], depth: int, rows: int, known: float) -> NDArray[np.int64]:
     """Return the score of each window.
 
     Args:
@@ -88,8 +88,7 @@ def range_scores(counts: NDArray[np.int64], depth: int, rows: int, known: float)
     k, first, end = windows(depth).T
     below = np.concatenate([[0], np.cumsum(counts)])
     worth = int(rows * _worth(known))
-    scores: list[int] = (below[end] - below[first] + k * worth).tolist()
-    return scores
+    return np.asarray(below[end] - below[first] + k * worth)
 
 
 @lru_cache(maxsize=2048)  # a study chooses the same ones again and again
