@@ -181,9 +181,9 @@ class Sketcher:
             for columns, size, least in zip(without, most, self._choice.least, strict=True)
         ]
 
-    def of_part(self, part: Table) -> list[tuple[Words, NDArray[np.int64]]]:
+    def of_part(self, frame: pl.DataFrame) -> list[tuple[Words, NDArray[np.int64]]]:
         """Return the rows of a part that are chosen for each sketch: their hashes, and how low their ranks are."""
-        return _chosen(self._choice, self._hashing, part)
+        return _chosen(frame, self._choice, self._hashing)
 
     def sent(self) -> Sketcher:
         """Return what has the same :meth:`of_part` on a worker, without the key and what was looked at."""
@@ -212,25 +212,25 @@ class Sketcher:
         """Return what is kept of all rows; of very many rows, of those with the lowest hashes."""
         choice = RowChoice(self._some, self._rows, self._key, [()], [self._rows])
         kept = _Kept((), _ROWS, self._rows, choice.least[0], max(0, self._rows.bit_length() - _BITS_OF_ALL))
-        for ((rows, low),) in each(partial(_chosen, choice, self._hashing)):
+        for ((rows, low),) in each(partial(_chosen_of, choice, self._hashing)):
             kept.take(rows, low)
         return kept
 
 
-def _chosen(choice: RowChoice, hashing: CellHash, part: Table) -> list[tuple[Words, NDArray[np.int64]]]:
+def _chosen_of(choice: RowChoice, hashing: CellHash, part: Table) -> list[tuple[Words, NDArray[np.int64]]]:
+    return _chosen(part.frame, choice, hashing)
+
+
+def _chosen(frame: pl.DataFrame, choice: RowChoice, hashing: CellHash) -> list[tuple[Words, NDArray[np.int64]]]:
     """Return the rows of a part that each choice takes: their hashes without its columns, and how low the ranks are."""
-    frame = part.frame
     found = choice.of_part(frame)
     union = np.unique(np.concatenate([index for index, _ in found]))
     at = [np.searchsorted(union, index) for index, _ in found]
     sums = np.zeros(len(union), np.uint64)
     less = [np.zeros(len(positions), np.uint64) for positions in at]
-    for column, (name, cells) in enumerate(zip(part.names, each_column(frame), strict=True)):
-        values, places = part.placed.get(name, ((), None))
-        if places is not None and not places.null_count() and len(values) < len(union):
-            hashes = hashing.hashes(pl.Series(values, dtype=pl.String))[places.to_numpy()[union]]
-        else:
-            hashes = hashing.hashes(cells if len(union) == frame.height else cells.gather(union))
+    some = frame if len(union) == frame.height else frame[union]
+    for column, cells in enumerate(each_column(some)):
+        hashes = hashing.hashes(cells)
         sums += hashes
         for k, without in enumerate(choice.without):
             if column in without:
