@@ -1,7 +1,5 @@
 """A real PostgreSQL for tests, which asks the user ``ana`` for a password and nobody else."""
 
-from __future__ import annotations
-
 import atexit
 import functools
 import shutil
@@ -24,7 +22,10 @@ class Server:
     def __init__(self, module: Any) -> None:
         # Its own user must reach the folder, and those of pytest are for their owner alone.
         self.folder = Path(tempfile.mkdtemp(prefix="workbench-pg-"))
-        self._server = module.get_server(self.folder, cleanup_mode=None)
+        try:
+            self._server = module.get_server(self.folder, cleanup_mode=None)
+        except subprocess.TimeoutExpired:  # it waits for ten seconds; the server goes on starting
+            self._server = module.get_server(self.folder, cleanup_mode=None)
         self._tool = Path(module.__file__).parent / "pginstall" / "bin" / "pg_ctl"
         self._user = (self.folder / "postmaster.pid").owner()
         (self.folder / "pg_hba.conf").write_text(HOST_RULES)
@@ -41,15 +42,12 @@ class Server:
             return list(cursor.fetchall()) if cursor.description else []
 
     def table(self, name: str, user: str = "postgres") -> str:
-        """Return the address of a table."""
         return f"postgresql://{user}@/postgres?host={self.folder}&table={name}"
 
     def query(self, text: str) -> str:
-        """Return the address of a query."""
         return f"postgresql://postgres@/postgres?host={self.folder}&query={text}"
 
     def kill(self) -> None:
-        """End all its processes at once."""
         main = psutil.Process(int((self.folder / "postmaster.pid").read_text().split()[0]))
         every = [main, *main.children(recursive=True)]
         for process in every:
@@ -60,12 +58,10 @@ class Server:
         psutil.wait_procs(every)
 
     def start(self) -> None:
-        """Start it again."""
         words = f'-h "" -k {self.folder}'
-        self._control("-w", "-o", words, "-l", str(self.folder / "log"), "start")
+        self._control("-w", "-t", "600", "-o", words, "-l", str(self.folder / "log"), "start")
 
     def stop(self) -> None:
-        """Stop it, and remove what it wrote."""
         self._control("-m", "immediate", "stop")
         shutil.rmtree(self.folder, ignore_errors=True)
 
