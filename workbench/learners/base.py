@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
@@ -328,6 +328,24 @@ _LAPLACE_NOISE, _GAUSSIAN_NOISE = (
     "exact discrete Gaussian on integers (OpenDP) from OpenSSL's cryptographic generator, seeded by the system",
 )
 
+
+@lru_cache(maxsize=16)  # a study fits on the same public facts again and again
+def _setting_of(
+    made: type[Model[Any]],
+    attributes: tuple[Attribute, ...],
+    target: Attribute,
+    parameters: Any,
+    rows: int,
+    private: bool,
+    version: int | None,
+) -> Any:
+    checked_schema(attributes, target, made.task)
+    facts = tuple(a.facts() for a in attributes), target.facts(), parameters, rows, private
+    setting = made.setting_type(*facts, version or made.version)
+    setting.check()
+    return setting
+
+
 Released = TypeVar("Released", bound=Model[Any])
 
 
@@ -436,13 +454,10 @@ class PrivateEstimator(Fitted, Generic[Released]):
 
     def _setting(self, rows: int) -> Any:
         """Return what follows from the public facts of a fit on ``rows`` rows, checked."""
-        made = self.model_type
-        checked_schema(self.attributes, self.target, made.task)
         private = self.noise.name != "none"
-        facts = tuple(self.attributes), self.target, self.stated(), rows, private
-        setting = made.setting_type(*facts, self.version or made.version)
-        setting.check()
-        return setting
+        return _setting_of(
+            self.model_type, tuple(self.attributes), self.target, self.stated(), rows, private, self.version
+        )
 
     def events(self, rows: int | None = None) -> tuple[QueryEvent, ...]:
         """Return what a fit on ``rows`` rows costs, one event a query (of the last fit where none is given)."""
@@ -451,7 +466,8 @@ class PrivateEstimator(Fitted, Generic[Released]):
         return self._events_of(self._setting(rows))
 
     def _events_of(self, setting: Any) -> tuple[QueryEvent, ...]:
-        return (*setting.range_events(), *setting.events())
+        events: tuple[QueryEvent, ...] = setting.asked
+        return events
 
     def cost(self, rows: int) -> Cost | None:
         """Return what a fit on ``rows`` rows costs; ``None`` without noise."""

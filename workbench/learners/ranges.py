@@ -76,7 +76,7 @@ def range_counts(attribute: Attribute, column: NDArray[np.float64], depth: int) 
     return np.bincount(cells, minlength=cell_count(depth))
 
 
-def range_scores(counts: NDArray[np.int64], depth: int, rows: int, known: float) -> list[int]:
+def range_scores(counts: NDArray[np.int64], depth: int, rows: int, known: float) -> NDArray[np.int64]:
     """Return the score of each window.
 
     Args:
@@ -88,9 +88,10 @@ def range_scores(counts: NDArray[np.int64], depth: int, rows: int, known: float)
     k, first, end = windows(depth).T
     below = np.concatenate([[0], np.cumsum(counts)])
     worth = int(rows * _worth(known))
-    return [int(v) for v in below[end] - below[first] + k * worth]
+    return np.asarray(below[end] - below[first] + k * worth)
 
 
+@lru_cache(maxsize=2048)  # a study chooses the same ones again and again
 def within_window(attribute: Attribute, depth: int, chosen: int) -> Attribute:
     """Return the attribute with the window as its bounds, those of whole numbers and dates rounded outwards."""
     lower, upper = attribute.bounds()

@@ -166,8 +166,7 @@ class FitSetting(Generic[Chosen]):
         without = replace(
             self, parameters=parameters, attributes=tuple(attributes), target=target, ranges=(), declared=()
         )
-        asked = (*without.range_events(), *without.events())
-        revealed = sum(Share.of(event).loss ** 2 for event in asked) / 2
+        revealed = sum(Share.of(event).loss ** 2 for event in without.asked) / 2
         return 2 * float(given.amount) > revealed * self.moved_less**2
 
     @property
@@ -245,6 +244,11 @@ class FitSetting(Generic[Chosen]):
     def range_events(self) -> tuple[QueryEvent, ...]:
         """Return what the ranges cost, one event a column."""
         return tuple(Share(share, self.whole.gaussian).event(label) for label, share in self.ranged.items())
+
+    @cached_property
+    def asked(self) -> tuple[QueryEvent, ...]:
+        """What all queries of a fit cost, one event each."""
+        return (*self.range_events(), *self.events())
 
     def range_answers(self) -> dict[str, list[int]]:
         """Return the window of each range, by the label of its query."""

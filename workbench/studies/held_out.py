@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.schema import Attribute
+from workbench.learners.base import Classifier
 from workbench.learners.encoding import Encoding, grid_of
 from workbench.params import InputError, counted
 
@@ -110,11 +111,13 @@ class HeldOut:
             X: the rows (n, d).
             truth: what is to be predicted in them (n,).
         """
-        said = np.asarray(model.predict(X))
+        scores = scores_of(model, classes, X) if classes else None
+        by_score = getattr(type(getattr(model, "model_", model)), "predict", None) is Classifier.predict
+        said = scores.argmax(axis=1) if scores is not None and by_score else np.asarray(model.predict(X))
         return cls(
             truth,
             said,
-            scores_of(model, classes, X) if classes else None,
+            scores,
             distances_of(model, attributes, X),
             rebuilt_of(model, attributes, X, said),
             tuple(j for j, attribute in enumerate(attributes) if attribute.numeric),

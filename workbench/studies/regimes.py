@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.columns.grid import matrix
+from workbench.data.columns.grid import Grid, matrix
 from workbench.data.table import Table
 from workbench.learners import Learner
 from workbench.learners.public_tables import PublicTable
@@ -257,6 +257,10 @@ class StudyData:
             raise InputError(f"no row has a {goal_of.noun}", f"column {target}", "choose another target")
         return cls(attributes, goal, matrix(table, attributes)[known], y[known], cells[known])
 
+    @cached_property
+    def _grids(self) -> tuple[Grid, ...]:
+        return tuple(column.grid() for column in (*self.columns, self.target))
+
     def plan(self, regime: Regime, epsilon: float) -> Plan:
         """Return the plan that sanitises the whole row for ``epsilon``.
 
@@ -297,9 +301,9 @@ class StudyData:
     def values(self, cells: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """Return (n, d + 1) cells as (X, y)."""
         drawn = np.empty(cells.shape)
-        for j, column in enumerate((*self.columns, self.target)):
+        for j, grid in enumerate(self._grids):
             of = cells[:, j]
-            drawn[:, j] = column.grid().numbers_of(of.astype(np.uint32)) if column.numeric else of
+            drawn[:, j] = grid.numbers_of(of.astype(np.uint32)) if grid.attribute.numeric else of
         return drawn[:, :-1], drawn[:, -1].astype(self.y.dtype)
 
     def sanitised_cells(self, regime: Regime, epsilon: float, seed: int) -> NDArray[np.int64]:

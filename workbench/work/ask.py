@@ -37,7 +37,7 @@ from workbench.privacy.accounting.event import (
 )
 from workbench.privacy.accounting.private_selection import epsilon_of_try
 from workbench.privacy.central.central_noise import CentralNoise, NoNoise
-from workbench.privacy.central.exponential import exponential_choice, noisy_max, one_way_choice
+from workbench.privacy.central.exponential import Scores, exponential_choice, noisy_max, one_way_choice
 from workbench.privacy.central.private_median import median, private_median
 from workbench.privacy.central.quantile_choice import Held, depths, drawn_quantiles
 from workbench.privacy.central.share import QueryEvent, Share
@@ -139,7 +139,7 @@ class Ask:
             return max(range(len(scores)), key=lambda place: (scores[place], -place))
         return exponential_choice(scores, sensitivity, self._share(label).choice_epsilon, self._noise)
 
-    def largest(self, label: str, parts: Sequence[Sequence[int]], sensitivity: int) -> list[int]:
+    def largest(self, label: str, parts: Sequence[Scores], sensitivity: int) -> list[int]:
         """Return for each part the place of a large score, by report-noisy-max (permute-and-flip).
 
         With a ρ it is the exponential mechanism at ε = √(8ρ): :func:`.one_way_choice`. The parts are of disjoint rows;
@@ -149,7 +149,7 @@ class Ask:
             return [max(range(len(scores)), key=lambda place: (scores[place], -place)) for scores in parts]
         return self._largest(self._share(label), parts, sensitivity)
 
-    def _largest(self, share: Share, parts: Sequence[Sequence[int]], sensitivity: int) -> list[int]:
+    def _largest(self, share: Share, parts: Sequence[Scores], sensitivity: int) -> list[int]:
         if share.gaussian:
             return [one_way_choice(scores, sensitivity, share.choice_epsilon, self._noise) for scores in parts]
         return [noisy_max(scores, sensitivity, share.loss, self._noise) for scores in parts]
@@ -161,7 +161,7 @@ class Ask:
         that one row moves in one direction need no factor 2). With a ρ it is the choice of :meth:`largest`, whose
         parts and sensitivity are the same.
         """
-        flat = [int(v) for losses in parts for v in losses]
+        flat = [v for losses in parts for v in losses]
         if self.private:
             share = self._share(label)
             if share.gaussian:
@@ -169,7 +169,8 @@ class Ask:
             flat = self._noise.integers(flat, sensitivity, share.loss)
         found, start = [], 0
         for losses in parts:
-            found.append(int(np.argmin(flat[start : start + len(losses)])))
+            own = flat[start : start + len(losses)]
+            found.append(own.index(min(own)))
             start += len(losses)
         return found
 

@@ -367,7 +367,7 @@ class _Rows:
         if setting.searches:
             wrong = wrong_rows(self._encoded, self._classes, self._size, asked, setting.pattern)
             k, handicap = setting.classes, int(setting.handicap(label) * UNIT)
-            return ask.least(label, [[v * UNIT + handicap * (i >= k) for i, v in enumerate(wrong)]], UNIT)
+            return ask.least(label, [[v * UNIT for v in wrong[:k]] + [v * UNIT + handicap for v in wrong[k:]]], UNIT)
         losses = best_pieces(self._encoded, self._classes, self._size, setting.pattern)
         left = [j for j in range(setting.width) if j not in asked]
         return [left[choose([losses[j] for j in left], [label], ask)[0]]]

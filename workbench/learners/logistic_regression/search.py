@@ -132,7 +132,8 @@ def wrong_rows(rows: Whole, classes: Whole, size: int, directions: Whole, patter
         bin_of = np.minimum((height + reach) * bins // (2 * reach), bins - 1)
         table = np.bincount(bin_of * k + classes, minlength=bins * k).reshape(bins, k)
         found += pattern.wrong(table)
-    return [int(v) for part in found for v in part]
+    scores: list[int] = np.concatenate(found).tolist()
+    return scores
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import math
 from collections.abc import Sequence
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,8 @@ from numpy.typing import NDArray
 from workbench.params import ParameterError
 from workbench.privacy.accounting.compose import last_that
 from workbench.privacy.central.central_noise import CentralNoise
+
+Scores = Sequence[int] | NDArray[np.int64]
 
 SLACK = 2.0**-40
 """What is taken off ε for the rounding of the weights."""
@@ -46,7 +49,7 @@ def _weight(score: int, sensitivity: int, epsilon: float) -> tuple[int, int]:
         return int(part * 2**_BITS), whole
 
 
-def exponential_weights(scores: Sequence[int], sensitivity: int, epsilon: float) -> list[int]:
+def exponential_weights(scores: Scores, sensitivity: int, epsilon: float) -> list[int]:
     """Return the whole-number weight of each choice, all multiplied by one power of two.
 
     Args:
@@ -57,7 +60,9 @@ def exponential_weights(scores: Sequence[int], sensitivity: int, epsilon: float)
     Raises:
         ParameterError: there is no score, or ε or a score is out of range.
     """
-    _require_choice(scores, sensitivity, epsilon)
+    values = np.asarray(scores)
+    _require_choice(values, sensitivity, epsilon)
+    scores = values.tolist()
     # A score raised to a floor that moves with the largest one still moves by at most Δ, and no weight grows without
     # bound, however large n·ε is. The chance of such a choice is below 2⁻⁴⁰⁰⁰ with and without.
     floor = max(scores) - int(_MOST_BITS * 2 * sensitivity * math.log(2) / epsilon) - 1
@@ -69,14 +74,14 @@ def exponential_weights(scores: Sequence[int], sensitivity: int, epsilon: float)
     return [weights[score] for score in raised]
 
 
-def _require_choice(scores: Sequence[int], sensitivity: int, epsilon: float) -> None:
+def _require_choice(scores: NDArray[Any], sensitivity: int, epsilon: float) -> None:
     if not EPSILON_LEAST <= epsilon < math.inf:
         raise ParameterError(f"epsilon = {epsilon:g} of a choice is below {EPSILON_LEAST:g}", hint="give a larger one")
-    if not scores or sensitivity < 1 or not all(abs(score) < _MOST_SCORE for score in scores):
+    if not len(scores) or sensitivity < 1 or not -_MOST_SCORE < scores.min() <= scores.max() < _MOST_SCORE:
         raise ParameterError("the scores of a choice are not whole numbers of 40 bits")
 
 
-def exponential_choice(scores: Sequence[int], sensitivity: int, epsilon: float, noise: CentralNoise) -> int:
+def exponential_choice(scores: Scores, sensitivity: int, epsilon: float, noise: CentralNoise) -> int:
     """Return the place of one score, drawn by ``noise`` with its :func:`exponential_weights`; it costs ε."""
     return drawn_by(exponential_weights(scores, sensitivity, epsilon), noise)
 
@@ -90,7 +95,7 @@ def drawn_by(weights: Sequence[int], noise: CentralNoise) -> int:
 _RISK = 0.05
 
 
-def noisy_max_weights(scores: Sequence[int], sensitivity: int, epsilon: float) -> list[int]:
+def noisy_max_weights(scores: Scores, sensitivity: int, epsilon: float) -> list[int]:
     """Return whole numbers w: choice i is accepted with the chance wᵢ/max w.
 
     As for :func:`exponential_weights`, but one row moves all scores in one direction, by at most ``sensitivity``.
@@ -98,7 +103,7 @@ def noisy_max_weights(scores: Sequence[int], sensitivity: int, epsilon: float) -
     return exponential_weights(scores, sensitivity, 2 * epsilon)
 
 
-def noisy_max(scores: Sequence[int], sensitivity: int, epsilon: float, noise: CentralNoise) -> int:
+def noisy_max(scores: Scores, sensitivity: int, epsilon: float, noise: CentralNoise) -> int:
     """Return the place of one score, accepted by ``noise`` with its :func:`noisy_max_weights`; it costs ε.
 
     Every choice is drawn for, however early one is accepted.
@@ -111,15 +116,16 @@ _NEAR = 2.0**-40
 """A chance in doubles is nearer to the exact one than this by a factor of some thousand."""
 
 
-def _accepted(scores: Sequence[int], sensitivity: int, epsilon: float, noise: CentralNoise) -> NDArray[np.bool_]:
+def _accepted(scores: Scores, sensitivity: int, epsilon: float, noise: CentralNoise) -> NDArray[np.bool_]:
     """Return for each choice whether it is accepted, with exactly the chance weight/largest.
 
     One word of 64 bits a choice is compared with its chance. Doubles decide, unless the two are near: then the chance's
     first 64 bits do, and only a tie needs the rest of them.
     """
-    _require_choice(scores, sensitivity, 2 * epsilon)
-    drawn = noise.below(1 << (_BITS * len(scores))).to_bytes(_BITS // 8 * len(scores), "little")
-    words, behind = np.frombuffer(drawn, "<u8"), np.array(scores) - max(scores)
+    values = np.asarray(scores)
+    _require_choice(values, sensitivity, 2 * epsilon)
+    drawn = noise.below(1 << (_BITS * len(values))).to_bytes(_BITS // 8 * len(values), "little")
+    words, behind = np.frombuffer(drawn, "<u8"), values - values.max()
     beyond = words * 2.0**-_BITS - np.exp((2 * epsilon - SLACK) * behind / (2 * sensitivity))
     kept: NDArray[np.bool_] = beyond < 0
     near = np.flatnonzero(np.abs(beyond) < _NEAR).tolist()
@@ -133,7 +139,7 @@ def _accepted(scores: Sequence[int], sensitivity: int, epsilon: float, noise: Ce
     return kept
 
 
-def one_way_choice(scores: Sequence[int], sensitivity: int, epsilon: float, noise: CentralNoise) -> int:
+def one_way_choice(scores: Scores, sensitivity: int, epsilon: float, noise: CentralNoise) -> int:
     """Return the place of one score of weight e^(ε·s/Δ), where one row moves all scores in one direction; it costs ε.
 
     Its arguments are those of :func:`noisy_max`, but its privacy loss lies in a range of length ε: it costs ρ = ε²/8,

@@ -88,8 +88,8 @@ class StudyNoise:
         """Return the noisy vector: a difference of two geometric variables is discrete Laplace."""
         _checked(sensitivity, epsilon)
         stop = -np.expm1(-epsilon / sensitivity)
-        draws = self._generator.geometric(stop, size=(2, len(values)))
-        return [int(v) + int(a) - int(b) for v, a, b in zip(values, draws[0], draws[1], strict=True)]
+        up, down = self._generator.geometric(stop, size=(2, len(values))).tolist()
+        return [int(v) + a - b for v, a, b in zip(values, up, down, strict=True)]
 
     def gaussian(self, values: Sequence[int], sensitivity: int, rho: float) -> list[int]:
         """Return the vector with discrete Gaussian noise, by rejection from discrete Laplace noise of scale ⌊σ⌋ + 1.

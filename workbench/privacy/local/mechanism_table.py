@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import threading
 from collections.abc import Iterator
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -22,6 +23,9 @@ from workbench.privacy.entropy import Entropy
 from workbench.privacy.local.cells import WHOLE
 from workbench.privacy.local.channel import Channel, channel_of
 from workbench.privacy.local.sampler import TOTAL, TOTAL_BITS, AliasSampler
+
+_BUILDING = threading.Lock()
+"""Two threads that draw by one table build what it is sampled with once."""
 
 EPSILON_SERVED = 30.0
 """A row of 2^63 cannot hold every weight ≥ 1 much beyond this ε: larger shares use this table."""
@@ -104,8 +108,9 @@ class MechanismTable:
         Raises:
             IndexError: a cell is outside the table.
         """
-        if self._sampler is None:
-            self._sampler = AliasSampler(self.weights)
+        with _BUILDING:
+            if self._sampler is None:
+                self._sampler = AliasSampler(self.weights)
         return self._sampler.sample(cells, entropy)
 
     def digest(self) -> str:
