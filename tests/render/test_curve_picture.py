@@ -1,4 +1,3 @@
-import ast
 import itertools
 import os
 import pickle
@@ -195,11 +194,7 @@ def test_a_crash_of_the_drawing_is_told_and_leaves_nothing(tmp_path):
 def test_every_module_that_draws_a_figure_is_listed():
     listed = {kind.module.rpartition(".")[2] for kind in FIGURES}
     folder = Path(offscreen.__file__).parent
-    drawing = {
-        path.stem
-        for path in folder.glob("*.py")
-        if any(isinstance(n, ast.FunctionDef) and n.name == "view" for n in ast.parse(path.read_text("utf-8")).body)
-    }
+    drawing = {path.stem for path in folder.glob("*.py") if "\nview = " in path.read_text("utf-8")}
     assert drawing == listed
 
 
