@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QPushButton, 
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import as_sentence, tr, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
-from workbench.gui.widgets.basic import Card, Elided, Facts, area_around, button, label, panel, row, stack
+from workbench.gui.widgets.basic import Card, Elided, Facts, area_around, button, grow_inside, label, panel, row, stack
 from workbench.gui.widgets.chart import Below, Chart, Drawing
 from workbench.gui.widgets.formatting import at_most, entered
 from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior
@@ -302,6 +302,7 @@ def bring_into_sight(shown: QWidget) -> None:
     column = shown.parentWidget()
     if area is None or column is None:
         return
+    grow_inside(area)
     layout = column.layout()
     if layout is not None:
         layout.activate()
