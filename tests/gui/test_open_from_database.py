@@ -23,6 +23,7 @@ def _choose(dialog: DatabaseDialog, name: str, qtbot) -> None:
     button = dialog.findChild(QAbstractButton, "database_open")
     qtbot.waitUntil(button.isEnabled)
     assert "PRIVATE" in " ".join(shown.text() for shown in dialog.findChildren(QLabel))
+    assert {c.title: c.right for c in dialog._rows.lines.columns} == {"age": True, "sex": False}
     button.click()
 
 

@@ -189,6 +189,8 @@ def test_the_help_beside_a_page_comes_into_sight_below_a_long_budget(people, qtb
     qtbot.keyClick(people, Qt.Key.Key_F1, Qt.KeyboardModifier.ShiftModifier)
     seen = people.gauges.viewport()
     qtbot.waitUntil(lambda: people.help_panel.mapTo(seen, QPoint(0, 0)).y() <= 12)
+    qtbot.keyClick(people, Qt.Key.Key_Escape)
+    assert people.gauges.verticalScrollBar().value() == 0, "the budget is in sight again"
 
 
 def test_columns_and_their_facts_are_read_whole(people, press, idle, qtbot) -> None:

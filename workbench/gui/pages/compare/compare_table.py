@@ -312,7 +312,9 @@ class RunsTable(SettingsTable):
         for at in LESS_NEEDED:
             self.setColumnHidden(at, False)
         for at in LESS_NEEDED:
-            if sum(self._fitted(stacked=True).values()) > self.viewport().width():
+            widths = self._fitted(stacked=True)
+            cut = any(widths[one] < self._widest_shown(one) for one in LESS_NEEDED if one in widths)
+            if cut or sum(widths.values()) > self.viewport().width():
                 self.setColumnHidden(at, True)
         super()._share_out()
         self._sharing = False

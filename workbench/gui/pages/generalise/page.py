@@ -149,12 +149,13 @@ class GeneralisePage(RunPage):
             self.foot.addWidget(part)
 
     def _card(self) -> Card:
+        nodes = panel(stack(self._levels_of, (self.nodes, 1), spacing=4))
         pairs = (
             (self.columns, self.editor),
-            (panel(stack(self._levels_of, (self.nodes, 1), spacing=4)), self.chart),
+            (nodes, self.chart),
             (_under(AS_THEY_ARE, self.before), _under(AS_PUBLISHED, self.after)),
         )
-        for listed in (self.columns, self.nodes):
+        for listed in (self.columns, nodes):
             hold_most(listed, LIST_WIDTH)  # large text takes from the list before the page is scrolled sideways
         read = panel(self._failures)
         hold_most(read, READ_WIDTH)
