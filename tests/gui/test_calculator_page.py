@@ -11,6 +11,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QPushButton, QSlider
 
 from workbench.gui.pages.calculator import page as calculator
+from workbench.gui.widgets.chart import Chart
+from workbench.privacy.accounting.accountant import accountant_names
+from workbench.render.palette import STYLES
 
 
 @pytest.fixture
@@ -111,3 +114,11 @@ def test_picture_and_figures_are_saved(page, qtbot, idle, window, tmp_path, monk
 
 def test_nothing_is_read_or_charged(page):
     assert "Nothing is read or charged" in page.findChild(QLabel, "note_calculator").text()
+
+
+def test_the_legend_has_the_colours_of_the_lines(page):
+    theme = page.session.theme
+    for name in accountant_names():
+        shown = page.findChild(Chart, f"calculator_line_{name}").grab().toImage()
+        seen = {shown.pixelColor(x, y).name() for x in range(shown.width()) for y in range(shown.height())}
+        assert theme.series(STYLES[calculator.line_of(name)[0]]).lower() in seen, name

@@ -119,6 +119,7 @@ def test_a_card_that_was_changed_after_its_release_is_not_believed(compare, fini
 
 
 def test_a_click_on_any_heading_sorts_and_a_metric_sorts_anew(compare, qtbot):
+    compare.resize(2560, 900)
     add(compare, study("logistic-regression", better=0.2))
     click_heading(compare, qtbot, "Accuracy")
     assert shown(compare, "Accuracy") == sorted(shown(compare, "Accuracy"))

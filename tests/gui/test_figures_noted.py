@@ -90,6 +90,8 @@ def test_a_study_is_noted_once_and_listed_on_the_ledger_page(iris, qtbot, finish
     study(iris, qtbot, press, idle)
     study(iris, qtbot, press, idle)
     assert noted() == [kind]
+    idle(iris)
+    assert iris.session.account.seen, "what is said before a release knows of it"
     finish(iris, "tab_ledger")
     press(iris, "ledger_show_figures")
     ((time, dataset, words),) = lines(iris, "ledger_figures")

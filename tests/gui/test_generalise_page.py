@@ -102,6 +102,8 @@ def test_a_hierarchy_goes_to_a_file_and_comes_back(clinic, finish, tmp_path, mon
 def test_the_six_rows_show_what_is_certain_all_the_same(searched, press):
     assert text_of(searched, "generalise_said").startswith("6 rows in 3 classes of at least 2; 0 rows left out")
     assert rows_of(searched, "generalise_after")[5] == ["60-69", "Arden", "cancer"]
+    for table in (searched.page.before, searched.page.after):
+        assert [column.right for column in table.lines.columns] == [True, False, False], "numbers line up"
     press(searched, "generalise_view_failures")
     said = [text_of(searched, f"generalise_failure_{at}") for at in range(6)]
     assert said[0].startswith("The diagnosis of 2 of 6 people is certain")
@@ -114,7 +116,9 @@ def test_the_six_rows_show_what_is_certain_all_the_same(searched, press):
 def test_the_lattice_shows_the_best_nodes(searched, press):
     press(searched, "generalise_view_lattice")
     assert rows_of(searched, "generalise_nodes")[0][0] == "2 · 0"
+    assert text_of(searched, "generalise_levels_of") == "Levels of age · town"
     chart = searched.page.chart
+    assert [key.sign for key in chart.drawing().key] == ["dot", "open", "square"], "as the nodes are drawn"
     assert "2 · 0 loses least" in chart.accessibleName()
     place = next(p for p in chart._places if p.tried.node == (2, 0))
     drawing, box = chart.drawing(), chart._box()

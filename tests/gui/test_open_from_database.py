@@ -23,6 +23,7 @@ def _choose(dialog: DatabaseDialog, name: str, qtbot) -> None:
     button = dialog.findChild(QAbstractButton, "database_open")
     qtbot.waitUntil(button.isEnabled)
     assert "PRIVATE" in " ".join(shown.text() for shown in dialog.findChildren(QLabel))
+    assert {c.title: c.right for c in dialog._rows.lines.columns} == {"age": True, "sex": False}
     button.click()
 
 
@@ -34,10 +35,13 @@ def test_a_file_with_several_tables_asks_which(window, qtbot, tmp_path: Path) ->
         base.executemany("INSERT INTO people VALUES (?, ?)", [(20 + i % 50, "fm"[i % 2]) for i in range(200)])
     base.close()
     said: list[str] = []
+    ends: list[str] = []
     window.session.notified.connect(lambda _level, text: said.append(text))
+    window.jobs.ended.connect(lambda handle: ends.append(type(handle.end).__name__))
     window.open(str(file))
     qtbot.waitUntil(lambda: window._database_dialog is not None and window._database_dialog.isVisible())
     assert said == []  # a question is no failure
+    assert set(ends) == {"Finished"}, "nor does the list of jobs say so"
     _choose(window._database_dialog, "people", qtbot)
     qtbot.waitUntil(lambda: window.session.opened is not None)
     assert window.session.opened.title == "people"

@@ -9,7 +9,7 @@ import pytest
 from comparisons import add, study
 from fits import clipped
 from hands import go_to
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QFont, QFontMetrics
 from PySide6.QtWidgets import QComboBox, QLabel, QPushButton, QScrollArea, QTableView, QWidget
 
@@ -160,6 +160,37 @@ def test_memory_is_not_scrolled_sideways(people, press, idle, qtbot) -> None:
     press(people, "train_way_memory")
     enlarged(people, qtbot)
     qtbot.waitUntil(lambda: is_whole(people, "body_memory"))
+    press(people, "memory_run")
+    idle(people)
+    plot, form = people.page.found.plot, people.page.choices
+    qtbot.waitUntil(lambda: plot.isVisible() and plot.width() >= 1.5 * 360)  # below the form, which is as wide
+    assert form.width() > plot.width()
+    people.theme.set_scale(100)
+    qtbot.waitUntil(lambda: form.width() == 320 < plot.mapTo(people.page, QPoint(0, 0)).x())
+
+
+def test_runs_are_compared_without_scrolling_and_the_line_below_says_the_rest(people, press, qtbot) -> None:
+    add(people, study("logistic-regression", epsilons=(0.5, 1.0)), "people")
+    press(people, "tab_compare")
+    table = people.page.table
+    for scale, width, whole in ((150, 1280, False), (100, 1280, False), (100, 2560, True)):
+        people.theme.set_scale(scale)
+        people.resize(width, 800)
+        qtbot.waitUntil(lambda: table.horizontalScrollBar().maximum() == 0)
+        qtbot.waitUntil(lambda whole=whole: any(map(table.isColumnHidden, (6, 7, 8, 9, 10))) is not whole)
+        table.clearSelection()
+        table.selectRow(0)
+        assert ("Repeats: " in people.findChild(QLabel, "note_compare").text()) is not whole
+
+
+def test_the_help_beside_a_page_comes_into_sight_below_a_long_budget(people, qtbot) -> None:
+    enlarged(people, qtbot)
+    people.show_page("ways")
+    qtbot.keyClick(people, Qt.Key.Key_F1, Qt.KeyboardModifier.ShiftModifier)
+    seen = people.gauges.viewport()
+    qtbot.waitUntil(lambda: people.help_panel.mapTo(seen, QPoint(0, 0)).y() <= 12)
+    qtbot.keyClick(people, Qt.Key.Key_Escape)
+    assert people.gauges.verticalScrollBar().value() == 0, "the budget is in sight again"
 
 
 def test_columns_and_their_facts_are_read_whole(people, press, idle, qtbot) -> None:
@@ -277,6 +308,12 @@ def test_generalise_is_not_scrolled_sideways(people, finish, qtbot) -> None:
     people.theme.set_scale(100)
     columns, editor = people.page.columns, people.page.editor
     qtbot.waitUntil(lambda: columns.width() == 340 < editor.width())
+    finish(people, "generalise_run")
+    enlarged(people, qtbot)
+    for view in ("table", "hierarchies", "lattice"):
+        finish(people, f"generalise_view_{view}")
+        tables = [t for t in people.page.findChildren(QTableView) if t.isVisible()]
+        qtbot.waitUntil(lambda tables=tables: all(t.horizontalScrollBar().maximum() == 0 for t in tables))
 
 
 # -- Words that are too long for their place say so, and figures are written as the language writes them --------------

@@ -235,3 +235,9 @@ def test_a_preview_that_takes_a_while_says_that_it_is_being_drawn(people, stands
     waiting = people.findChild(QLabel, "preview_waiting")
     assert waiting.isVisible()
     assert waiting.text() == "Drawing the preview…"
+
+
+def test_the_other_rows_say_where_they_are_previewed(preview, press):
+    press(preview, "preview_way_synthetic")
+    assert preview.page.objectName() == "page_release"
+    assert preview.statusBar().currentMessage() == "Synthetic rows are set and previewed in Settings."

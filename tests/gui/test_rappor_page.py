@@ -148,6 +148,7 @@ def test_a_simulation_is_free_and_drawn(ready, finish, press, idle, qtbot) -> No
     assert told.startswith("20,000 reports, ")
     bars = ready.findChild(Chart, "rappor_bars")
     assert "60 candidates" in bars.accessibleName()
+    assert [below.text.rstrip("0123456789") for below in bars.drawing().below] == ["value ", "absent "]
     assert "true" in bars.words_at(bars.width() / 2)
     heat = ready.findChild(Chart, "rappor_heat")
     assert "128 bits in 16 cohorts" in heat.accessibleName()

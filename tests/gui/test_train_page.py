@@ -93,6 +93,8 @@ def test_a_guess_of_how_the_file_is_written_is_confirmed_before_a_model_is_made(
 def test_without_a_table_the_button_leads_to_the_data(window, press):
     press(window, "tab_train")
     assert window.page.primary.text() == "Data →"
+    texts = [shown.text() for shown in window.page.findChildren(QLabel) if shown.isVisible()]
+    assert [text for text in texts if text.startswith("Open a table")] == ["Open a table or images in Data first."]
     press(window, "train_start")
     assert window.page.objectName() == "page_data"
 

@@ -21,6 +21,7 @@ from workbench.risk.distances import SensitiveCounts, equal, hierarchical, order
 from workbench.risk.measures import MEASURES, RiskOptions, Subject, measured
 from workbench.risk.measures.class_measures import class_risk
 from workbench.risk.measures.hipaa import HIPAA, hints
+from workbench.risk.measures.unique_measures import SPECIAL_UNIQUES
 
 AGE, TOWN, ILLNESS = "age", "town", "diagnosis"
 SIX = {
@@ -108,6 +109,8 @@ def test_the_parts_of_the_suda_score_are_those_that_sdcmicro_states(order: str) 
     found = of({"a": list("211"), "b": list("030"), "c": list("060")}, order)["special"]
     assert {a["name"]: a["contribution"] for a in found["attributes"]} == {"a": 0.5, "b": 0.375, "c": 0.375}
     assert found["by_size"] == [3, 2]
+    stated = next(line for line in SPECIAL_UNIQUES.lines({"special": found}) if "minimal sets" in line.title)
+    assert (stated.title, stated.value) == ("their minimal sets (all sizes)", "3 of one attribute; 2 of 2 attributes")
     # (3 − 1)(3 − 2) for a set of one attribute, 3 − 2 for one of two.
     assert {row["row"]: row["score"] for row in found["highest"]} == {1: 2.0, 2: 4.0, 3: 2.0}
 

@@ -38,10 +38,10 @@ def curve_figure(result: CurveResult, source: str, metric: str = "") -> CurveFig
         series = _against(plan, points)
     baselines = []
     if "none" in points:
-        level = points["none"][0].mean
+        level = points["none"][0]
         # Alone, the level is the figure's only line and so its series.
         if series:
-            baselines.append(Baseline("no privacy", "no-privacy", level))
+            baselines.append(Baseline("no privacy", "no-privacy", level.mean, level.standard_error))
         else:
             series.append(_series("no privacy", "no-privacy", points["none"]))
     if drawn.level:

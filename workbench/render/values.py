@@ -75,11 +75,12 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A level that does not depend on ε, drawn across the figure."""
+    """A level that does not depend on ε, drawn across the figure; ``error`` is its standard error, where it has one."""
 
     name: str
     style: str
     value: float
+    error: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse what cannot be drawn."""

@@ -21,7 +21,7 @@ from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.params import WorkbenchError
 from workbench.render.fonts import scaled
 
-GAP = 12
+GAP, BAR = 12, 16
 NOTE = 200
 """The least width, in points, in which a note at the foot can be read beside the buttons."""
 
@@ -242,6 +242,7 @@ class PageFrame(QWidget):
                 part.invalidate()  # Qt itself keeps what it measured of a hidden page
             self._place_header()
             self._place_note()
+            self.resized()
 
     def event(self, event: QEvent) -> bool:
         """Place the note anew where the buttons at the foot are others: they never widen the page."""
@@ -257,6 +258,11 @@ class PageFrame(QWidget):
 
     def resized(self) -> None:
         """Arrange the page for the size that it has now."""
+
+    @property
+    def room(self) -> int:
+        """The width that what is in the body has beside a scroll bar."""
+        return self.width() - 2 * MARGIN - BAR
 
     def set_primary(self, text: str, name: str, pressed: Callable[[], object], tip: str = "") -> QPushButton:
         """Make the page's one highlighted button, at the right end of the foot."""

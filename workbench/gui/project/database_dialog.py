@@ -303,10 +303,15 @@ class DatabaseDialog(QDialog):
         )
 
     def _show_ticked(self) -> None:
+        from workbench.data.columns.values import doubles
+
         ticked = self._ticked()
         names = list(ticked[:SHOWN_COLUMNS])
-        lines = [] if self._first is None else self._first.frame[names].rows()
-        columns = [Column(name, width=80) for name in names] or [Column("")]
+        frame = None if self._first is None else self._first.frame[names]
+        lines = [] if frame is None else frame.rows()
+        shown = [] if frame is None else frame.get_columns()
+        numbers = {one.name for one in shown if doubles(one, None).null_count() == one.null_count() < len(one)}
+        columns = [Column(name, width=80, right=name in numbers) for name in names] or [Column("")]
         self._rows.show_columns(columns, [[Cell(cell or "") for cell in line] for line in lines])
         self._open.setEnabled(bool(ticked))
         if self._first is not None:

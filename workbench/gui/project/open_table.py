@@ -262,27 +262,33 @@ def open_table(
     declared = former.options if same and isinstance(former, OpenImages) else None
     joined = joins_again(former) if same else None
 
-    def apply(result: tuple[OpenTable, DraftPlan] | OpenImages) -> None:
-        if isinstance(result, OpenImages):
+    def apply(result: tuple[OpenTable, DraftPlan] | OpenImages | WorkbenchError) -> None:
+        if isinstance(result, WorkbenchError):
+            session.opening_failed.emit(source, options, result)
+        elif isinstance(result, OpenImages):
             take_images(session, jobs, result)
         else:
             _take_table(session, jobs, *result, same=same)
 
     name = source.removeprefix("sample:") if source.startswith("sample:") else title_of(source)
 
-    def work(emit: Emit, cancel: CancelToken) -> tuple[OpenTable, DraftPlan] | OpenImages:
+    def work(emit: Emit, cancel: CancelToken) -> tuple[OpenTable, DraftPlan] | OpenImages | WorkbenchError:
         from workbench.data.images.read import is_image_set
 
         if not source.startswith("sample:") and is_image_set(source):
             return load_images(source, declared, emit, cancel)
-        made = load(source, options, kept, emit, cancel, replace_invalid=replace_invalid)
+        try:
+            made = load(source, options, kept, emit, cancel, replace_invalid=replace_invalid)
+        except WorkbenchError as error:
+            if error.code != SEVERAL:
+                raise
+            return error  # a question, no failure of the job
         return made if joined is None or kept is None else joined(made[0], kept, emit, cancel)
 
     job = Job(tr("Opening"), work, about=name)
 
     def failed(error: BaseException) -> None:
-        if not (isinstance(error, WorkbenchError) and error.code == SEVERAL):
-            _say_not_opened(session, name, error)
+        _say_not_opened(session, name, error)
         session.opening_failed.emit(source, options, error)
 
     return jobs.start(job, key=KEY, on_result=apply, on_failure=failed)

@@ -9,8 +9,8 @@ from PySide6.QtCore import Signal
 from workbench.gui.pages.base import Page
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
-from workbench.gui.widgets.basic import Card, Elided, button, label, panel, row
-from workbench.gui.widgets.explain import bring_into_sight
+from workbench.gui.widgets.basic import Elided, button, label, panel, row
+from workbench.gui.widgets.explain import SidePanel
 
 EVERYWHERE = tr_later(
     "Ctrl+1 to Ctrl+5: the rooms. Ctrl+Page Down: the next tab. Ctrl+Return: the blue button. "
@@ -18,7 +18,7 @@ EVERYWHERE = tr_later(
 )
 
 
-class HelpPanel(Card):
+class HelpPanel(SidePanel):
     """A panel beside the gauges."""
 
     def __init__(self, session: Session) -> None:
@@ -45,8 +45,7 @@ class HelpPanel(Card):
         self._more.hide()
         self._everywhere.hide()
         self.setAccessibleDescription(self._what.text())
-        self.show()
-        bring_into_sight(self)
+        self.come()
 
     def show_page(self, page: Page) -> None:
         self._title.set_whole(tr(page.title))
@@ -57,8 +56,7 @@ class HelpPanel(Card):
         self._more.setVisible(bool(page.topic))
         self._everywhere.show()
         self.setAccessibleDescription(f"{self._what.text()} {tr(page.keys)} {tr(EVERYWHERE)}")
-        self.show()
-        bring_into_sight(self)
+        self.come()
 
 
 # -- the tour ---------------------------------------------------------------------------------------------------------
@@ -112,7 +110,7 @@ REACHED_BY = {"released": "ledger"}
 """Pages that are about the same as the one of a step: a release leads to its list."""
 
 
-class TourPanel(Card):
+class TourPanel(SidePanel):
     """The steps, one at a time.
 
     Signals:
@@ -139,8 +137,7 @@ class TourPanel(Card):
     def start(self, *, lead: bool = True) -> None:
         """Show the first step, and its page where ``lead`` says so."""
         self._show(0, lead=lead)
-        self.show()
-        bring_into_sight(self)
+        self.come()
 
     def reach(self, page: str) -> None:
         """Go on to the step about ``page`` where the person went there by herself; never back."""

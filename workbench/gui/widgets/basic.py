@@ -91,6 +91,13 @@ def area_around(part: QWidget) -> QScrollArea | None:
     return around
 
 
+def grow_inside(area: QScrollArea) -> None:
+    """Make what is scrolled as high as it needs to be now: Qt does so only after the next painting."""
+    inner = area.widget()
+    assert inner is not None
+    inner.resize(inner.width(), max(inner.height(), inner.heightForWidth(inner.width())))
+
+
 def into_sight(part: QWidget) -> None:
     """Scroll the area around ``part``, once it is laid out, so that as much of it as possible is in sight."""
 

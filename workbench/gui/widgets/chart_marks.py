@@ -314,25 +314,30 @@ class Key:
 
     words: str
     ink: str
-    sign: Literal["", "box", "line", "level"] = "box"
+    sign: Literal["", "box", "line", "level"] | Sign = "box"
     alpha: float = 1.0
     dash: Dash = "solid"
 
     def paint(self, on: Canvas, left: float, middle: float) -> float:
         """Draw it at a place, cut at the right edge; return where the next one begins."""
-        room = {"": 0, "box": 16, "line": 24, "level": 24}[self.sign]
+        room = {"": 0, "line": 24, "level": 24}.get(self.sign, 16)
         free = on.painter.device().width() - left - room
         wide = min(on.painter.fontMetrics().horizontalAdvance(self.words) + 2, free)
         if free < 24:
             return left
-        if self.sign == "box":
-            on.sharp()
-            on.painter.fillRect(QRectF(left, middle - 5, 10, 10), on.ink(self.ink, self.alpha))
-        elif self.sign:
-            on.smooth(self.ink, 2.0, self.dash)
-            on.line(QPointF(left, middle), QPointF(left + 18, middle))
-            if self.sign == "level":
-                on.sign("dot", QPointF(left + 9, middle), self.ink)
+        match self.sign:
+            case "box":
+                on.sharp()
+                on.painter.fillRect(QRectF(left, middle - 5, 10, 10), on.ink(self.ink, self.alpha))
+            case "line" | "level":
+                on.smooth(self.ink, 2.0, self.dash)
+                on.line(QPointF(left, middle), QPointF(left + 18, middle))
+                if self.sign == "level":
+                    on.sign("dot", QPointF(left + 9, middle), self.ink)
+            case "":
+                pass
+            case sign:
+                on.sign(sign, QPointF(left + 5, middle), self.ink, 4.0)
         high = max(18, on.painter.fontMetrics().height())
         on.write(QRectF(left + room, middle - high / 2, wide, high), self.words, "muted" if self.sign else self.ink)
         return left + room + wide + 16

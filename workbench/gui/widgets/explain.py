@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from PySide6.QtCore import QEvent, QMarginsF, QObject, QSize, Qt
-from PySide6.QtGui import QAction, QContextMenuEvent
+from PySide6.QtGui import QAction, QContextMenuEvent, QHideEvent
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QPushButton, QWidget
 
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
-from workbench.gui.widgets.basic import Card, Elided, Facts, area_around, button, label, panel, row, stack
+from workbench.gui.widgets.basic import Card, Elided, Facts, area_around, button, grow_inside, label, panel, row, stack
 from workbench.gui.widgets.chart import Below, Chart, Drawing
 from workbench.gui.widgets.formatting import at_most, entered
 from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior
@@ -100,7 +100,31 @@ class Meaning(QWidget):
         self._curve.show_epsilon(float(asked.epsilon))
 
 
-class ExplainPanel(Card):
+class SidePanel(Card):
+    """A panel in the column of gauges, which is scrolled to it, and back to the budget once it is closed."""
+
+    def come(self) -> None:
+        """Show it, from its title on where it is too high."""
+        self.show()
+        area, column = area_around(self), self.parentWidget()
+        if area is None or column is None:
+            return
+        grow_inside(area)
+        layout = column.layout()
+        if layout is not None:
+            layout.activate()
+        area.ensureWidgetVisible(self, 0, 12)
+        bar = area.verticalScrollBar()
+        bar.setValue(min(bar.value(), self.y() - 12))
+
+    def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802 - Qt's name
+        super().hideEvent(event)
+        area = area_around(self)
+        if area is not None and not any(one.isVisible() for one in area.findChildren(SidePanel)):
+            area.verticalScrollBar().setValue(0)
+
+
+class ExplainPanel(SidePanel):
     """A panel beside the gauges that explains an ε."""
 
     def __init__(self, session: Session) -> None:
@@ -137,8 +161,7 @@ class ExplainPanel(Card):
         self._of_plan = epsilon if same else None
         self._offer_others(epsilon, whole=not about)
         self.setAccessibleDescription(self._meaning.text.text())
-        self.show()
-        bring_into_sight(self)
+        self.come()
 
     def retranslate(self) -> None:
         if not self.isHidden():
@@ -281,20 +304,6 @@ def question(asked: Asked) -> str:
     if asked.about:
         return tr("What Does ε = {epsilon} for {about} Mean?", epsilon=epsilon, about=asked.about)
     return tr("What Does ε = {epsilon} Mean?", epsilon=epsilon)
-
-
-def bring_into_sight(shown: QWidget) -> None:
-    """Scroll the column of gauges to the panel once it is laid out, and to its title where it is too high."""
-    area = area_around(shown)
-    column = shown.parentWidget()
-    if area is None or column is None:
-        return
-    layout = column.layout()
-    if layout is not None:
-        layout.activate()
-    area.ensureWidgetVisible(shown, 0, 12)
-    bar = area.verticalScrollBar()
-    bar.setValue(min(bar.value(), shown.y() - 12))
 
 
 def percent(share: float) -> str:

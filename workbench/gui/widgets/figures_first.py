@@ -58,7 +58,6 @@ def may_run(parent: QWidget, session: Session, made_up: QCheckBox, words: str) -
 
 
 def follow_note(session: Session, jobs: JobCenter, handle: JobHandle) -> JobHandle:
-    """Bring the account up to date after the first study of a table, so that the next question says so."""
-    if not session.account.seen:
-        handle.ended.connect(lambda: read_account(session, jobs))
+    """Bring the account up to date after a study of a table: what is said before a release names each kind of it."""
+    handle.ended.connect(lambda: read_account(session, jobs))
     return handle

@@ -108,8 +108,6 @@ class Form(QWidget):
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(BETWEEN)
         grid.setVerticalSpacing(4)
-        for place in range(across):
-            grid.setColumnStretch(3 * place + (2 if sliders else 1), 1)
         for key in self._specs:
             self._add(key)
         self._across, self._most_across, self._shown = 0, across, tuple(self._specs)
@@ -140,6 +138,8 @@ class Form(QWidget):
         if across == self._across:
             return
         self._across = across
+        for place in range(self._most_across):
+            self._grid.setColumnStretch(3 * place + (2 if self._scales else 1), int(place < across))
         while self._grid.takeAt(0) is not None:
             pass
         at = below = side = 0

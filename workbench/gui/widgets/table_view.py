@@ -471,9 +471,11 @@ class LinesTable(TableView):
 
     Attributes:
         least_lines: lines that are in sight wherever the table is.
+        most_asked: the width up to which it asks for room for all columns.
     """
 
     least_lines = 1
+    most_asked = 0
 
     def __init__(
         self,
@@ -523,7 +525,14 @@ class LinesTable(TableView):
         return self._around(self._needed(at, heading_width(title)) for at, title in enumerate(titles))
 
     def _around(self, widths: Iterable[int]) -> int:
-        return sum(widths) + self.verticalScrollBar().sizeHint().width() + 2 * self.frameWidth()
+        whole = sum(self._with_last(list(widths)))
+        return whole + self.verticalScrollBar().sizeHint().width() + 2 * self.frameWidth()
+
+    def _with_last(self, widths: list[int]) -> list[int]:
+        """Return the widths with that of a stretched last column, which Qt gives no less than its heading takes."""
+        if self.horizontalHeader().stretchLastSection():
+            widths[-1] = max(widths[-1], self.horizontalHeader().sectionSizeHint(len(widths) - 1))
+        return widths
 
     def make_room(self) -> None:
         """Fit the columns to lines that took the place of as many others."""
@@ -542,8 +551,7 @@ class LinesTable(TableView):
         needed = list(map(self._needed, every, heads))
         usual = [max(min(needed[at], self.lines.columns[at].width), heads[at]) for at in every]
         widths = [max(int(LEAST_SHARE * usual[at]), heads[at]) if at in words else needed[at] for at in every]
-        if self.horizontalHeader().stretchLastSection():  # Qt gives it no less than what it takes its heading for
-            widths[-1] = max(widths[-1], self.horizontalHeader().sectionSizeHint(len(widths) - 1))
+        widths = self._with_last(widths)
         fitting = list(map(self._fitting, every, heads))
         for columns, goal in ((words, usual), (words, needed), (every, fitting)):
             # The smallest needs are met first: what some words do not need goes to those that are longer.
@@ -559,7 +567,8 @@ class LinesTable(TableView):
         """Ask for the headings and as many lines as are to be seen at least: a page that has less is scrolled."""
         lines, heads = self.least_lines * self.verticalHeader().defaultSectionSize(), self.horizontalHeader()
         height = max(heads.sizeHint().height(), heads.minimumHeight())
-        return QSize(super().minimumSizeHint().width(), height + lines)
+        asked = min(self.least_width, self.most_asked) if self.most_asked else 0
+        return QSize(max(super().minimumSizeHint().width(), asked), height + lines)
 
     def _fitting(self, at: int, heading: int) -> int:
         """Return the width of a column whose figures have room."""

@@ -107,3 +107,5 @@ class WayBar(QWidget):
         self._mark()
         if self._own and name != self._own:
             self._session.go("release")
+            way = self._segments[name].text()
+            self._session.notify("info", tr("{way} are set and previewed in Settings.", way=way))

@@ -109,12 +109,13 @@ def special_uniques(subject: Subject) -> dict[str, Any]:
 
 def _special_uniques_lines(found: Mapping[str, Any]) -> list[Line]:
     special = found["special"]
-    sizes = ", ".join(f"{number:,} of {size}" for size, number in enumerate(special["by_size"], 1) if number)
+    by_size = [(number, size) for size, number in enumerate(special["by_size"], 1) if number]
+    sizes = "; ".join(f"{n:,} of {size} attributes" if size > 1 else f"{n:,} of one attribute" for n, size in by_size)
     searched = "all sizes" if special["complete"] else f"up to {special['largest']} attributes"
     by = sorted(special["attributes"], key=lambda a: -a["contribution"])[:6]
     lines = [
         Line("special uniques", counted(special["rows"], "row"), "rows that some of the attributes alone make unique"),
-        Line(f"their minimal sets, by attributes ({searched})", sizes or "none"),
+        Line(f"their minimal sets ({searched})", sizes or "none"),
     ]
     if special["rows"]:
         share = ", ".join(f"{a['name']} {percent(a['contribution'])}" for a in by)

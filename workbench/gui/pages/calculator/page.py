@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from PySide6.QtCore import QBuffer, QIODevice, QMarginsF, QRectF, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QLinearGradient
-from PySide6.QtWidgets import QGridLayout, QLineEdit, QSlider, QWidget
+from PySide6.QtWidgets import QGridLayout, QLineEdit, QSizePolicy, QSlider, QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.calculator import PAGE
@@ -43,11 +43,12 @@ from workbench.gui.widgets.chart import KEY, Below, Chart, Drawing
 from workbench.gui.widgets.chart_marks import Dash, Scale
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.explain import Asked, explain_button
-from workbench.gui.widgets.formatting import NO_BREAK, at_most, in_letters, plain
+from workbench.gui.widgets.formatting import at_most, in_letters, plain
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.signals.cancel import interruptible
 
 if TYPE_CHECKING:
+    from workbench.privacy.accounting.accountant import Accountant
     from workbench.privacy.accounting.run_curves import HeatMap, RunCurve, TrainingRun
 
 
@@ -119,20 +120,31 @@ def save_figures(run: TrainingRun, path: Path, picture: bytes | None, emit: Emit
 # -- the charts -------------------------------------------------------------------------------------------------------
 
 
-LINES: tuple[tuple[str, Dash, str], ...] = (
-    ("private", "solid", "━━"),
-    ("third", "dashed", "╍╍"),
-    ("sanitized", "dotted", "┈┈"),
-    ("fourth", "dashed", "╍╍"),
+LINES: tuple[tuple[str, Dash], ...] = (
+    ("private", "solid"),
+    ("third", "dashed"),
+    ("sanitized", "dotted"),
+    ("fourth", "dashed"),
 )
-"""Of the accountants in the order of their list: role of the palette, dash, and the same as text."""
+"""Of the accountants in the order of their list: role of the palette, and dash."""
 
 
-def line_of(name: str) -> tuple[str, Dash, str]:
-    """Return how the line of an accountant is drawn: role of the palette, dash, and the same as text."""
+def line_of(name: str) -> tuple[str, Dash]:
+    """Return how the line of an accountant is drawn: role of the palette, and dash."""
     from workbench.privacy.accounting.accountant import accountant_names
 
     return LINES[accountant_names().index(name) % len(LINES)]
+
+
+def _in_legend(session: Session, known: Accountant) -> QWidget:
+    """Return the name of an accountant behind a piece of its line."""
+    style, dash = line_of(known.name)
+    sign = Chart(session, f"calculator_line_{known.name}")
+    sign.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+    sign.setFixedSize(24, 8)
+    across = mark.line(((0.0, 0.5), (1.0, 0.5)), style, dash=dash)
+    sign.show_drawing(Drawing((across,), frame="none", margins=QMarginsF()))
+    return panel(row(sign, label(tr_sentence(known.short), "muted"), spacing=6))
 
 
 TALLEST = 200.0
@@ -166,7 +178,7 @@ def epsilon_drawing(title: str, curves: Iterable[RunCurve], at: float | None) ->
         marks.append(mark.upright(at))
         below.append(Below(at, in_letters(at), "accent"))
     for name, line in lines:
-        style, dash, _ = line_of(name)
+        style, dash = line_of(name)
         marks.append(mark.line([point for point in line if math.isfinite(point[1])], style, dash=dash))
     words = [
         tr("{name} from {first} to {last}", name=c.accountant, first=plain(c.epsilons[0]), last=plain(c.epsilons[-1]))
@@ -400,9 +412,7 @@ class CalculatorPage(PageFrame):
         ask = explain_button(self.session, "calculator_explain", self._asked)
         inputs = Card(label(tr("THE RUN"), "caption"), *self.sliders.values())
         costs = Card(caption(tr("IT COSTS AT MOST"), ask), self._facts, self._problem)
-        accountants = (f"{line_of(known.name)[2]} {tr_sentence(known.short)}" for known in accountant.ACCOUNTANTS)
-        unbroken = (words.replace(" ", NO_BREAK) for words in accountants)
-        legend = label("   ".join(unbroken), "muted", wrap=True, name="calculator_legend")
+        legend = lines(*(_in_legend(self.session, each) for each in accountant.ACCOUNTANTS), None, spacing=16)
         self._left = left = panel(stack(inputs, costs, None, spacing=12))
         hold(left, WIDTH)
         self._grid = QGridLayout()
@@ -412,7 +422,7 @@ class CalculatorPage(PageFrame):
         self._area = scrolled(stack(self._drawn), "calculator_area")
         self._columns = 3
         self._place_charts()
-        self.body.addWidget(panel(lines(left, (Card(legend, (self._area, 1)), 1), spacing=12)), 1)
+        self.body.addWidget(panel(lines(left, (Card(panel(legend), (self._area, 1)), 1), spacing=12)), 1)
 
     def _place_charts(self) -> None:
         """Put the charts into as many columns as have room, the map over σ and batch below them all."""

@@ -14,7 +14,7 @@ from workbench import learners
 from workbench.deep import networks
 from workbench.gui.pages.curve_actions import line_words
 from workbench.gui.session.session import RunRecord, Session
-from workbench.gui.style.language import capital, day, language, localised, tr, tr_later, tr_number, tr_sentence
+from workbench.gui.style.language import again, capital, day, language, localised, tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.formatting import at_most, count, entered, plain
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import TICKABLE, Cell, Column, EditedModel
@@ -183,7 +183,10 @@ COLUMNS = (
         width=150,
     ),
 )
-"""All but the pin. At 1280 the last columns are scrolled to: a figure that is cut reads as another one."""
+"""All but the pin."""
+
+LESS_NEEDED = (10, 9, 6, 7, 8)
+"""Columns that a narrow table leaves out, the first first: the line below says what they have of the current row."""
 
 PUBLIC, PRIVATE = tr_later("Public: the model's card states it."), tr_later("Private: not for release.")
 MADE_UP = tr_later("Of made-up rows: nothing private.")
@@ -289,6 +292,7 @@ class RunsTable(SettingsTable):
     """One row for each line; Space or Return pins the row that the keys are in."""
 
     ticked = PIN
+    _sharing = False
 
     def __init__(self, session: Session, model: RunsModel) -> None:
         self._runs = model
@@ -299,6 +303,27 @@ class RunsTable(SettingsTable):
             tr("Every study of this session and every released model"),
             private=self._private,
         )
+
+    def _share_out(self) -> None:
+        """Leave out what there is no room for: a table that is scrolled sideways hides what is compared."""
+        if self._sharing:  # a column that comes or goes is followed by a resize
+            return
+        self._sharing = True
+        for at in LESS_NEEDED:
+            self.setColumnHidden(at, False)
+        for at in LESS_NEEDED:
+            widths = self._fitted(stacked=True)
+            cut = any(widths[one] < self._widest_shown(one) for one in LESS_NEEDED if one in widths)
+            if cut or sum(widths.values()) > self.viewport().width():
+                self.setColumnHidden(at, True)
+        super()._share_out()
+        self._sharing = False
+
+    def left_out(self, row: int) -> str:
+        """Return what the columns that are left out say of a row."""
+        columns = [at for at in sorted(LESS_NEEDED) if self.isColumnHidden(at)]
+        named = ((again(self._runs.columns[at].title), self._runs.cell(row, at).text) for at in columns)
+        return " · ".join(f"{title}: {text}" for title, text in named if text != NONE.text)
 
     def tick_row(self, box: QModelIndex) -> None:
         """Pin the current line, whichever of its cells is the current one."""

@@ -343,7 +343,8 @@ class ComparePage(PageFrame):
         elif found is not None:
             stated = f"{stated} {bound_words(found.outcomes[0])}"
         elif line is not None:
-            stated = f"{stated} {hindered}".rstrip()
+            left_out = self.table.left_out(self.table.currentIndex().row())
+            stated = " ".join(filter(None, (stated, f"{left_out}." if left_out else "", hindered)))
         self.set_note(stated if self.runs.lines else "")
 
     def _current(self) -> Line | None:

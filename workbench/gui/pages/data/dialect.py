@@ -224,7 +224,7 @@ LEFT_OPEN = {
     **dict.fromkeys(ReadOptions.declared(), tr_later("automatic")),
     "comment": tr_later("none"),
     "names": tr_later("as in the file"),
-    "missing": tr_later("NA, N/A, NaN, null, none"),
+    "missing": tr_later("NA, null and the like"),
     "range": tr_later("the whole sheet"),
 }
 

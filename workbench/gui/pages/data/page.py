@@ -272,7 +272,7 @@ class DataPage(PageFrame):
             return
         if self.session.opened is not None:
             second = title_of(self.session.opened.second) if self.session.opened.second else ""
-            self._summary.set_whole(_summary(self.session.opened))
+            self._summary.set_whole(_summary(self.session.opened), wrapped=True)
             reword(self._join, tr(LEAVE, title=second) if second else tr(JOIN))
         step = next_step(self.session, at_dialect=self._shown == "dialect")
         self._next.setVisible(step is not None and self._shown != "values")
@@ -366,4 +366,4 @@ def _summary(opened: OpenTable) -> str:
     read = read_in_words(opened.table)
     if read:
         return f"{size}  ·  {read}"
-    return tr("{size}  ·  a sample that comes with the program", size=size) if opened.is_sample else size
+    return tr("{size}  ·  a sample", size=size) if opened.is_sample else size

@@ -170,7 +170,7 @@ FIGURES = (
 )
 SUMMARY = (
     Column(tr_later("Column"), width=90),
-    Column(tr_later("Values"), width=70),
+    Column(tr_later("Values"), width=70, right=True),
     Column(tr_later("As released"), width=130),
     Column(tr_later("Range"), width=130),
     Column(tr_later("Estimated of the original"), width=220),

@@ -23,6 +23,7 @@ from workbench.gui.widgets.bar import BarLines
 from workbench.gui.widgets.basic import (
     Card,
     button,
+    grow_inside,
     hold,
     label,
     lines,
@@ -417,10 +418,7 @@ class ExplainPage(PageFrame):
         self._order.append(self._waiting.pop(0)())
         self._lay_out(wide=self._wide)
         self._order[-1].show()
-        # Qt makes the scrolled area higher only after the next painting: until then the cards would be squeezed.
-        content = self._area.widget()
-        assert content is not None
-        content.resize(content.width(), max(content.height(), content.heightForWidth(content.width())))
+        grow_inside(self._area)  # else the cards would be squeezed
         if not self._waiting:
             self._in_turn.stop()
 

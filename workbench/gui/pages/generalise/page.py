@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from workbench.release.generalised.generalised_file import Published
     from workbench.risk.hierarchies import Builder
 
-LIST_WIDTH, READ_WIDTH = 340, 1100
+LIST_WIDTH, READ_WIDTH, PAD = 340, 1100, 12
 HIERARCHIES, LATTICE, TABLE, FAILURES = "hierarchies", "lattice", "table", "failures"
 OF_COLUMNS = (
     Column(tr_later("Column"), width=90),
@@ -121,10 +121,11 @@ class GeneralisePage(RunPage):
         self.editor.saved.connect(self._write)
         self.chart = LatticeChart(session)
         self.nodes = LinesTable(session, "generalise_nodes", tr("The best nodes"), OF_NODES, private=True)
+        self._levels_of = label("", "muted", wrap=True, name="generalise_levels_of")
         self.before = TextTable(session, "generalise_before", tr(AS_THEY_ARE))
         self.after = TextTable(session, "generalise_after", tr(AS_PUBLISHED))
         self._failures = stack(spacing=4)
-        asked = Card(self.form, row(self._fold, None), self.more, self._problem, pad=12)
+        asked = Card(self.form, row(self._fold, None), self.more, self._problem, pad=PAD)
         self._whole = panel(stack(asked, self._card(), spacing=12))
         self.body.addWidget(self._nothing, 1)
         self.body.addWidget(self._whole, 1)
@@ -148,12 +149,13 @@ class GeneralisePage(RunPage):
             self.foot.addWidget(part)
 
     def _card(self) -> Card:
+        nodes = panel(stack(self._levels_of, (self.nodes, 1), spacing=4))
         pairs = (
             (self.columns, self.editor),
-            (self.nodes, self.chart),
+            (nodes, self.chart),
             (_under(AS_THEY_ARE, self.before), _under(AS_PUBLISHED, self.after)),
         )
-        for listed in (self.columns, self.nodes):
+        for listed in (self.columns, nodes):
             hold_most(listed, LIST_WIDTH)  # large text takes from the list before the page is scrolled sideways
         read = panel(self._failures)
         hold_most(read, READ_WIDTH)
@@ -167,7 +169,13 @@ class GeneralisePage(RunPage):
         self._segments = segments(self, "generalise_view_", titles, lambda _key: self._show_view())
         self._views = views(*(panel(lines((left, 1), (right, 1), spacing=16)) for left, right in pairs), failures)
         self._segments[HIERARCHIES].setChecked(True)
-        return Card(self._said, row(*self._segments.values(), None, self._badge, spacing=4), (self._views, 1), pad=12)
+        return Card(self._said, row(*self._segments.values(), None, self._badge, spacing=4), (self._views, 1), pad=PAD)
+
+    def resized(self) -> None:
+        """Let tables that have no room beside one another be below one another."""
+        for table in (self.columns, self.editor.levels, self.nodes, self.before, self.after):
+            table.most_asked = self.room - 2 * PAD
+            table.updateGeometry()
 
     # -- what is asked ------------------------------------------------------------------------------------------------
 
@@ -452,9 +460,13 @@ class GeneralisePage(RunPage):
         self._badge.setVisible(found is not None)
         self._said.setText(_invitation() if found is None else _said(found))
         self.chart.show_made(None if found is None else found.made)
-        self.nodes.lines.show_lines([] if found is None else node_lines(found.made))
+        best = [] if found is None else node_lines(found.made)
+        quasi = " · ".join(self.asked.quasi if found is None else found.made.asked.quasi)
+        say(self._levels_of, tr("Levels of {columns}", columns=quasi) if best else "")
+        self.nodes.lines.show_lines(best)
+        numbers = self.session.plan.numeric
         for table, rows in ((self.before, "before"), (self.after, "after")):
-            table.show_rows(() if found is None else found.header, () if found is None else getattr(found, rows))
+            table.show_rows(*(((), ()) if found is None else (found.header, getattr(found, rows), numbers)))
         empty(self._failures)
         for at, (text, kind) in enumerate(_failure_lines(found)):
             self._failures.addWidget(label(text, kind, wrap=True, name=f"generalise_failure_{at}"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -106,9 +106,9 @@ class LatticeChart(Chart):
                 left=((low, tr("fine")), (high, tr("coarse"))),
                 below=(Below(0.0, tr("{drawn} of {nodes} were tried", drawn=tr_number(drawn, ","), nodes=nodes)),),
                 key=(
-                    Key(tr("allowed"), "accent"),
-                    Key(tr("not allowed"), "muted"),
-                    Key(tr("loses least"), "warn"),
+                    Key(tr("allowed"), "accent", "dot"),
+                    Key(tr("not allowed"), "muted", "open"),
+                    Key(tr("loses least"), "warn", "square"),
                 ),
                 frame="none",
                 spoken=tr(
@@ -201,9 +201,12 @@ class TextTable(LinesTable):
     def __init__(self, session: Session, name: str, accessible: str) -> None:
         super().__init__(session, name, accessible, (Column(""),), private=True)
 
-    def show_rows(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    def show_rows(
+        self, header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collection[str] = frozenset()
+    ) -> None:
+        """Show rows, the columns of ``numbers`` on the right."""
         lines = [tuple(Cell(text, tip=text) for text in line) for line in rows]
-        self.show_columns([Column(title, whole=True) for title in header or ("",)], lines)
+        self.show_columns([Column(title, whole=True, right=title in numbers) for title in header or ("",)], lines)
 
 
 class HierarchyEditor(QWidget):

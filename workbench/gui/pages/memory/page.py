@@ -17,6 +17,7 @@ from workbench.deep.memory import PHASES
 from workbench.deep.memory_study import MemoryStudy, StudyResult, StudyRow, csv_bytes, line_name
 from workbench.deep.networks import Network
 from workbench.deep.networks.images import PIXELS
+from workbench.gui.pages.base import GAP
 from workbench.gui.pages.curve_actions import copy_curve, in_language, save_curve
 from workbench.gui.pages.memory import PAGE
 from workbench.gui.pages.run_page import RunPage
@@ -24,12 +25,10 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
-from workbench.gui.style.stylesheet import MARGIN
 from workbench.gui.widgets.basic import (
     Card,
     button,
     enable_if,
-    hold,
     into_sight,
     label,
     lines,
@@ -52,6 +51,7 @@ from workbench.gui.widgets.table_model import Cell, Column
 from workbench.gui.widgets.table_view import LinesTable, TableFilter
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import WorkbenchError
+from workbench.render.fonts import scaled
 from workbench.render.memory_figure import decimals, memory_figure, phases_figure
 from workbench.render.values import CurveFigure
 from workbench.signals.events import Progress
@@ -110,7 +110,6 @@ class ChoicesCard(Card):
 
     def __init__(self) -> None:
         super().__init__()
-        hold(self, WIDTH)
         self._boxes: dict[str, QCheckBox] = {}
         self._touched = False
         self._networks = boxes = QWidget()
@@ -130,7 +129,7 @@ class ChoicesCard(Card):
             box.clicked.connect(self._touch)
             grid.addWidget(box, at // ACROSS, at % ACROSS, Qt.AlignmentFlag.AlignLeft)
             self._boxes[network.name] = box
-        self.form = Form("memory", MemoryStudy, titles=TITLES)
+        self.form = Form("memory", MemoryStudy, titles=TITLES, across=ACROSS)
         self.form.changed.connect(self.changed)
         self._show_beginnings()
         self._given = ""
@@ -176,10 +175,13 @@ REMARKS_HEIGHT = 72
 WIDE = 1000
 """Points of the card from which chart and table are side by side."""
 
+READABLE = 360
+"""Points in which a chart can be read."""
+
 NARROWEST = 120
 """Points that the list of charts keeps where text is large."""
 
-PAD, BETWEEN, BAR = 12, 16, 16
+PAD, BETWEEN = 12, 16
 """Points around everything, and between chart and table."""
 
 COLUMNS = (
@@ -286,6 +288,7 @@ class StudyCard(Card):
         else:
             self.figure = in_language(memory_figure(self.result, asked))
         self.plot.show_figure(self.figure, self._session.theme, Decimal(1))
+        self.plot.setMinimumWidth(scaled(READABLE))  # where letters are large, it is below what is compared, too
 
     def copy(self) -> None:
         copy_curve(self._session, self.plot, chart=True)
@@ -295,18 +298,17 @@ class StudyCard(Card):
         self._arrange()
 
     def _arrange(self) -> None:
-        wide = self.width() >= WIDE
+        wide = self.width() >= scaled(WIDE)
         # Beside the chart the table is as wide as its figures, up to half: one that is scrolled hides the phases.
         room = self.width() - 2 * PAD - BETWEEN
         taken = min(self.table.whole_width, room // 2)
         self._both.setStretch(0, max(1, room - taken))
         self._both.setStretch(1, taken)
+        # Alone the table has all of its figures in sight: where letters are large, below what is compared.
+        self.table.most_asked = room // 2 if wide else self.most - 2 * PAD
         for key, segment in self._segments.items():
             segment.setVisible(not wide)
             self._views[key].setVisible(wide or segment.isChecked())
-        # Alone the table has all of its figures in sight: where letters are large, below what is compared.
-        alone = self.result is not None and not wide and not self.table.isHidden()
-        self.table.setMinimumWidth(min(self.table.least_width, self.most - 2 * PAD) if alone else 0)
         self.lines.setVisible(not self.plot.isHidden())
         self._filter.setVisible(not self.table.isHidden())
 
@@ -404,12 +406,16 @@ class MemoryPage(RunPage):
         hint.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._views = views(Card(stack(None, hint, None, margins=(48, 0, 48, 0))), self.found)
         right = panel(stack(self._problem, self._views))
-        self.body.addLayout(lines(self.choices, (right, 1), spacing=12), 1)
+        self.body.addLayout(lines(self.choices, (right, 1), spacing=GAP), 1)
 
     # -- what is asked ----------------------------------------------------------------------------------------------
 
     def resized(self) -> None:
-        self.found.most = self.width() - 2 * MARGIN - BAR
+        self.found.most = self.room
+        least = scaled(WIDTH)
+        beside = self.room >= least + GAP + scaled(READABLE) + 2 * PAD
+        self.choices.setMinimumWidth(least)
+        self.choices.setMaximumWidth(least if beside else self.width())
 
     def missing(self) -> str:
         return ""
@@ -455,6 +461,7 @@ class MemoryPage(RunPage):
         self._asked = what
         self.found.show_result(found)
         self._views.setCurrentIndex(1)
+        into_sight(self.found)
         self.refresh()
 
     def refresh(self) -> None:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Predicted:
-    """What came of a prediction, private but for the path: how often each is made, and the rows behind them."""
+    """What came of a prediction, private but for the path: how often each is made, beside the columns that it reads."""
 
     output: Path
     rows: int
@@ -120,7 +120,9 @@ def predict(
     made = pl.read_csv(output, infer_schema=False).drop("row")
     made = made.rename({name: _unused(name, rows.frame) for name in made.columns})
     figures = frozenset(made.columns if of_numbers else made.columns[1:])  # else a class or group, and chances
-    return Predicted(output, written, tuple(seen.most_common()), made.hstack(rows.frame), figures)
+    used = model.card["training"].get("attributes_used", [a.name for a in model.attributes])
+    beside = [name for name in rows.names if name in used or name == model.target.name]
+    return Predicted(output, written, tuple(seen.most_common()), made.hstack(rows.frame[beside]), figures)
 
 
 def _unused(name: str, frame: pl.DataFrame) -> str:

@@ -223,9 +223,7 @@ def plots(setting: Setting, key: str) -> tuple[Plot, Plot]:
     if setting.each > 1 or key == "each":
         epsilons.append(Series(tr("these reports"), "third", made["exact"]))
     frame = tr(TITLES[key]), scale, float(getattr(setting, key))
-    frequency = Series(
-        tr("smallest share found among {candidates} candidates", candidates=CANDIDATES), "private", made["least"]
-    )
+    frequency = Series(tr("smallest share, {candidates} candidates", candidates=CANDIDATES), "private", made["least"])
     return Plot(*frame, tuple(epsilons)), Plot(*frame, (frequency,), percent=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,6 +88,10 @@ def simulated(
         distribution = observed(opened.table.column(column).to_list(), column)
         candidates, title = with_extra(distribution, EXTRA), tr("column {name}", name=column)
         note_study(opened.table, "rappor", emit=emit)
+    values = distribution.values
+    called = {name: tr("absent {number}", number=at) for at, name in enumerate(candidates[len(values) :], 1)}
+    if column is None:
+        called |= {f"v{at}": tr("value {number}", number=at) for at in range(1, len(values) + 1)}
     made = simulate(parameters, distribution, reports, candidates, emit=emit, cancel=cancel)
     curves = []
     if (made.truth == 0).any():
@@ -98,7 +103,7 @@ def simulated(
     return Shown(
         title=title,
         private=column is not None,
-        **_decoded(made.decoded, made.truth),
+        **_decoded(made.decoded, made.truth, called),
         heat=_heat(made.counts),
         roc=tuple(curves),
         detected=found.detected,
@@ -128,7 +133,7 @@ def decoded(path: Path, emit: Emit, cancel: CancelToken) -> Shown:
     return Shown(
         title=tr("released reports of {column}", column=request["column"]),
         private=False,
-        **_decoded(found, None),
+        **_decoded(found, None, {}),
         heat=_heat(counts),
         roc=(),
         detected=int(found.bonferroni.sum()),
@@ -142,8 +147,8 @@ def _heat(counts: Counts) -> NDArray[np.float64]:
     return shares
 
 
-def _decoded(decoded: Decoded, truth: NDArray[np.float64] | None) -> dict[str, Any]:
-    """Return bars, what they leave out, reports and the unexplained share."""
+def _decoded(decoded: Decoded, truth: NDArray[np.float64] | None, called: Mapping[str, str]) -> dict[str, Any]:
+    """Return bars, what they leave out, reports and the unexplained share; made-up values are ``called`` in words."""
     low, high = decoded.interval()
     size = decoded.estimate if truth is None else np.maximum(truth, decoded.estimate * decoded.bonferroni)
     kept = np.argsort(-size, kind="stable")[:SHOWN]
@@ -157,7 +162,8 @@ def _decoded(decoded: Decoded, truth: NDArray[np.float64] | None) -> dict[str, A
         occurs = true is None or true > 0
         verdict = ("detected" if occurs else "false") if sure else ("missed" if occurs else "absent")
         ends = float(low[at]), float(high[at])
-        bars.append(Bar(decoded.strings[at], true, max(float(decoded.estimate[at]), 0.0), *ends, verdict))
+        name = called.get(decoded.strings[at], decoded.strings[at])
+        bars.append(Bar(name, true, max(float(decoded.estimate[at]), 0.0), *ends, verdict))
     half = 1.96 * decoded.unexplained_error
     unexplained = tuple(min(max(decoded.unexplained + side, 0.0), 1.0) for side in (-half, half))
     return {

@@ -407,7 +407,8 @@ class TrainPage(RunPage):
         self.primary = self.paused.lead(self.before.raise_cap if beyond else self.primary, leads=not ready and not done)
         if job is not None and job.paused:
             self._cancel.setText(tr("Cancel"))
-        stated = "" if missing == tr(NO_TARGET) else missing  # the list of models says it
+        of_list = self.session.open_data is None or missing == tr(NO_TARGET)
+        stated = "" if of_list else missing  # the list of models says it
         self.set_note(stated or who_pays(self.session) or self._note_text(found, done=done))
 
     def _note_text(self, found: Preflight | None, *, done: bool) -> str:

@@ -250,7 +250,7 @@ def line(name: str, style: str, epsilon: float | None, mean: float, error: float
 
 def results(figure: CurveFigure) -> list[tuple[Cell, ...]]:
     """Return the lines of ``figure``: its levels, then its points from left to right."""
-    return [line(b.name, b.style, None, b.value, None) for b in figure.baselines] + [
+    return [line(b.name, b.style, None, b.value, b.error) for b in figure.baselines] + [
         line(series.name, series.style, x, mean, high - mean)
         for series in figure.series
         for x, mean, high in zip(series.x, series.mean, series.high, strict=True)

@@ -54,7 +54,7 @@ class ImpossibleEditor(QWidget):
         look(self, "clear")
         self._session = session
         self._line = named(QLineEdit(), "synthetic_impossible", tr("Impossible"), tr(HELP))
-        self._line.setPlaceholderText(tr("sex = male & pregnant = yes"))
+        self._line.setPlaceholderText("a = 1 & b = 2")
         self._line.editingFinished.connect(self._take)
         self._more = button(tr("Add…"), "synthetic_impossible_add", tip=tr("Choose two columns and the values"))
         self._more.clicked.connect(self._ask)
